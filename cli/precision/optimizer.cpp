@@ -29,6 +29,7 @@ struct options {
   std::string weights = "fp32";
   std::string rounding = "own";
   std::vector<std::string> set;
+  std::string learning_rate;
   std::string steps;
   std::uint64_t elements = 0;
   std::uint64_t seed = 0;
@@ -186,11 +187,13 @@ table moment_table(const std::vector<moment>& moments) {
 optimizer_setup setup_of(const options& o, std::size_t size) {
   const parsed<format> weights = parse_format(o.weights);
   if (!weights.value) throw usage_error("--weights: " + weights.error);
+  std::vector<std::string> set = o.set;
+  if (!o.learning_rate.empty()) set.push_back("lr=" + o.learning_rate);
   return {.size = size,
           .weights = *weights.value,
           .rounding = *parse_weight_rounding(o.rounding),
           .seed = o.seed,
-          .parameters = settings_of(o.set)};
+          .parameters = settings_of(set)};
 }
 
 optimizer made(const optimizer_entry& entry, const optimizer_setup& setup) {
@@ -337,6 +340,7 @@ command precision_optimizer_command() {
            {.type = "NAME"});
   made.add("--weights", &o->weights, "format of weights and gradients: fp32, bf16, fp16 or another",
            {.type = "FORMAT", .show_default = true});
+  made.add("--lr", &o->learning_rate, "the learning rate, as --set lr=X", {.type = "X"});
   made.add("--set", &o->set, "a parameter of the dialect", {.type = "NAME=VALUE"});
   made.add("--steps", &o->steps, "steps to write, from 1; default 1,2,3,10,50,200,... and the last",
            {.type = "N,N,..."});
@@ -352,7 +356,7 @@ command precision_optimizer_command() {
   made.footer =
       "Examples:\n"
       "  ulp precision optimizer --dialect bnb_cuda_text_adam8bit\n"
-      "  ulp precision optimizer tests/data/golden_optim/inputs.npz --dialect torch_adamw --weights bf16 --set lr=0.01 "
+      "  ulp precision optimizer tests/data/golden_optim/inputs.npz --dialect torch_adamw --weights bf16 --lr 0.01 "
       "-o "
       "/tmp/run.npz";
   made.run = [o] { return run(*o); };

@@ -34,7 +34,8 @@ void print_heading(const options& o, const optimizer8_answer& answer) {
   }
   fmt::print(
       "deviation: rms(w - float32's) / rms(float32's movement); loss change: of that, to first order\n"
-      "run away: moved further from float32's than that moved any weight of the tensor, and than rounding makes\n"
+      "run away: moved further, and further from float32's, than that ever moved any weight of the tensor, and than "
+      "rounding makes\n"
       "v = 0: stored so while m was not; m codes, v codes, weights: not as under the first recipe with such codes\n\n");
 }
 
@@ -97,8 +98,10 @@ command precision_optimizer8_command() {
   add_output(made, o->output);
   made.footer =
       "INPUT: dumps of gradients, each of a step, or their folder; or one dump in which the first index of every array "
-      "is the step. Each recipe takes the same gradients as PyTorch's float32 optimizer with the same parameters; "
-      "weights are compared at the end. docs/optimizer-states.md has the definitions, and how far this can be "
+      "is the step. Each recipe takes the same gradients as the same optimizer in float32; "
+      "weights are compared at the end. Tensors of all sizes have quantized states here; bitsandbytes and torchao "
+      "quantize none "
+      "below 4096 elements. docs/optimizer-states.md has the definitions, and how far this can be "
       "trusted.\n"
       "Examples:\n"
       "  ulp precision optimizer8 tests/data/golden_optim/inputs.npz\n"

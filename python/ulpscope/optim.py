@@ -225,7 +225,11 @@ def simulate(
     if last == 0:
         few = f"{len(gradients)} gradients, and a step takes {o.micro_batches}" if len(gradients) else "no steps"
         raise ValueError(f"grads has {few}")
-    wanted = sorted({last} if steps is None else {_integer(step, "steps", 1, last) for step in steps})
+    try:
+        named = [last] if steps is None else list(steps)
+    except TypeError:
+        raise TypeError(f"steps: {steps!r} is not a list of steps, such as [1, {last}]") from None
+    wanted = sorted({_integer(step, "steps", 1, last) for step in named})
     if not wanted:
         raise ValueError("steps: names none")
     drawn = None if bits is None else _bits(bits, flat=False)

@@ -232,7 +232,11 @@ class Refused(unittest.TestCase):
         o.step(np.zeros(3, "f4"), np.zeros(3, "f4"))
         self.refuse("takes 3 weights", o.step, np.zeros(4, "f4"), np.zeros(4, "f4"))
         self.refuse("2: \\(steps, elements\\)", optim.simulate, np.zeros(3, "f4"), np.zeros(3, "f4"), "torch_adam")
-        for steps, words, error in (([3], "3 is not from 1 to 2", ValueError), ([1.5], "1.5", TypeError)):
+        for steps, words, error in (
+            ([3], "3 is not from 1 to 2", ValueError),
+            ([1.5], "1.5", TypeError),
+            (2, "steps: 2 is not a list of steps, such as", TypeError),
+        ):
             self.refuse(words, optim.simulate, np.zeros((2, 3)), np.zeros(3), "torch_adam", steps=steps, error=error)
         self.refuse("names none", optim.simulate, np.zeros((2, 3)), np.zeros(3), "torch_adam", steps=[])
         self.refuse("grads has no steps", optim.simulate, np.zeros((0, 3)), np.zeros(3), "torch_adam")

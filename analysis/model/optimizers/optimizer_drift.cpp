@@ -94,6 +94,7 @@ drifting_tensor::drifting_tensor(const optimizer_recipe& recipe, std::string nam
   before_.resize(n);
   twin_before_.resize(n);
   was_zeroed_.resize(n);
+  twin_reach_.resize(n);
   has_moments_ = takes(*recipe.dialect, "beta2");
   kept_.resize(n);
   for (const std::string_view state : beside_weights)
@@ -115,6 +116,7 @@ void drifting_tensor::step(std::span<const float> gradient, std::span<const std:
   for (part& p : parts_)
     for (std::size_t i = p.first; i < p.end; ++i) {
       if (!std::isfinite(twin_w_[i])) continue;
+      twin_reach_[i] = std::max(twin_reach_[i], std::fabs(twin_w_[i] - first_[i]));
       if (twin_w_[i] == twin_before_[i]) continue;
       ++p.sum.updates;
       if (w_[i] == before_[i] && (!keeps || kept_[i] == kept_before_[i])) ++p.sum.lost;
@@ -168,7 +170,8 @@ void drifting_tensor::see_end(const part& of, weight_drift& into) const {
   for (std::size_t i = of.loss_changes.size(); i > 0 && i + judged > of.loss_changes.size(); --i)
     into.loss_change += of.loss_changes[i - 1] / static_cast<double>(judged);
   const std::vector<float> own_first = rounded(std::span{first_}.subspan(of.first, of.end - of.first), kept_in_);
-  std::vector<double> apart(own_first.size());  // of the moves; 0 where they are not judged
+  std::vector<double> moves(own_first.size());
+  std::vector<double> apart(own_first.size());  // from the twin's; 0 where they are not judged
   for (std::size_t i = of.first; i < of.end; ++i) {
     const double own = double{own_first[i - of.first]};
     const double twin_move = double{twin_w_[i]} - double{first_[i]};
@@ -177,12 +180,13 @@ void drifting_tensor::see_end(const part& of, weight_drift& into) const {
       ++into.twin_nonfinite;
       continue;
     }
-    into.largest_twin_move = std::max(into.largest_twin_move, std::fabs(twin_move));
+    into.largest_twin_move = std::max(into.largest_twin_move, double{twin_reach_[i]});
     if (!std::isfinite(move)) {
       ++into.nonfinite;
       continue;
     }
     into.largest_move = std::max(into.largest_move, std::fabs(move));
+    moves[i - of.first] = std::fabs(move);
     apart[i - of.first] = std::fabs(move - twin_move);
     const double end = double{w_[i]} - double{twin_w_[i]};
     const double rounding = own - double{first_[i]};
@@ -191,8 +195,9 @@ void drifting_tensor::see_end(const part& of, weight_drift& into) const {
     into.first_rounding += rounding * rounding;
   }
   into.runaway = into.nonfinite;
-  for (std::size_t i = of.first; i < of.end; ++i)
-    if (apart[i - of.first] > into.largest_twin_move && apart[i - of.first] > rounding_reach(i)) ++into.runaway;
+  for (std::size_t i = 0; i < apart.size(); ++i)
+    if (std::min(moves[i], apart[i]) > into.largest_twin_move && apart[i] > rounding_reach(of.first + i))
+      ++into.runaway;
 }
 
 // Each rounding of a weight is wrong by less than a spacing of the format, with a standard deviation of at most half of

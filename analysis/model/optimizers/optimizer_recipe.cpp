@@ -1,7 +1,8 @@
 #include <ulp/model/optimizer_recipe.hpp>
 
 #include <algorithm>
-#include <variant>
+#include <array>
+#include <utility>
 #include <vector>
 
 namespace ulp {
@@ -12,19 +13,23 @@ bool takes(const optimizer_entry& entry, std::string_view name) {
                      [&](const optimizer_parameter& p) { return p.name == name; });
 }
 
-const optimizer_entry& twin_of(std::string_view name) {
-  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  if (has("sgd")) return *find_optimizer("torch_sgd");
-  return *find_optimizer(has("adamw") || has("xla_zero1") ? "torch_adamw" : "torch_adam");
+// Dialects of torchao differ by their states alone. bitsandbytes' 8-bit dialects keep codes whatever they are told: theirs
+// is the rule of Adam32bit, and that of torch's SGD.
+const optimizer_entry& rule_of(const optimizer_entry& dialect) {
+  if (dialect.name.starts_with("ao_adamw")) return *find_optimizer("ao_adamw8bit");
+  if (dialect.name.starts_with("ao_")) return *find_optimizer("ao_adam8bit");
+  if (!dialect.name.starts_with("bnb_")) return dialect;
+  const bool is_sgd = dialect.name.find("sgd") != std::string_view::npos;
+  return *find_optimizer(is_sgd ? "torch_sgd" : "bnb_cpu_default_adam32bit");
 }
 
-// optimi's dampening is a flag: the buffer is a mean of gradients, as torch's is with a dampening of momentum.
-parameter_value torch_value(const optimizer_parameter& p, const std::vector<optimizer_parameter>& all) {
-  const bool* const flag = std::get_if<bool>(&p.value);
-  if (p.name != "dampening" || flag == nullptr) return p.value;
-  const auto momentum = std::find_if(all.begin(), all.end(), [](const auto& o) { return o.name == "momentum"; });
-  return *flag && momentum != all.end() ? momentum->value : parameter_value{0.0};
-}
+// What keeps states in float32, and no more beside the weights.
+const std::array<std::pair<std::string_view, parameter_value>, 6> unrounded{{{"m_state", "float32"},
+                                                                             {"v_state", "float32"},
+                                                                             {"momentum_dtype", "float32"},
+                                                                             {"variance_dtype", "float32"},
+                                                                             {"use_kahan_summation", false},
+                                                                             {"kahan_sum", "false"}}};
 
 }  // namespace
 
@@ -39,11 +44,14 @@ optimizer make_optimizer(const optimizer_recipe& recipe, std::size_t size, const
 }
 
 optimizer_recipe float32_twin(const optimizer_recipe& of) {
-  optimizer_recipe twin{.dialect = &twin_of(of.dialect->name), .parameters = {}};
+  optimizer_recipe twin{.dialect = &rule_of(*of.dialect), .parameters = {}};
   // With their effective values: the defaults of the two may differ.
-  const std::vector<optimizer_parameter> effective = make_optimizer(of, 0, "", 0).parameters();
-  for (const optimizer_parameter& p : effective)
-    if (takes(*twin.dialect, p.name)) twin.parameters.emplace_back(p.name, torch_value(p, effective));
+  for (const optimizer_parameter& p : make_optimizer(of, 0, "", 0).parameters()) {
+    if (!takes(*twin.dialect, p.name) || p.name == "block_size") continue;  // there are no blocks
+    const auto* const own = std::find_if(unrounded.begin(), unrounded.end(),
+                                         [&](const auto& parameter) { return parameter.first == p.name; });
+    twin.parameters.emplace_back(p.name, own == unrounded.end() ? p.value : own->second);
+  }
   return twin;
 }
 

@@ -43,12 +43,9 @@ std::string why_not_finite(const drift_row& all) {
   const weight_drift& d = all.drift;
   if (d.nonfinite_gradients == 0)
     return "all gradients are finite, so the parameters or the first weights make them so";
-  return fmt::format(
-      "{} infinite or NaN, the first in step {}; steps that the run skipped are left out by applied in --scalars, or "
-      "by "
-      "--steps",
-      d.nonfinite_gradients == 1 ? "1 gradient is" : grouped(d.nonfinite_gradients) + " gradients are",
-      all.nonfinite_step);
+  return fmt::format("{} infinite or NaN, the first in step {}; steps that the run skipped are left out by {}--steps",
+                     d.nonfinite_gradients == 1 ? "1 gradient is" : grouped(d.nonfinite_gradients) + " gradients are",
+                     all.nonfinite_step, all.of_one_dump ? "" : "applied in --scalars, or by ");
 }
 
 // "the size of 1 tensor is not a multiple of the block, so its states are not quantized"
@@ -65,6 +62,12 @@ std::string distance_text(const weight_drift& d) {
   if (d.largest_twin_move == 0)
     return fmt::format("float32 moves no weight, and the largest move here is {}, no more than rounding makes",
                        drift_digits(d.largest_move));
+  if (d.updates > 0 && d.lost == d.updates && d.largest_move == 0)
+    return "no weight moves: 100 % of the updates are lost";
+  if (d.deviation == 0) return "the weights end as in float32";
+  if (d.movement == 0)
+    return fmt::format("no weight runs away; float32's end where they began, and the largest move here is {}",
+                       drift_digits(d.largest_move));
   std::string said =
       fmt::format("no weight runs away; their final distance from float32's is {} of the distance that float32 moved",
                   drift_digits(d.relative()));
@@ -75,12 +78,20 @@ std::string distance_text(const weight_drift& d) {
   return said;
 }
 
-std::string runaway_text(const weight_drift& d, const std::vector<drift_row>& tensors) {
+std::string runaway_text(const weight_drift& d, std::int64_t zeroed_step, const std::vector<drift_row>& tensors) {
   std::string said;
-  if (d.runaway > d.nonfinite)
-    said = fmt::format("weights run away in {}: the largest move is {}, and {} in float32",
-                       where_text(tensors, [](const weight_drift& t) { return t.runaway - t.nonfinite; }),
-                       drift_digits(d.largest_move), drift_digits(d.largest_twin_move));
+  if (d.runaway > d.nonfinite) {
+    const auto count = [](const weight_drift& t) { return t.runaway - t.nonfinite; };
+    double move = 0;
+    double twin_move = 0;
+    for (const drift_row& t : tensors)
+      if (count(t.drift) > 0) {
+        move = std::max(move, t.drift.largest_move);
+        twin_move = std::max(twin_move, t.drift.largest_twin_move);
+      }
+    said = fmt::format("weights run away in {}: the largest move there is {}, and {} in float32",
+                       where_text(tensors, count), drift_digits(move), drift_digits(twin_move));
+  }
   if (d.nonfinite > 0)
     said += fmt::format("{}weights become infinite or NaN that are finite in float32, in {}", said.empty() ? "" : "; ",
                         where_text(tensors, [](const weight_drift& t) { return t.nonfinite; }));
@@ -88,7 +99,7 @@ std::string runaway_text(const weight_drift& d, const std::vector<drift_row>& te
     said += fmt::format(
         "; second moments were stored as 0 while the first were not ({}, from step {} on): then a step is about lr m / "
         "eps",
-        count_text(d.zeroed, "element"), d.first_zeroed);
+        count_text(d.zeroed, "element"), zeroed_step);
   return said;
 }
 
@@ -120,8 +131,7 @@ table drift_table(const std::vector<drift_row>& rows) {
       {"float32_nonfinite", "", [](const drift_row& r) { return integer(r.drift.twin_nonfinite); }},
       {"nonfinite_gradients", "", [](const drift_row& r) { return integer(r.drift.nonfinite_gradients); }},
       {"zeroed", "v = 0", [](const drift_row& r) { return exactly(r.drift.zeroed); }},
-      {"first_zeroed_step", "",
-       [](const drift_row& r) { return value_if(r.drift.first_zeroed > 0, r.drift.first_zeroed); }},
+      {"first_zeroed_step", "", [](const drift_row& r) { return value_if(r.drift.first_zeroed > 0, r.zeroed_step); }},
       {"lost_update_share", "", [](const drift_row& r) { return share_of_drift(r.drift.lost, r.drift.updates); }},
       shown_drift("updates lost",
                   [](const drift_row& r) { return percent_of_drift(share_of_drift(r.drift.lost, r.drift.updates)); }),
@@ -150,16 +160,27 @@ std::string conclusion_of(const drift_row& all, const std::vector<drift_row>& te
   if (d.numel > 0 && d.twin_nonfinite == d.numel)
     return fmt::format("{}: no weight stays finite, in float32 either: {}.", all.recipe, why_not_finite(all));
   if (all.unquantized > 0 && all.unquantized == all.tensors)
-    return fmt::format(
-        "{}: nothing is said of its codes: {} (they are kept as the weights are); see --elements and --block-size.",
-        all.recipe, unquantized_text(all));
-  std::string said = d.runaway > 0 ? runaway_text(d, tensors) : distance_text(d);
+    return fmt::format("{}: not judged: {} (they are kept as the weights are); see --elements and --block-size.",
+                       all.recipe, unquantized_text(all));
+  std::string said = d.runaway > 0 ? runaway_text(d, all.zeroed_step, tensors) : distance_text(d);
   if (d.twin_nonfinite > 0)
     said += fmt::format("; {} left out, not finite in float32 either: {}",
                         d.twin_nonfinite == 1 ? "1 weight is" : grouped(d.twin_nonfinite) + " weights are",
                         why_not_finite(all));
   if (all.unquantized > 0) said += "; " + unquantized_text(all);
   return fmt::format("{}: {}.", all.recipe, said);
+}
+
+std::string small_tensors_text(const std::vector<std::string>& small, const std::vector<std::string>& libraries) {
+  constexpr std::size_t named = 3;
+  if (small.empty()) return "";
+  const std::size_t shown = small.size() > named + 1 ? named : small.size();
+  std::string names =
+      fmt::format("{}", fmt::join(small.begin(), small.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (shown < small.size()) names += fmt::format(" and {} more", grouped(small.size() - shown));
+  return fmt::format("{} {} no states of tensors below {} elements; here they are quantized, in {}.",
+                     fmt::join(libraries, " and "), libraries.size() == 1 ? "quantizes" : "quantize",
+                     grouped(least_quantized), names);
 }
 
 std::string decay_text(const optimizer_recipe& recipe) {

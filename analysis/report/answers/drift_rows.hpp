@@ -28,13 +28,22 @@ struct drift_row {
   // Of all: tensors, and those whose states the recipe keeps as the weights are, their size being no multiple of the block.
   std::uint64_t tensors = 0;
   std::uint64_t unquantized = 0;
-  std::int64_t nonfinite_step = 0;  // of all: the number that the run gives to drift.first_nonfinite_gradient
+  // The numbers that the run gives to drift.first_nonfinite_gradient, of all, and to drift.first_zeroed.
+  std::int64_t nonfinite_step = 0;
+  std::int64_t zeroed_step = 0;
+  bool of_one_dump = false;  // of all: the run is one dump of all steps, of which no scalars are read
 };
 
 [[nodiscard]] table drift_table(const std::vector<drift_row>& rows);
 
 // Of one recipe: its row of all tensors, and those of the tensors.
 [[nodiscard]] std::string conclusion_of(const drift_row& all, const std::vector<drift_row>& tensors);
+
+// bitsandbytes (its min_8bit_size) and torchao quantize the states of tensors that have at least so many elements.
+inline constexpr std::uint64_t least_quantized = 4096;
+// That these tensors, which have fewer, are quantized here; empty where there are none.
+[[nodiscard]] std::string small_tensors_text(const std::vector<std::string>& small,
+                                             const std::vector<std::string>& libraries);
 
 // How the second moments of a format fall at this beta2; empty where they are codes of blocks, or float32.
 [[nodiscard]] std::string decay_text(const optimizer_recipe& recipe);

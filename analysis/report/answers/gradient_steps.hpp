@@ -39,6 +39,8 @@ class gradient_steps {
 
   [[nodiscard]] const std::vector<tensor>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return is_stack_ ? chosen_.size() : steps_.size(); }
+  // Whether it is one dump of all steps.
+  [[nodiscard]] bool is_stack() const noexcept { return is_stack_; }
   // The number of a step that is taken, by its place among these, as --steps counts.
   [[nodiscard]] std::int64_t number(std::uint64_t place) const {
     return is_stack_ ? static_cast<std::int64_t>(chosen_.at(place)) : steps_.at(place).number;

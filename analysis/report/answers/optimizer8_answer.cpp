@@ -135,6 +135,32 @@ std::uint64_t unquantized_in(const candidate& c) {
   return means_codes ? c.tensors.size() - static_cast<std::size_t>(std::ranges::count_if(c.tensors, has_codes)) : 0;
 }
 
+// What of the run is quantized here, and not by the libraries.
+struct small_tensors {
+  std::vector<std::string> names;
+  std::vector<std::string> libraries;
+};
+
+small_tensors small_tensors_in(const std::vector<candidate>& all, const gradient_steps& run,
+                               const std::vector<named_part>& parts) {
+  small_tensors found;
+  std::set<std::string_view> libraries;
+  for (std::size_t i = 0; i < run.tensors().size(); ++i) {
+    std::set<std::string_view> quantize;
+    for (const candidate& c : all)
+      if (has_codes(c.tensors[i])) quantize.insert(c.recipe.dialect->family);
+    if (quantize.empty()) continue;
+    std::vector<named_part> of = parts;
+    if (of.empty()) of.push_back({run.tensors()[i].name, static_cast<std::size_t>(run.tensors()[i].numel)});
+    const std::size_t before = found.names.size();
+    for (const named_part& p : of)
+      if (p.size > 0 && p.size < least_quantized) found.names.push_back(p.name);
+    if (found.names.size() > before) libraries.insert(quantize.begin(), quantize.end());
+  }
+  found.libraries.assign(libraries.begin(), libraries.end());
+  return found;
+}
+
 drift_row total_of(const candidate& c, const std::vector<drift_row>& rows, const candidate* reference) {
   drift_row all{.recipe = c.text};
   all.tensors = c.tensors.size();
@@ -295,13 +321,21 @@ optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to
   for (const candidate& c : all) {
     std::vector<drift_row> tensors = rows_of(c, parts, first == &c ? nullptr : first);
     drift_row total = total_of(c, tensors, first == &c ? nullptr : first);
-    if (const std::int64_t place = total.drift.first_nonfinite_gradient; place > 0)
-      total.nonfinite_step = run.number(static_cast<std::uint64_t>(place - 1));
+    const auto number_of = [&](std::int64_t place) {
+      return place > 0 ? run.number(static_cast<std::uint64_t>(place - 1)) : 0;
+    };
+    total.nonfinite_step = number_of(total.drift.first_nonfinite_gradient);
+    total.zeroed_step = number_of(total.drift.first_zeroed);
+    total.of_one_dump = run.is_stack();
+    for (drift_row& r : tensors) r.zeroed_step = number_of(r.drift.first_zeroed);
     answer.conclusions.push_back(conclusion_of(total, tensors));
     if (std::string decay = decay_text(c.recipe); !decay.empty()) decays.insert(std::move(decay));
     if (asked.by_tensor) std::ranges::move(tensors, std::back_inserter(rows));
     if (!asked.by_tensor || tensors.size() != 1) rows.push_back(std::move(total));
   }
+  const small_tensors small = small_tensors_in(all, run, parts);
+  if (std::string text = small_tensors_text(small.names, small.libraries); !text.empty())
+    answer.conclusions.push_back(std::move(text));
   answer.conclusions.insert(answer.conclusions.end(), decays.begin(), decays.end());
   answer.rows = drift_table(rows);
   if (asked.quantizers)

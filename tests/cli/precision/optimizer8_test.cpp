@@ -23,6 +23,15 @@ nlohmann::json rows_of(const std::string& arguments) {
   return nlohmann::json::parse(run.out);
 }
 
+std::string conclusions_of(const std::string& arguments) {
+  const auto run = run_ulp("precision optimizer8 " + arguments);
+  CAPTURE(arguments, run.err);
+  REQUIRE(run.exit_code == 0);
+  return run.out;
+}
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
 std::string floats(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
@@ -43,6 +52,9 @@ TEST_CASE("dumps of steps say what one dump of all steps says") {
   const std::string whole = (dir / "step0.npy").string();
   write_file(whole, npy(npy_dict("<f4", "(12, 4)"), floats(all)));
   const std::string dialects = " --dialect bnb_cpu_default_adam8bit,torch_adam:bf16";
+  // Steps have the numbers of the run: the first is 0 here.
+  CHECK(says(conclusions_of(folder.string() + dialects), "(1 element, from step 0 on)"));
+  CHECK(says(conclusions_of(folder.string() + dialects + " --steps 5:"), "(1 element, from step 5 on)"));
   const auto one = rows_of(whole + dialects);
   const auto many = rows_of(folder.string() + dialects);
   REQUIRE(one.size() == 2);
@@ -150,15 +162,6 @@ std::string stack(const temporary_dir& dir, const std::string& name, const std::
   return path;
 }
 
-std::string conclusions_of(const std::string& arguments) {
-  const auto run = run_ulp("precision optimizer8 " + arguments);
-  CAPTURE(arguments, run.err);
-  REQUIRE(run.exit_code == 0);
-  return run.out;
-}
-
-bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
 constexpr float nan_number = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
@@ -169,9 +172,34 @@ TEST_CASE("conclusions tell rounding from running away") {
       stack(dir, "a.npz", std::vector(5, std::vector<float>{1, -1, 1, 2}), {1.003F, -0.9985F, 1.0101F, 0.503F});
   const std::string text = conclusions_of(still + " --lr 3e-4 --dialect torch_adam:bf16,torch_adam:bf16:kahan");
   CHECK(!says(text, "run away in"));
-  CHECK(says(text, "torch_adam:bf16: no weight runs away; their final distance from float32's is "));
+  CHECK(says(text, "torch_adam:bf16: no weight moves: 100 % of the updates are lost."));
+  CHECK(says(text, "torch_adam:bf16:kahan: no weight runs away; their final distance from float32's is "));
   CHECK(says(text, ", and rounding the first weights alone makes "));
+  CHECK(says(conclusions_of(still + " --dialect torch_adam"), "torch_adam: the weights end as in float32."));
   CHECK(says(conclusions_of(still + " --lr 0 --dialect torch_adam:bf16"), "no weight moves, nor does it in float32"));
+}
+
+TEST_CASE("conclusions do not divide by the way of a float32 that came back") {
+  const temporary_dir dir;
+  const std::string back = stack(dir, "b.npz", {{1}, {-1.5F}, {0.5F}}, {0});
+  CHECK(says(conclusions_of(back + " --lr 0.5 --dialect bnb_cpu_default_sgd8bit:momentum=0.5"),
+             "no weight runs away; float32's end where they began, and the largest move here is 0.00"));
+}
+
+TEST_CASE("that the libraries quantize no small tensors is said where small ones are quantized") {
+  const temporary_dir dir;
+  const auto of_size = [&](std::size_t n) {
+    return stack(dir, "n" + std::to_string(n) + ".npz", std::vector(2, std::vector<float>(n, 1)),
+                 std::vector<float>(n, 0));
+  };
+  const std::string small = of_size(4095);
+  CHECK(says(conclusions_of(small + " --dialect bnb_cpu_default_adam8bit"),
+             "bitsandbytes quantizes no states of tensors below 4,096 elements; here they are quantized, in fc."));
+  CHECK(!says(conclusions_of(small + " --dialect torch_adam,bnb_cpu_default_adam32bit"), "below 4,096 elements"));
+  const std::string both = conclusions_of(small + " --elements 512 --dialect bnb_cpu_default_adam8bit,ao_adam8bit");
+  CHECK(says(both, "bitsandbytes and torchao quantize no states of tensors below 4,096 elements"));
+  CHECK(!says(conclusions_of(of_size(4096) + " --elements 512 --dialect bnb_cpu_default_adam8bit,ao_adam8bit"),
+              "below 4,096 elements"));
 }
 
 TEST_CASE("conclusions judge what stays finite, and say why the rest does not") {
@@ -182,10 +210,10 @@ TEST_CASE("conclusions judge what stays finite, and say why the rest does not") 
   steps[2][2] = nan_number;
   const std::string broken = stack(dir, "n.npz", steps, {0, 0, 0, 0});
   const std::string text = conclusions_of(broken + " --dialect bnb_cuda_text_adam8bit,bnb_cpu_default_adam8bit");
-  CHECK(says(text, "bnb_cuda_text_adam8bit: weights run away in fc (1 of 4): the largest move is "));
+  CHECK(says(text, "bnb_cuda_text_adam8bit: weights run away in fc (1 of 4): the largest move there is "));
   CHECK(says(text,
              "1 weight is left out, not finite in float32 either: 1 gradient is infinite or NaN, the first in "
-             "step 2"));
+             "step 2; steps that the run skipped are left out by --steps"));
   CHECK(says(text,
              "bnb_cpu_default_adam8bit: weights become infinite or NaN that are finite in float32, in fc (3 of "
              "4)"));
@@ -229,7 +257,10 @@ TEST_CASE("steps that the run skipped are not stepped") {
   rows.at(0).erase("notes");
   expected.at(0).erase("notes");
   CHECK(rows == expected);
-  CHECK(says(conclusions_of(all.string() + dialect), "1 gradient is infinite or NaN, the first in step 3"));
+  CHECK(
+      says(conclusions_of(all.string() + dialect),
+           "1 gradient is infinite or NaN, the first in step 3; steps that the run skipped are left out by applied in "
+           "--scalars, or by --steps"));
   const auto none = run_ulp("precision optimizer8 " + all.string() + " --scalars " + csv + dialect + " --steps 3:4");
   CHECK(none.exit_code == 2);
   CHECK(says(none.err, "the run skipped all that are selected"));
@@ -238,10 +269,10 @@ TEST_CASE("steps that the run skipped are not stepped") {
 TEST_CASE("what is not quantized, or cannot be compared, is not judged as if it were") {
   const std::string text = conclusions_of(inputs + " --dialect ao_adam8bit,ao_adam8bit:fp32:block_size=44");
   CHECK(says(text,
-             "ao_adam8bit: nothing is said of its codes: the size of 1 tensor is not a multiple of the block, so its "
+             "ao_adam8bit: not judged: the size of 1 tensor is not a multiple of the block, so its "
              "states are not quantized"));
   CHECK(!says(text, "ao_adam8bit: no weight"));
-  CHECK(!says(text, "block_size=44: nothing is said"));
+  CHECK(!says(text, "block_size=44: not judged"));
   // Codes of float8 and of the dynamic map mean different numbers; those of two code paths are comparable.
   const auto rows = rows_of(inputs +
                             " --elements 64 --block-size 32 --dialect ao_adam8bit,ao_adamfp8,"

@@ -77,6 +77,16 @@ TEST_CASE("dumps of steps are stepped as their arrays in one file are") {
   CHECK(read_npz(dir / "a.npz").at("w").shape == std::vector<std::size_t>{2, 3});
 }
 
+TEST_CASE("--lr is --set lr=") {
+  const temporary_dir dir;
+  const std::string run = (golden / "inputs.npz").string() + " --dialect torch_adam --steps 2 ";
+  CHECK(optimizer(dir.path(), run + "--lr 0.25 -o lr.npz").exit_code == 0);
+  CHECK(optimizer(dir.path(), run + "--set lr=0.25 -o set.npz").exit_code == 0);
+  CHECK(optimizer(dir.path(), run + "-o usual.npz").exit_code == 0);
+  CHECK(read_file(dir / "lr.npz") == read_file(dir / "set.npz"));
+  CHECK(read_file(dir / "lr.npz") != read_file(dir / "usual.npz"));
+}
+
 TEST_CASE("what cannot be stepped is refused in one line, and leaves no file") {
   const temporary_dir dir;
   ulp::npz_writer bad((dir / "bad.npz").string());
@@ -97,6 +107,7 @@ TEST_CASE("what cannot be stepped is refused in one line, and leaves no file") {
   refused(inputs, "--dialect is missing");
   refused(inputs + " --dialect torch_adem", "did you mean 'torch_adam'");
   refused(inputs + " --dialect torch_adam --set lr=nan", "finite");
+  refused(inputs + " --dialect torch_adam --lr nan", "'lr' must be a finite number");
   refused(inputs + " --dialect torch_adam --set beta=0.9", "near: beta1");
   refused(inputs + " --dialect torch_adam --steps 1,11", "step 11 is beyond it");
   refused(inputs + " --dialect torch_adam --elements 89", "has 88");

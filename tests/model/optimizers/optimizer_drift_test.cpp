@@ -64,17 +64,21 @@ TEST_CASE("states are read as numbers, however they are kept") {
 
 TEST_CASE("the float32 twin has the recipe's parameters, not its own defaults") {
   const optimizer_recipe adamw = float32_twin(recipe("ao_adamw8bit", bfloat16, weight_rounding::own, {{"lr", 0.5}}));
-  CHECK(adamw.dialect->name == "torch_adamw");
+  CHECK(adamw.dialect->name == "ao_adamw8bit");
   CHECK(adamw.weights == float32);
+  CHECK(value_in(adamw, "m_state") == parameter_value{"float32"});
   CHECK(value_in(adamw, "lr") == parameter_value{0.5});
   CHECK(value_in(adamw, "weight_decay") == parameter_value{0.01});
   const optimizer_recipe optimi = float32_twin(recipe("optimi_adam"));
-  CHECK(optimi.dialect->name == "torch_adam");
+  CHECK(optimi.dialect->name == "optimi_adam");
   CHECK(value_in(optimi, "eps") == parameter_value{1e-6});
+  CHECK(float32_twin(recipe("bnb_cpu_default_adamw8bit")).dialect->name == "bnb_cpu_default_adam32bit");
   CHECK(float32_twin(recipe("bnb_cpu_default_sgd8bit_mom")).dialect->name == "torch_sgd");
-  const optimizer_settings damped{{"momentum", 0.75}, {"dampening", true}};
-  CHECK(value_in(float32_twin(recipe("optimi_sgd", bfloat16, weight_rounding::own, damped)), "dampening") ==
-        parameter_value{0.75});
+  // Recipes that differ by their states have the same.
+  const auto of_8_bits = float32_twin(recipe("ao_adam8bit"));
+  const auto of_4_bits = float32_twin(recipe("ao_adam4bit"));
+  CHECK(of_8_bits.dialect == of_4_bits.dialect);
+  CHECK(of_8_bits.parameters == of_4_bits.parameters);
   // Every dialect has a twin that can be made.
   for (const optimizer_entry& entry : optimizer_catalog()) {
     INFO(entry.name);
@@ -94,6 +98,61 @@ TEST_CASE("a recipe that is its own twin deviates nowhere") {
   CHECK(d.lost == 0);
   CHECK(d.runaway == 0);
   CHECK(d.median_ratio == 1);
+}
+
+namespace {
+
+// With decay, eps, momentum and dampening, whatever of these it takes, and states in float32. Blocks of one element hold
+// positive numbers without an error.
+optimizer_recipe in_float32(const optimizer_entry& dialect) {
+  optimizer_recipe made{.dialect = &dialect, .parameters = {}};
+  const optimizer_settings all{{"lr", 0.01},
+                               {"weight_decay", 0.1},
+                               {"eps", 0.001},
+                               {"momentum", 0.9},
+                               {"micro_batches", 1.0},
+                               {"block_size", 1.0},
+                               {"m_state", "float32"},
+                               {"v_state", "float32"},
+                               {"momentum_dtype", "float32"},
+                               {"variance_dtype", "float32"},
+                               {"use_kahan_summation", false}};
+  for (const auto& setting : all)
+    if (std::ranges::any_of(dialect.parameters, [&](const auto& p) { return p.name == setting.first; }))
+      made.parameters.push_back(setting);
+  return made;
+}
+
+weight_drift after_20_steps(const optimizer_recipe& of) {
+  drifting_tensor t(of, "w", std::vector<float>{1, 2, 0.5F}, 1);
+  for (int i = 0; i < 20; ++i) t.step(std::vector<float>{0.1F, 1e-4F, static_cast<float>(1 + i % 3)});
+  return t.drift();
+}
+
+}  // namespace
+
+TEST_CASE("a float32 recipe of any dialect does not leave its twin") {
+  constexpr double rate_of_decay = 0.01 * 0.1;
+  for (const optimizer_entry& dialect : optimizer_catalog()) {
+    CAPTURE(dialect.name);
+    const optimizer_recipe recipe = in_float32(dialect);
+    const weight_drift d = after_20_steps(recipe);
+    const bool is_its_own = float32_twin(recipe).dialect == &dialect;
+    const bool decays_later = dialect.name.starts_with("bnb_cuda_text_adam");
+    CHECK(d.relative() <= (is_its_own ? 0 : decays_later ? rate_of_decay : 1e-5));
+    CHECK(d.largest_move > 0.01);
+    CHECK(d.runaway == 0);
+  }
+  // A mean of gradients that begins at 0 is another rule than one that begins as the first gradient.
+  for (const bool torch_init : {false, true}) {
+    optimizer_recipe damped = in_float32(*find_optimizer("optimi_sgd"));
+    damped.parameters.insert(damped.parameters.end(), {{"dampening", true}, {"torch_init", torch_init}});
+    CHECK(after_20_steps(damped).relative() == 0);
+  }
+  // What rounds does leave it.
+  optimizer_recipe coarse = in_float32(*find_optimizer("ao_adamw8bit"));
+  coarse.weights = bfloat16;
+  CHECK(after_20_steps(coarse).relative() > 0.01);
 }
 
 TEST_CASE("16-bit weights lose updates below half their spacing, and Kahan sums do not") {
@@ -155,6 +214,23 @@ TEST_CASE("a second moment that is stored as zero sends its weight away") {
   CHECK(t.drift(1).largest_twin_move < 0.01);
   CHECK(t.drift().numel == 2);
   CHECK(t.drift().runaway == 1);
+}
+
+// The buffer is 1, then -1 in exact arithmetic and -0.993 in the map's code, then 0 and 0.006.
+TEST_CASE("a weight that stays within what float32 went has not run away, though float32 came back") {
+  drifting_tensor t(recipe("bnb_cpu_default_sgd8bit_mom", float32, weight_rounding::own, {{"lr", 0.5}}), "w",
+                    std::vector<float>{0}, 1);
+  for (const float g : {1.0F, -1.9F, 0.9F}) t.step(std::vector<float>{g});
+  const weight_drift d = t.drift();
+  CHECK(std::fabs(t.twin_weights()[0]) < 1e-6);
+  CHECK(d.largest_twin_move == 0.5);
+  CHECK(about(d.largest_move, 0.003, 0.001));
+  CHECK(d.runaway == 0);
+
+  drifting_tensor away(recipe("bnb_cpu_default_adam8bit"), "w", std::vector<float>{0, 0}, 1, {1, 1});
+  for (const float g : {1e-4F, 0.0F, 0.0F, -1e-4F, -1e-4F}) away.step(std::vector<float>{1, g});
+  CHECK(std::fabs(away.twin_weights()[1]) < 0.9 * away.drift(1).largest_twin_move);
+  CHECK(away.drift(1).runaway == 1);
 }
 
 TEST_CASE("not finite weights are counted, and nothing else is spoiled by them") {

@@ -70,7 +70,7 @@ TEST_CASE("an optimizer of the catalogue goes under the scaler, and its twin sta
   closed_loop_options o = usual();
   o.training.network = network_kind::mlp;
   o.steps = 40;
-  o.training.recipe = {.dialect = find_optimizer("torch_adam")};
+  o.training.recipe = {.dialect = find_optimizer("bnb_cpu_default_adam32bit")};
   const closed_loop_result whole = run_closed_loop(o);
   o.training.recipe = {.dialect = find_optimizer("bnb_cpu_default_adam8bit"), .weights = bfloat16};
   const closed_loop_result narrow = run_closed_loop(o);

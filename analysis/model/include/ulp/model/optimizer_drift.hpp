@@ -29,11 +29,12 @@ struct weight_drift {
   // What the deviation does to the loss, to first order: the sum of gradient times (w - twin), both as they were before
   // the step of the gradient, mean over the last tenth of the steps; of elements whose gradient and twin are finite.
   double loss_change = 0;
-  // Largest |w - its first value|, that as the recipe's format rounds it, and |twin - w0|, of what is finite.
+  // Of what is finite: the largest |w - its first value| at the end, that value as the recipe's format rounds it; and the
+  // largest |twin - w0| after any step, since the twin may return.
   double largest_move = 0;
   double largest_twin_move = 0;
-  // Elements whose moves, each from its own first value, end further apart than the twin moved any element of the tensor
-  // and rounding the weights accounts for: six standard deviations of as many random roundings as there were steps, 3
+  // Elements that end further from their first value than the twin had moved any element of the tensor after any step, and
+  // whose move ends further from the twin's than that, and than rounding the weights accounts for: six standard deviations of as many random roundings as there were steps, 3
   // sqrt(steps) spacings of the format. And those that are not finite where the twin's are.
   std::uint64_t runaway = 0;
   std::uint64_t nonfinite = 0;
@@ -65,7 +66,7 @@ struct weight_drift {
   weight_drift& operator+=(const weight_drift& other) noexcept;
 };
 
-// One tensor, under a recipe and its twin. Memory: nine numbers an element, eleven with Kahan's summation, and the states.
+// One tensor, under a recipe and its twin. Memory: ten numbers an element, twelve with Kahan's summation, and the states.
 class drifting_tensor {
  public:
   // The twin begins with these weights, the recipe with what its format makes of them. `parts`: sizes of what the tensor
@@ -111,6 +112,7 @@ class drifting_tensor {
   optimizer twin_;
   format kept_in_;  // the recipe's weights
   std::vector<float> first_, w_, twin_w_;
+  std::vector<float> twin_reach_;  // the largest |twin - w0| so far
   std::vector<float> m_, v_, before_, twin_before_;
   std::string kept_name_;  // the state that keeps what weights lose; empty: none
   std::vector<float> kept_, kept_before_;

@@ -24,8 +24,10 @@ struct optimizer_recipe {
 [[nodiscard]] optimizer make_optimizer(const optimizer_recipe& recipe, std::size_t size, const std::string& tensor,
                                        std::uint64_t seed);
 
-// What a recipe is compared with: PyTorch's optimizer of the same kind (Adam, AdamW or SGD, float32, no fused operations),
-// with those parameters of the recipe that have the same names.
+// What a recipe is compared with: the same rule with the same parameters, weights and states in float32. The dialect is the
+// recipe's own; of torchao's Adams and AdamWs, which differ by their states alone, it is the 8-bit one; of bitsandbytes'
+// 8-bit ones Adam32bit and torch's SGD. (The text of the CUDA kernel decays after the update, Adam32bit before: that
+// differs by lr weight_decay of a step.)
 [[nodiscard]] optimizer_recipe float32_twin(const optimizer_recipe& of);
 
 }  // namespace ulp
