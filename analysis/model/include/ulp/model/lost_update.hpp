@@ -21,6 +21,7 @@ namespace ulp {
 struct lost_updates {
   std::uint64_t numel = 0;
   std::uint64_t zero_updates = 0;
+  std::uint64_t zeros_at_one = 0;  // of these at most so many are of weights with |w'| = 1
   std::uint64_t nonfinite = 0;   // the weight or the update is infinite or NaN as recorded
   count_range overflowing;       // of the others with an update: the weight has no finite w'
   count_range updates;           // what is left: finite and not zero, on a finite w'
