@@ -167,7 +167,8 @@ TEST_CASE("what is no update is told apart") {
 
 // Twenty weights of 2^-20 and eighty of 1: ten updates of 2^-27, which are zero as differences of bfloat16 weights and which float16
 // loses, ten of 2^-18 and eighty of 2^-9, that float16 loses and keeps.
-TEST_CASE("a zero difference may be an update that another format keeps, so the lower end does not take it for no update") {
+TEST_CASE(
+    "a zero difference may be an update that another format keeps, so the lower end does not take it for no update") {
   std::vector<double> weights(100, 1);
   std::vector<double> updates(100, std::ldexp(1, -9));
   std::fill_n(weights.begin(), 20, std::ldexp(1, -20));
@@ -175,8 +176,7 @@ TEST_CASE("a zero difference may be an update that another format keeps, so the 
   std::fill_n(updates.begin() + 10, 10, std::ldexp(1, -18));
   const double truth = count_lost_updates(weights, updates, float16, {}).lost_share().low;
   std::vector<double> differences;
-  for (std::size_t i = 0; i < 100; ++i)
-    differences.push_back(rounded(bfloat16, weights[i] + updates[i]) - weights[i]);
+  for (std::size_t i = 0; i < 100; ++i) differences.push_back(rounded(bfloat16, weights[i] + updates[i]) - weights[i]);
   lost_updates of_differences = count_lost_updates(weights, differences, float16, {});
   of_differences.open_zero_updates();
   CHECK(of_differences.open_zeros > 50);
@@ -189,7 +189,8 @@ TEST_CASE("a zero difference may be an update that another format keeps, so the 
 }
 
 TEST_CASE("of zero differences only those of weights at 1 may be stuck there") {
-  lost_updates of = count_lost_updates(std::vector<double>{1, -1, 2, 3, 1}, std::vector<double>{0, 0, 0, 0, 1}, bfloat16, {});
+  lost_updates of =
+      count_lost_updates(std::vector<double>{1, -1, 2, 3, 1}, std::vector<double>{0, 0, 0, 0, 1}, bfloat16, {});
   CHECK(of.at_one == count_range{1, 1});
   of.open_zero_updates();
   CHECK(of.lost == count_range{0, 4});

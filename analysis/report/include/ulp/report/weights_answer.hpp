@@ -63,7 +63,8 @@ struct weights_item {
   dtype weight_type = dtype::unknown;
   update_origin origin = update_origin::recorded;
   double learning_rate = not_known;
-  // The updates are differences of weights that are in 16 bits, or may be: none is lost in these.
+  // The updates are differences of weights that are in 16 bits, or may be: none is lost in these. Not where the learning rate
+  // was 0.
   bool rounded_updates = false;
   std::vector<weights_counts> of;  // each case
 };
