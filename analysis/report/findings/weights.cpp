@@ -7,14 +7,13 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/report/typed_values.hpp>
 
 #include "findings.hpp"
 
 namespace ulp {
 namespace {
-
-constexpr std::size_t most_named = 4;
 
 struct layer {
   std::string weight;  // as the input calls it
@@ -66,6 +65,14 @@ lost_updates sum_of(const counted_weights& all, std::size_t of_case) {
 
 bool is_beyond(const counted_weights& all, std::size_t of_case) {
   return std::ranges::any_of(all.items, [&](const weights_item& i) { return i.of[of_case].beyond; });
+}
+
+bool has_other_type(const counted_weights& all, std::size_t of_case) {
+  const format& asked = all.cases[of_case].format;
+  return std::ranges::any_of(all.items, [&](const weights_item& i) {
+    return (i.weight_type == dtype::bfloat16 && asked != bfloat16) ||
+           (i.weight_type == dtype::float16 && asked != float16);
+  });
 }
 
 lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case) {
@@ -198,6 +205,13 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
                       "numbers of {0}: they "
                       "were kept in another type, or are of another run. In {0} they would lose {1}",
                       asked.format_name, lost_text(layers_that_lose(all, c), all)));
+      continue;
+    }
+    if (has_other_type(all, c)) {
+      lines.push_back(fmt::format(
+          "your configuration keeps weights in {0} without a master copy, but these weights are recorded in "
+          "another type of 16 bits, so they are of another run. In {0} they would lose {1}",
+          asked.format_name, lost_text(layers_that_lose(all, c), all)));
       continue;
     }
     lines.push_back(fmt::format("your configuration keeps weights in {} without a master copy: {} were lost",

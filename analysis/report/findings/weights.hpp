@@ -13,6 +13,8 @@
 
 namespace ulp {
 
+inline constexpr std::size_t most_named = 4;  // layers
+
 // Which layers lose many updates in one case, and from which step on.
 struct lost_layers {
   std::vector<std::string> layers;  // worst first
@@ -28,6 +30,8 @@ struct lost_layers {
 [[nodiscard]] lost_updates sum_of(const counted_weights& all, std::size_t of_case);
 // Whether some weight is no number of the format, so that it was not kept in it.
 [[nodiscard]] bool is_beyond(const counted_weights& all, std::size_t of_case);
+// Whether some weights are recorded in another 16-bit type than the format, so that they were not kept in it.
+[[nodiscard]] bool has_other_type(const counted_weights& all, std::size_t of_case);
 
 [[nodiscard]] lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case);
 

@@ -51,15 +51,6 @@ bool is_modelled(const counted_weights& all) {
   return std::ranges::any_of(all.items, [](const weights_item& i) { return i.origin == update_origin::gradient; });
 }
 
-// The weights were not kept in the format of the first case: they are none of its numbers, or of another type of 16 bits.
-bool were_kept_otherwise(const counted_weights& all) {
-  const format& asked = all.cases.front().format;
-  return is_beyond(all, 0) || std::ranges::any_of(all.items, [&](const weights_item& i) {
-           return (i.weight_type == dtype::bfloat16 && asked != bfloat16) ||
-                  (i.weight_type == dtype::float16 && asked != float16);
-         });
-}
-
 // Of the summary; `lost` names what is lost.
 void tell_loss(weights_told& of, const std::string& lost, const std::string& format_name, const std::string& framework,
                bool would, bool modelled) {
@@ -87,7 +78,6 @@ void tell_loss(weights_told& of, const std::string& lost, const std::string& for
 
 // Of the layers that are named.
 void add_layers(finding& f, const lost_layers& named, const weights_case& asked) {
-  constexpr std::size_t most_named = 4;
   for (std::size_t i = 0; i < std::min(most_named, named.layers.size()); ++i) {
     const value_range share = share_in(named.of[i], asked.is_drawn());
     f.evidence.push_back(fmt::format("{}: {} of {}", named.layers[i], range_text(share),
@@ -180,7 +170,7 @@ weights_told which_updates_are_lost(const counted_weights& all, const std::strin
   const weights_case& asked = all.cases.front();
   const lost_updates sum = sum_of(all, 0);
   if (sum.updates.high == 0) return without_updates(sum, asked.format_name);
-  const bool would = were_kept_otherwise(all);
+  const bool would = is_beyond(all, 0) || has_other_type(all, 0);
   if (asked.is_drawn()) return told_of_draws(all, framework, would);
   const lost_layers lost = layers_that_lose(all, 0);
   const bool modelled = is_modelled(all);

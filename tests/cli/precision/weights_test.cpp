@@ -190,6 +190,47 @@ TEST_CASE("layers and the step from which on they lose are named, where the file
   }
 }
 
+TEST_CASE("a last step of zero differences does not hide a layer that loses before it") {
+  const temporary_dir folder;
+  // a: bfloat16 of 2^-20, to which 2^-27 is added, which float16 loses; then `last`. b doubles.
+  const auto conclusion_of = [&](const std::string& last) {
+    const std::string least("\x80\x35", 2);
+    const std::string more("\x81\x35", 2);
+    const std::string doubled("\x80\x3f\x00\x40\x80\x40", 6);
+    std::string inputs;
+    for (int step = 0; step < 3; ++step) {
+      const std::string path = (folder / ("w.step" + std::to_string(step) + ".safetensors")).string();
+      write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]},)"
+                                   R"("weight/b":{"dtype":"BF16","shape":[1],"data_offsets":[2,4]}})",
+                                   (step == 0   ? least
+                                    : step == 1 ? more
+                                                : last) +
+                                       doubled.substr(2 * static_cast<std::size_t>(step), 2)));
+      inputs += path + " ";
+    }
+    write_file(folder / "half.yaml", "trainer:\n  precision: 16-true\n");
+    return run_ulp("precision weights " + inputs + " --config " + (folder / "half.yaml").string()).out;
+  };
+  CHECK(contains(conclusion_of(std::string("\x81\x35", 2)), "of the updates of a (of 2 layers)"));
+  CHECK(contains(conclusion_of(std::string("\x80\x3f", 2)), "of the updates of all layers"));
+}
+
+TEST_CASE("what a configuration keeps in another type than the weights' was not lost") {
+  const temporary_dir folder;
+  std::string inputs;
+  for (int step = 0; step < 2; ++step) {
+    const std::string path = (folder / ("w.step" + std::to_string(step) + ".safetensors")).string();
+    write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}})", "\x80\x3f"));
+    inputs += path + " ";
+  }
+  const auto conclusion_of = [&](const std::string& precision) {
+    write_file(folder / "c.yaml", "trainer:\n  precision: " + precision + "\n");
+    return run_ulp("precision weights " + inputs + " --config " + (folder / "c.yaml").string()).out;
+  };
+  CHECK(contains(conclusion_of("16-true"), "recorded in another type of 16 bits, so they are of another run"));
+  CHECK(contains(conclusion_of("bf16-true"), "master copy: [0, 100] % of the updates of the layer were lost"));
+}
+
 TEST_CASE("a sentence and a last row say it of all weights, to people") {
   const std::string arguments = "precision weights " + dump + " --lr 0.05 --format bf16,fp16";
   const std::string text = run_ulp(arguments).out;

@@ -188,7 +188,9 @@ class overview_view_test : public QObject {
     QCOMPARE(QString::fromStdString(p.state.weights_format()), QString("bfloat16"));
     QCOMPARE(run->tensors[p.state.tensor().value()].name, std::string("weight/block.a"));
     QCOMPARE(p.state.cursor_step(), std::int64_t{4});
-    // A card of values leads back to one of theirs.
+    // A card of values leads back to one of theirs, a card that leads elsewhere leaves it.
+    look_at({.view = ""}, p.state);
+    QVERIFY(p.state.metric_of_layers() == ulp::layer_metric::lost_updates);
     for (const story_card& other : p.view.cards())
       if (other.view == "layers" && other.weights_format.empty()) look_at(other, p.state);
     look_at({.view = "layers"}, p.state);

@@ -83,7 +83,7 @@ struct counted_weights {
 
 struct weights_answer {
   counted_weights counted;
-  std::vector<std::string> conclusions;  // of the configuration, and of what the weights' own type says
+  std::vector<std::string> conclusions;  // what the configuration means for these weights; without one none
   std::vector<std::string> losses;       // of each case how many updates are lost, and where most are
   table rows;
   table told;  // the same for people, with the sum of all
