@@ -215,7 +215,7 @@ void look_at(const story_card& card, view_state& state) {
   if (!card.weights_format.empty()) {
     state.set_metric_of_layers(layer_metric::lost_updates);
     state.set_weights_format(card.weights_format);
-  } else if (state.metric_of_layers() == layer_metric::lost_updates) {
+  } else if (card.view == "layers" && state.metric_of_layers() == layer_metric::lost_updates) {
     state.set_metric_of_layers(layer_metric::underflow);  // the other cards are of values
   }
   if (card.tensor.empty() || state.current_run() == nullptr) return;

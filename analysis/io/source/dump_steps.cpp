@@ -25,16 +25,19 @@ std::optional<std::int64_t> step_in(const std::string& path, const regex& patter
   return step;
 }
 
-// An expression that finds the last number of a file's name by what stands before it: '(?:step|before)(\d+)'.
+// An expression that finds the last number of a file's name by the letters before it: '(?:step|before)(\d+)'. Where
+// none are, any number does.
 std::string example_for(const std::string& path) {
   const std::string name = std::filesystem::path(path).stem().string();
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   std::size_t end = name.size();
   while (end > 0 && !is_digit(name[end - 1])) --end;
+  const bool has_number = end > 0;
   while (end > 0 && is_digit(name[end - 1])) --end;
   std::size_t begin = end;
   while (begin > 0 && is_letter(name[begin - 1])) --begin;
+  if (has_number && begin == end) return "'(\\d+)'";
   const std::string before = begin < end ? name.substr(begin, end - begin) : "before";
   return "'(?:step|" + before + ")(\\d+)'";
 }

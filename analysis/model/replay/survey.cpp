@@ -170,8 +170,14 @@ void survey::see_weights(const step& now, const std::vector<tensor_info>& all) {
   ulp::lost_weights lost{.step = now.key.step, .is_first = !has_weights_};
   for (const tensor_row& t : now.tensors) {
     const tensor_info& info = all[t.tensor];
+    if (info.kind == tensor_kind::update && surveyor_.counted().takes(info) && now.scalars.learning_rate != 0) {
+      zeros_of_updates& of = zero_updates_[t.tensor];
+      of.zeros += t.table.zeros;
+      of.numel += t.table.numel - t.table.nonfinite();
+    }
     if (info.kind != tensor_kind::weight || !surveyor_.counted().takes(info)) continue;
     has_weights_ = true;
+    weight_types_[t.tensor] = t.type;
     if (t.table.nonfinite() == 0) continue;
     lost.tensors.push_back(t.tensor);
     lost.elements += t.table.nonfinite();

@@ -185,6 +185,7 @@ lost_updates count_lost_updates(const joint_table& table, const format& to, cons
   lost_updates all;
   all.numel = table.numel;
   all.zero_updates = table.zero_updates;
+  all.zeros_at_one = table.zero_updates;  // a table does not tell of which weights
   all.nonfinite = table.nonfinite;
   const bool is_cut = table.cut_significands > 0;
   for (const joint_cell& c : table.cells) {

@@ -24,6 +24,11 @@ int spacing_at(const format& to, const unpacked& kept) noexcept {
   return exponent - to.fraction_bits;
 }
 
+// Its magnitude.
+bool is_one(const unpacked& kept) noexcept {
+  return kept.kind == number_class::finite && kept.exponent == 0 && kept.significand == std::uint64_t{1} << 63;
+}
+
 // Of a drawn sum, not to be w' again.
 double chance_of_move(const format& to, const unpacked& kept, double update, const rounding& mode) noexcept {
   const bool is_zero = kept.kind == number_class::zero;
@@ -35,12 +40,12 @@ double chance_of_move(const format& to, const unpacked& kept, double update, con
   return chance_to_move(std::ldexp(std::fabs(update), -spacing), shrinks, mode);
 }
 
-// `open` of both are in their upper ends alone, and the same ones.
+// `open` of both are in their upper ends alone, and the same ones: each is a lost update, one that was not, or none.
 value_range share_of(double low, double high, const count_range& all, std::uint64_t open) noexcept {
   if (all.high == 0) return {not_known, not_known};
   const std::uint64_t least = all.low + open;
   const double most = least == 0 ? 1 : std::min(1.0, high / static_cast<double>(least));
-  return {all.high == open ? 0 : low / static_cast<double>(all.high - open), most};
+  return {low / static_cast<double>(all.high), most};
 }
 
 }  // namespace
@@ -48,6 +53,7 @@ value_range share_of(double low, double high, const count_range& all, std::uint6
 lost_updates& lost_updates::operator+=(const lost_updates& other) noexcept {
   numel += other.numel;
   zero_updates += other.zero_updates;
+  zeros_at_one += other.zeros_at_one;
   nonfinite += other.nonfinite;
   overflowing += other.overflowing;
   updates += other.updates;
@@ -62,7 +68,8 @@ lost_updates& lost_updates::operator+=(const lost_updates& other) noexcept {
 
 void lost_updates::open_zero_updates() noexcept {
   open_zeros = zero_updates;
-  for (count_range* const all : {&updates, &lost, &at_one, &lost_at_one}) all->high += open_zeros;
+  for (count_range* const all : {&updates, &lost}) all->high += open_zeros;
+  for (count_range* const all : {&at_one, &lost_at_one}) all->high += zeros_at_one;
   expected_lost.high += static_cast<double>(open_zeros);
 }
 
@@ -94,11 +101,12 @@ lost_updates count_lost_updates(std::span<const double> weights, std::span<const
       ++all.nonfinite;
       continue;
     }
+    const unpacked kept = decode(to, code{encode(to, weights[i], to_nearest).code});
     if (update == 0) {
       ++all.zero_updates;
+      all.zeros_at_one += is_one(kept) ? 1 : 0;
       continue;
     }
-    const unpacked kept = decode(to, code{encode(to, weights[i], to_nearest).code});
     if (kept.kind != number_class::zero && kept.kind != number_class::finite) {
       all.overflowing += {1, 1};
       continue;
@@ -110,12 +118,10 @@ lost_updates count_lost_updates(std::span<const double> weights, std::span<const
     // With all random bits some draw moves every update, however rarely.
     const bool never = move == 0 && !(is_drawn && mode.random_bits == exact_probability);
     const std::uint64_t is_lost = never ? 1 : 0;
-    const bool is_one =
-        kept.kind == number_class::finite && kept.exponent == 0 && kept.significand == std::uint64_t{1} << 63;
     all.lost += {is_lost, is_lost};
     all.expected_lost += {1 - move, 1 - move};
-    if (is_one) all.at_one += {1, 1};
-    if (is_one) all.lost_at_one += {is_lost, is_lost};
+    if (is_one(kept)) all.at_one += {1, 1};
+    if (is_one(kept)) all.lost_at_one += {is_lost, is_lost};
   }
   return all;
 }

@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
 #include <ulp/io/check.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/io/joint_tables.hpp>
@@ -31,6 +34,28 @@ const format* format_of_differences(const weights_item& of) {
   return of.weight_type == dtype::bfloat16 ? &bfloat16 : of.weight_type == dtype::float16 ? &float16 : nullptr;
 }
 
+// Whether every update is the distance from its weight to a number of the format, as some type holds it: so are differences of weights
+// that are kept in it.
+bool are_distances(std::span<const double> weights, std::span<const double> updates, const format& own) {
+  const auto rounded = [&](double x) { return to_double(own, encode(own, x).code); };
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (updates[i] == 0 || !std::isfinite(updates[i]) || !std::isfinite(weights[i])) continue;
+    const double distance = rounded(weights[i] + updates[i]) - weights[i];
+    if (updates[i] != distance && updates[i] != static_cast<float>(distance) && updates[i] != rounded(distance))
+      return false;
+  }
+  return true;
+}
+
+// One tensor whose recorded updates are no differences shows that none are; where the learning rate was 0, zeros are no lost updates.
+void settle_rounded(std::vector<weights_item>& items) {
+  const bool are_exact = std::ranges::any_of(items, [](const weights_item& i) {
+    return i.origin == update_origin::recorded && format_of_differences(i) != nullptr && !i.rounded_updates;
+  });
+  for (weights_item& item : items)
+    if (item.learning_rate == 0 || (are_exact && item.origin == update_origin::recorded)) item.rounded_updates = false;
+}
+
 void count_dumps(counted_weights& all, const run_text& run, const source_options& how, double learning_rate,
                  listener& to) {
   const std::unique_ptr<update_pairs> pairs = open_update_pairs(run.inputs, how, learning_rate);
@@ -49,7 +74,7 @@ void count_dumps(counted_weights& all, const run_text& run, const source_options
                       .learning_rate = pair.learning_rate};
     item.of.resize(all.cases.size());
     const format* const own = format_of_differences(item);
-    lost_updates in_own;
+    item.rounded_updates = own != nullptr;
     pairs->read(i, [&](std::span<const double> weights, std::span<const double> updates) {
       for (std::size_t c = 0; c < all.cases.size(); ++c) {
         weights_counts& counts = item.of[c];
@@ -57,9 +82,9 @@ void count_dumps(counted_weights& all, const run_text& run, const source_options
         *counts.changed += count_changed(weights, all.cases[c].format, all.cases[c].rounding);
         counts.beyond = *counts.changed > 0;
       }
-      if (own != nullptr) in_own += count_lost_updates(weights, updates, *own, {});
+      if (item.rounded_updates && item.origin == update_origin::recorded)
+        item.rounded_updates = are_distances(weights, updates, *own);
     });
-    item.rounded_updates = own != nullptr && in_own.lost.low == 0;
     all.items.push_back(std::move(item));
   }
 }
@@ -97,7 +122,8 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
       item.of.push_back(
           {count_lost_updates(row.table, c.format, c.rounding), std::nullopt, has_weights_beyond(row.table, c.format)});
     const format* const own = format_of_differences(item);
-    item.rounded_updates = own != nullptr && count_lost_updates(row.table, *own, {}).lost.low == 0;
+    item.rounded_updates = own != nullptr && (row.origin == update_origin::next_weights ||
+                                              count_lost_updates(row.table, *own, {}).lost.low == 0);
     all.items.push_back(std::move(item));
     return true;
   });
@@ -142,6 +168,7 @@ counted_weights count_weights(const run_text& run, const std::vector<weights_cas
   if (all.items.empty())
     throw std::invalid_argument(
         fmt::format("{}: --tensor, --kind, --steps and --every select no weights with updates", run.inputs.front()));
+  settle_rounded(all.items);
   bool any_open = false;
   for (weights_item& item : all.items) {
     if (!item.rounded_updates) continue;

@@ -95,6 +95,7 @@ advice adviser::result(const std::vector<tensor_info>& tensors, std::optional<we
   advice all;
   std::vector<weights_told> weights;
   if (std::optional<weights_told> lost = weights_not_finite(run, tensors)) weights.push_back(std::move(*lost));
+  if (!updates) updates = unmoved_by_updates(run, tensors, o.configured);
   if (updates) weights.push_back(std::move(*updates));
   const summary_of told(whole_, run, tensors, o, *found_, w, weights);
   for (const finding& f : told.causes()) all.findings.push_back(f);

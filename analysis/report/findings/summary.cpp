@@ -60,6 +60,8 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
   if (const auto ill = std::ranges::find_if(weights, [](const weights_told& of) { return !of.happened.empty(); });
       ill != weights.end())
     weights_ = *ill;
+  for (const weights_told& of : weights)
+    if (of.happened.empty()) open_of_weights_ = of.sure;
   for (const cause& c : found.causes) {
     told t = tell(c, about_);
     const auto* const handled = std::get_if<handled_overflow>(&c);
@@ -97,7 +99,10 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
 advice_summary summary_of::summary(const std::optional<best_trial>& best) const {
   if (!first_) {
     advice_summary s = without_cause(best);
-    if (weights_) take_weights(s);
+    if (weights_)
+      take_weights(s);
+    else if (!open_of_weights_.empty())
+      s.sure += "; of the weights: " + open_of_weights_;
     return s;
   }
   return {first_name_, first_->happened, first_->change, first_->lines, first_->sure, finding_grade::trouble, {}};
@@ -114,6 +119,7 @@ void summary_of::take_weights(advice_summary& s) const {
   } else {
     s.happened += "; besides, " + weights_->happened;
     s.change += "; besides, " + weights_->change;
+    s.sure += "; of the weights: " + weights_->sure;
   }
   s.grade = std::min(s.grade, weights_->about.grade);
 }
@@ -130,6 +136,18 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     s.happened = fmt::format("the input {}: it has neither gradients nor overflow flags, loss or norm",
                              weights_ ? "tells nothing else" : "does not tell");
     s.change = "record gradients (see ulp record), or give the log of the loss scale";
+    s.sure = "nothing was judged";
+    return s;
+  }
+  if (!tensors_.empty() &&
+      std::ranges::all_of(judged_.tensors(), [](const tensor_survey& t) { return t.numel == 0; }) &&
+      std::ranges::none_of(judged_.steps(), [](const step_survey& of) {
+        return of.found_inf || !std::isnan(of.loss) || !std::isnan(of.logged_norm);
+      })) {
+    s.grade = finding_grade::notable;
+    s.cause = "unknown";
+    s.happened = "the recorded tensors have no elements";
+    s.change = "record the gradients of parameters that have elements (see ulp record)";
     s.sure = "nothing was judged";
     return s;
   }

@@ -38,6 +38,7 @@ class summary_of {
   std::optional<told> first_;
   std::string first_name_;
   std::optional<weights_told> weights_;  // the first that are not well
+  std::string open_of_weights_;          // how sure it is that they are well, where that is not certain
   std::string handled_;                  // what the scaler handled, in words
   std::uint64_t skipped_ = 0;            // of that
 };

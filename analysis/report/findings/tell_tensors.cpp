@@ -36,8 +36,8 @@ told told_of(const zero_gradients& z, const telling& about) {
                                               steps_text(z.zero.steps));
   if (z.loss_is_zero) t.happened += ", and the loss is logged as 0";
   t.change = z.starts_the_run
-                 ? std::string{"raise the loss scale if they went through a 16-bit format; else look whether they are "
-                               "recorded before zero_grad(), and whether the loss reaches the parameters"}
+                 ? std::string{"raise the loss scale if they went through a 16-bit format; else make sure that they "
+                               "are recorded before zero_grad(), and that the loss reaches the parameters"}
                  : fmt::format("look at step {}: units that died, a loss that no longer depends on the parameters, or, "
                                "in 16 bits, underflow, which a higher loss scale cures",
                                z.zero.first);

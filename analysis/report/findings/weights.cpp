@@ -7,14 +7,13 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/report/typed_values.hpp>
 
 #include "findings.hpp"
 
 namespace ulp {
 namespace {
-
-constexpr std::size_t most_named = 4;
 
 struct layer {
   std::string weight;  // as the input calls it
@@ -37,7 +36,7 @@ std::map<std::string, layer> layers_of(const counted_weights& all, std::size_t o
 std::optional<std::int64_t> loses_from(const layer& of, bool is_drawn) {
   std::optional<std::int64_t> from;
   for (const auto& [step, lost] : of.by_step) {
-    if (lost.updates.high == 0) continue;
+    if (lost.updates.high == lost.open_zeros) continue;  // none that is certain
     if (!(share_in(lost, is_drawn).low > much_of_a_tensor))
       from.reset();
     else if (!from)
@@ -66,6 +65,14 @@ lost_updates sum_of(const counted_weights& all, std::size_t of_case) {
 
 bool is_beyond(const counted_weights& all, std::size_t of_case) {
   return std::ranges::any_of(all.items, [&](const weights_item& i) { return i.of[of_case].beyond; });
+}
+
+bool has_other_type(const counted_weights& all, std::size_t of_case) {
+  const format& asked = all.cases[of_case].format;
+  return std::ranges::any_of(all.items, [&](const weights_item& i) {
+    return (i.weight_type == dtype::bfloat16 && asked != bfloat16) ||
+           (i.weight_type == dtype::float16 && asked != float16);
+  });
 }
 
 lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case) {
@@ -98,19 +105,45 @@ lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case) {
   return found;
 }
 
-std::string lost_text(const lost_layers& lost, const counted_weights& all) {
-  const std::size_t layers = count_layers(all);
-  const std::string share = (lost.is_mean ? "on average " : "") + range_text(lost.share);
+lost_layers layers_that_may_lose(const counted_weights& all, std::size_t of_case) {
+  lost_layers found;
+  found.is_mean = all.cases[of_case].is_drawn();
+  const std::map<std::string, layer> layers = layers_of(all, of_case);
+  std::vector<std::pair<double, std::string>> losing;
+  for (const auto& [name, of] : layers)
+    if (const double share = share_in(of.all, found.is_mean).high; share > much_of_a_tensor)
+      losing.emplace_back(-share, name);
+  std::ranges::sort(losing);
+  lost_updates sum;
+  for (const auto& [share, name] : losing) {
+    found.layers.push_back(name);
+    found.of.push_back(layers.at(name).all);
+    sum += found.of.back();
+  }
+  found.from = std::ranges::min(all.items, {}, &weights_item::step).step;
+  if (!found.layers.empty()) found.worst = layers.at(found.layers.front()).weight;
+  found.share = share_in(sum, found.is_mean);
+  return found;
+}
+
+std::string layers_text(const lost_layers& lost, std::size_t layers) {
+  const std::string since = lost.from_the_first ? "" : fmt::format(" from step {} on", lost.from);
   if (lost.layers.empty() || lost.layers.size() == layers)
-    return fmt::format("{} of the updates of {}{}", share,
-                       layers == 1 ? lost.layers.empty() ? "the layer" : lost.layers.front() : "all layers",
-                       lost.from_the_first ? "" : fmt::format(" from step {} on", lost.from));
-  const std::vector<std::string> named(
-      lost.layers.begin(), lost.layers.begin() + static_cast<std::ptrdiff_t>(std::min(most_named, lost.layers.size())));
-  const std::size_t more = lost.layers.size() - named.size();
-  return fmt::format("{} of the updates of {}{} (of {}){}", share, fmt::join(named, ", "),
-                     more > 0 ? fmt::format(" and {} more", more) : "", count_text(layers, "layer"),
-                     lost.from_the_first ? "" : fmt::format(" from step {} on", lost.from));
+    return (layers != 1 ? "all layers" : lost.layers.empty() ? "the layer" : lost.layers.front()) + since;
+  const std::size_t named = std::min(most_named, lost.layers.size());
+  const std::size_t more = lost.layers.size() - named;
+  return fmt::format("{}{} (of {}){}",
+                     fmt::join(lost.layers.begin(), lost.layers.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "", count_text(layers, "layer"), since);
+}
+
+std::string layers_text(const lost_layers& lost, const counted_weights& all) {
+  return layers_text(lost, count_layers(all));
+}
+
+std::string lost_text(const lost_layers& lost, const counted_weights& all) {
+  return fmt::format("{}{} of the updates of {}", lost.is_mean ? "on average " : "", range_text(lost.share),
+                     layers_text(lost, all));
 }
 
 std::vector<std::string> not_counted(const lost_updates& sum, const std::string& format_name) {
@@ -172,6 +205,13 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
                       "numbers of {0}: they "
                       "were kept in another type, or are of another run. In {0} they would lose {1}",
                       asked.format_name, lost_text(layers_that_lose(all, c), all)));
+      continue;
+    }
+    if (has_other_type(all, c)) {
+      lines.push_back(fmt::format(
+          "your configuration keeps weights in {0} without a master copy, but these weights are recorded in "
+          "another type of 16 bits, so they are of another run. In {0} they would lose {1}",
+          asked.format_name, lost_text(layers_that_lose(all, c), all)));
       continue;
     }
     lines.push_back(fmt::format("your configuration keeps weights in {} without a master copy: {} were lost",

@@ -32,29 +32,26 @@ weights_case case_of(const std::string& format_name, bool stochastic) {
   return {format_name, to, mode, to_string(mode)};
 }
 
-// The 16-bit type that all weights are recorded in; empty where there is none, or no weight with an update.
-std::string type_of_weights(const run_text& run, const source_options& how) {
-  std::optional<dtype> all;
-  bool differ = false;
+// The 16-bit type of weights with updates, the first there is; unknown where there is none.
+dtype narrow_type_of_weights(const run_text& run, const source_options& how) {
+  dtype narrow = dtype::unknown;
   const auto see = [&](dtype type) {
-    differ = differ || (all && *all != type);
-    all = type;
+    if (narrow == dtype::unknown && (type == dtype::bfloat16 || type == dtype::float16)) narrow = type;
   };
   if (are_dumps(run.inputs, how)) {
     try {
       for (const update_pair& pair : open_update_pairs(run.inputs, how, not_known)->all()) see(pair.weight_type);
     } catch (const input_error&) {  // of no weights, or of such that cannot be paired
-      return "";
+      return dtype::unknown;
     }
   } else {
     read_joint_tables(run.inputs.front(), how.attempts,
                       [&](const step_key&, const step_scalars&, const joint_row& row) {
                         see(row.weight_type);
-                        return !differ;
+                        return narrow == dtype::unknown;
                       });
   }
-  const bool is_narrow = all && !differ && (*all == dtype::bfloat16 || *all == dtype::float16);
-  return is_narrow ? std::string{to_string(*all)} : "";
+  return narrow;
 }
 
 bool may_hold_weights(const run_text& run, const source_options& how) {
@@ -74,8 +71,9 @@ std::optional<weights_told> weights_finding(const run_text& run, const own_confi
   const std::optional<std::string>& kept = said.weights_kept_in;
   const bool is_said = kept && *kept != "float32" && *kept != "float64";
   if (kept && !is_said) return std::nullopt;
-  const std::string name = is_said ? *kept : type_of_weights(run, how);
-  if (name.empty()) return std::nullopt;
+  const dtype type = is_said ? dtype::unknown : narrow_type_of_weights(run, how);
+  if (!is_said && type == dtype::unknown) return std::nullopt;
+  const std::string name = is_said ? *kept : std::string{to_string(type)};
   nobody hears;
   counted_weights all;
   try {
@@ -85,10 +83,11 @@ std::optional<weights_told> weights_finding(const run_text& run, const own_confi
   } catch (const std::invalid_argument&) {  // none is selected
     return std::nullopt;
   }
+  // Others, such as norms in float32, are not kept so.
+  if (!is_said) std::erase_if(all.items, [&](const weights_item& i) { return i.weight_type != type; });
   const auto is_empty = [](const weights_item& i) { return i.of.front().lost.numel == 0; };
   if (std::ranges::all_of(all.items, is_empty)) return std::nullopt;
   const std::string framework = is_said ? said.framework : "";
-  if (std::ranges::all_of(all.items, &weights_item::rounded_updates)) return what_did_not_move(all, framework);
   return which_updates_are_lost(all, framework);
 }
 

@@ -109,9 +109,10 @@ layer_cell extreme(const layer_question& q, const tensor_tables::entry& of, cons
 }
 
 // As `ulp outcomes` has it: the part of a whole that may be a range too.
-value_range share(const value_range& part, const value_range& whole) {
-  if (!(whole.high > 0) || !std::isfinite(part.high)) return {not_known, not_known};
-  return {part.low / whole.high, whole.exact() || part.high < whole.low ? part.high / whole.low : 1};
+value_range share(const layer_cell& of) {
+  if (!(of.whole.high > 0) || !std::isfinite(of.part.high)) return {not_known, not_known};
+  const double least = of.whole.low + of.open;
+  return {of.part.low / of.whole.high, of.whole.exact() || of.part.high < least ? of.part.high / least : 1};
 }
 
 }  // namespace
@@ -124,6 +125,7 @@ void add(layer_metric metric, layer_cell& into, const layer_cell& other) {
   } else {
     into.part += other.part;
     into.whole += other.whole;
+    into.open += other.open;
   }
   into.modelled = into.modelled || other.modelled;
   into.known = true;
@@ -150,7 +152,7 @@ value_range value_of(const layer_question& q, const layer_cell& cell) {
   if (!cell.known) return {not_known, not_known};
   switch (q.metric) {
     case layer_metric::lost_l2: {
-      const value_range of_squares = share(cell.part, cell.whole);
+      const value_range of_squares = share(cell);
       return {std::sqrt(of_squares.low), std::sqrt(of_squares.high)};
     }
     case layer_metric::sqnr: {
@@ -164,7 +166,7 @@ value_range value_of(const layer_question& q, const layer_cell& cell) {
       const double limit = limits_of(q.to, q.mode).overflow;
       return {limit - std::log2(cell.part.high), limit - std::log2(cell.part.low)};
     }
-    default: return share(cell.part, cell.whole);
+    default: return share(cell);
   }
 }
 

@@ -42,8 +42,8 @@ layer_cell cell_of_item(const weights_item& of) {
   const auto values = [](const count_range& c) {
     return value_range{static_cast<double>(c.low), static_cast<double>(c.high)};
   };
-  layer_cell cell{.part = values(counts.lost), .whole = values(counts.updates)};
-  cell.whole.low += static_cast<double>(counts.open_zeros);  // which are in the part, too
+  layer_cell cell{
+      .part = values(counts.lost), .whole = values(counts.updates), .open = static_cast<double>(counts.open_zeros)};
   cell.known = cell.whole.high > 0;
   return cell;
 }

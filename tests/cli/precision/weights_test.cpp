@@ -190,6 +190,47 @@ TEST_CASE("layers and the step from which on they lose are named, where the file
   }
 }
 
+TEST_CASE("a last step of zero differences does not hide a layer that loses before it") {
+  const temporary_dir folder;
+  // a: bfloat16 of 2^-20, to which 2^-27 is added, which float16 loses; then `last`. b doubles.
+  const auto conclusion_of = [&](const std::string& last) {
+    const std::string least("\x80\x35", 2);
+    const std::string more("\x81\x35", 2);
+    const std::string doubled("\x80\x3f\x00\x40\x80\x40", 6);
+    std::string inputs;
+    for (int step = 0; step < 3; ++step) {
+      const std::string path = (folder / ("w.step" + std::to_string(step) + ".safetensors")).string();
+      write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]},)"
+                                   R"("weight/b":{"dtype":"BF16","shape":[1],"data_offsets":[2,4]}})",
+                                   (step == 0   ? least
+                                    : step == 1 ? more
+                                                : last) +
+                                       doubled.substr(2 * static_cast<std::size_t>(step), 2)));
+      inputs += path + " ";
+    }
+    write_file(folder / "half.yaml", "trainer:\n  precision: 16-true\n");
+    return run_ulp("precision weights " + inputs + " --config " + (folder / "half.yaml").string()).out;
+  };
+  CHECK(contains(conclusion_of(std::string("\x81\x35", 2)), "of the updates of a (of 2 layers)"));
+  CHECK(contains(conclusion_of(std::string("\x80\x3f", 2)), "of the updates of all layers"));
+}
+
+TEST_CASE("what a configuration keeps in another type than the weights' was not lost") {
+  const temporary_dir folder;
+  std::string inputs;
+  for (int step = 0; step < 2; ++step) {
+    const std::string path = (folder / ("w.step" + std::to_string(step) + ".safetensors")).string();
+    write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}})", "\x80\x3f"));
+    inputs += path + " ";
+  }
+  const auto conclusion_of = [&](const std::string& precision) {
+    write_file(folder / "c.yaml", "trainer:\n  precision: " + precision + "\n");
+    return run_ulp("precision weights " + inputs + " --config " + (folder / "c.yaml").string()).out;
+  };
+  CHECK(contains(conclusion_of("16-true"), "recorded in another type of 16 bits, so they are of another run"));
+  CHECK(contains(conclusion_of("bf16-true"), "master copy: [0, 100] % of the updates of the layer were lost"));
+}
+
 TEST_CASE("a sentence and a last row say it of all weights, to people") {
   const std::string arguments = "precision weights " + dump + " --lr 0.05 --format bf16,fp16";
   const std::string text = run_ulp(arguments).out;
@@ -290,31 +331,177 @@ TEST_CASE("advice on 16-bit weights is right where no update counts, and where n
 
 TEST_CASE("16-bit weights alone leave open why they did not move, and the first line says so") {
   const temporary_dir folder;
-  // bfloat16: of 1, 1, 1 and 1 so many are 2 in the next step.
-  const auto advice_of = [&](int moved) {
+  // bfloat16: of 20 ones so many are 2 in the next step.
+  const auto advice_of = [&](int moved, const std::string& more = "") {
     std::string inputs;
     for (int step = 0; step < 2; ++step) {
       std::string bits;
-      for (int i = 0; i < 4; ++i)
+      for (int i = 0; i < 20; ++i)
         bits += step == 1 && i < moved ? std::string("\0\x40", 2) : std::string("\x80\x3f", 2);
       const std::string path = (folder / ("step" + std::to_string(step) + ".safetensors")).string();
-      write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]},)"
-                                   R"("wgrad/b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
+      write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[20],"data_offsets":[0,40]},)"
+                                   R"("wgrad/b":{"dtype":"F32","shape":[1],"data_offsets":[40,44]}})",
                                    bits + raw(std::vector<float>{1})));
       inputs += path + " ";
     }
-    return run_ulp("advise " + inputs + " --factor 1").out;
+    return run_ulp("advise " + inputs + " --factor 1" + more).out;
   };
-  const std::string few = advice_of(1);
+  const auto configured = [&](const std::string& text) {
+    write_file(folder / "c.yaml", text);
+    return " --config " + (folder / "c.yaml").string();
+  };
+  const std::string unless =
+      ", unless the optimizer keeps a float32 copy, rounds stochastically or sums with Kahan's compensation";
+  const std::string few = advice_of(17);
   CHECK(
       contains(few,
-               "What happened   75 % of the bfloat16 weights did not move in a step: their updates were zero, or lost "
-               "if the optimizer keeps no float32 copy; none of 2 steps overflowed as recorded\n"
-               "What to change  see that the optimizer keeps a float32 copy of the weights\n"
-               "How sure        open: "));
-  const std::string most = advice_of(3);
+               "What happened   15 % of the bfloat16 weights of a did not move in a step: their updates were zero, or "
+               "lost" +
+                   unless +
+                   "; none of 2 steps overflowed as recorded\n"
+                   "What to change  see that the optimizer keeps a float32 copy of the weights; where it keeps none, "
+                   "round updates stochastically, or add them with Kahan summation\n"
+                   "How sure        open: "));
+  CHECK(contains(few,
+                 "15 % of the bfloat16 weights of a did not move in a step; updates that were lost are among these"));
+  // Little: well, but not certain.
+  const std::string most = advice_of(19);
   CHECK(contains(most, "What happened   nothing is wrong: none of 2 steps overflowed"));
-  CHECK(contains(most, "25 % of the bfloat16 weights did not move in a step; updates that were lost are among these"));
+  CHECK(contains(most, "; of the weights: open: up to 5 % of the updates may be lost"));
+  const std::string all = advice_of(20);
+  CHECK(contains(all, "What happened   nothing is wrong: none of 2 steps overflowed"));
+  CHECK(!contains(all, "of the weights:"));
+  // A learning rate of 0 says that the updates are zero.
+  write_file(folder / "none.csv", "step,lr\n0,0\n1,0\n");
+  const std::string stood = advice_of(0, " --scalars " + (folder / "none.csv").string());
+  CHECK(contains(stood, "What happened   nothing is wrong"));
+  CHECK(contains(stood, "no: every update is zero as recorded"));
+  write_file(folder / "some.csv", "step,lr\n0,0.1\n1,0.1\n");
+  CHECK(
+      contains(advice_of(0, " --scalars " + (folder / "some.csv").string()), "What happened   100 % of the bfloat16"));
+  // Draws leave weights where they are; nearest-even loses their updates.
+  const std::string neuron = "distributed_strategy:\n  zero1: false\nprecision:\n  master_weights: false\n  type: ";
+  const std::string drawn = advice_of(4, configured(neuron + "bf16SR\n"));
+  CHECK(contains(drawn, "What happened   nothing is wrong"));
+  CHECK(contains(drawn, "no: updates are rounded stochastically"));
+  CHECK(!contains(drawn, "keep a float32 copy"));
+  const std::string half = "trainer:\n  precision: ";
+  const std::string kept = advice_of(4, configured(half + "bf16-true\n"));
+  CHECK(contains(kept,
+                 "What happened   80 % of the bfloat16 weights of a did not move in a step: their updates were "
+                 "zero, or lost; "));
+  // The format of the configuration is not the weights'.
+  const std::string other = advice_of(4, configured(half + "16-true\n"));
+  CHECK(!contains(other, "of the float16 weights"));
+  CHECK(contains(other,
+                 "What happened   up to 80 % of the updates of a may be lost with weights in float16 without a "
+                 "master copy, as the Lightning configuration keeps them; the recorded weights were not kept so"));
+  CHECK(!contains(advice_of(4, configured(half + "bf16-mixed\n")), "did not move"));
+}
+
+TEST_CASE("advice names the layers that did not move, and asks of the 16-bit ones beside others") {
+  const temporary_dir folder;
+  // a and b of bfloat16, c of float32; a stands still.
+  std::string inputs;
+  for (int step = 0; step < 2; ++step) {
+    const std::string path = (folder / ("step" + std::to_string(step) + ".safetensors")).string();
+    const std::string one("\x80\x3f", 2);
+    write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},)"
+                                 R"("weight/b":{"dtype":"BF16","shape":[2],"data_offsets":[4,8]},)"
+                                 R"("weight/c":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},)"
+                                 R"("wgrad/d":{"dtype":"F32","shape":[1],"data_offsets":[16,20]}})",
+                                 one + one + (step == 0 ? one + one : std::string("\0\x40\0\x40", 4)) +
+                                     raw(std::vector<float>{1, 1, 1})));
+    inputs += path + " ";
+  }
+  const std::string both = run_ulp("advise " + inputs + " --factor 1").out;
+  CHECK(contains(both, "What happened   100 % of the bfloat16 weights of a (of 2 layers) did not move in a step"));
+  // A float32 weight that stands still is no question.
+  CHECK(!contains(run_ulp("advise " + inputs + " --factor 1 --tensor '^(weight/c|wgrad)'").out, "did not move"));
+}
+
+TEST_CASE("updates that are recorded exactly are no differences of 16-bit weights") {
+  const temporary_dir folder;
+  // bfloat16 weights of 1, and float32 updates.
+  const auto advice_of = [&](const std::vector<float>& updates) {
+    const std::string path = (folder / "u.step0.safetensors").string();
+    const std::string one("\x80\x3f", 2);
+    write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]},)"
+                                 R"("update/a":{"dtype":"F32","shape":[4],"data_offsets":[8,24]},)"
+                                 R"("wgrad/b":{"dtype":"F32","shape":[1],"data_offsets":[24,28]}})",
+                                 one + one + one + one + raw(updates) + raw(std::vector<float>{1})));
+    return run_ulp("advise " + path + " --factor 1").out;
+  };
+  const std::string exact = advice_of({0.1F, 0, 0, 0});
+  CHECK(!contains(exact, "did not move"));
+  CHECK(contains(exact, "What happened   nothing is wrong"));
+  CHECK(!contains(exact, "of the weights:"));
+  // What leads from a number of bfloat16 to another may be a difference.
+  CHECK(contains(advice_of({0.5F, 0, 0, 0}), "What happened   75 % of the bfloat16 weights of a did not move"));
+}
+
+TEST_CASE("updates that are modelled from gradients are not called certain, recorded ones are") {
+  const temporary_dir folder;
+  const auto advice_of = [&](const std::string& kind, float value, const std::string& more) {
+    const std::string path = (folder / "m.step0.safetensors").string();
+    write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},")" + kind +
+                                     R"(/a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},)" +
+                                     R"("wgrad/b":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}})",
+                                 "\x80\x3f\x80\x3f" + raw(std::vector<float>{value, value, 1})));
+    return run_ulp("advise " + path + " --factor 1" + more).out;
+  };
+  write_file(folder / "lr.csv", "step,lr\n0,0.1\n");
+  const std::string logged = " --scalars " + (folder / "lr.csv").string();
+  const std::string lost = "What happened   100 % of the updates of a are lost if";
+  const std::string modelled = advice_of("wgrad", 0x1p-10F, logged);
+  CHECK(contains(modelled, lost));
+  CHECK(contains(modelled, "How sure        not certain: updates were modelled as plain SGD, -lr times the gradient"));
+  CHECK(
+      contains(advice_of("wgrad", 0.5F, logged), "; of the weights: not certain: updates were modelled as plain SGD"));
+  const std::string recorded = advice_of("update", 0x1p-10F, "");
+  CHECK(contains(recorded, lost));
+  CHECK(contains(recorded, "How sure        certain of these updates if"));
+}
+
+TEST_CASE("recorded updates of 16-bit weights are asked for their zeros where no joint table is") {
+  const temporary_dir folder;
+  int recordings = 0;
+  const auto advice_of = [&](const std::string& type, const std::vector<float>& updates, const std::string& more = "") {
+    const std::string path = (folder / "z.step0.safetensors").string();
+    const std::string one = type == "BF16" ? std::string("\x80\x3f", 2) : std::string("\0\0\x80\x3f", 4);
+    const auto place = [&](std::size_t from, std::size_t n) {
+      return R"(,"data_offsets":[)" + std::to_string(from) + "," + std::to_string(from + n) + "]}";
+    };
+    const std::size_t n = 2 * one.size();
+    write_file(path, safetensors(R"({"weight/a":{"dtype":")" + type + R"(","shape":[2])" + place(0, n) +
+                                     R"(,"update/a":{"dtype":"F32","shape":[2])" + place(n, 8) +
+                                     R"(,"wgrad/b":{"dtype":"F32","shape":[1])" + place(n + 8, 4) + "}",
+                                 one + one + raw(updates) + raw(std::vector<float>{1})));
+    const std::string recording = (folder / ("z" + std::to_string(recordings++) + ".ulp")).string();
+    const auto made = run_ulp("record " + path + " --factor 1 -o " + recording);
+    CAPTURE(made.err);
+    CHECK(made.exit_code == 0);
+    return run_ulp("advise " + recording + more).out;
+  };
+  const std::string still = advice_of("BF16", {0, 1});
+  CHECK(contains(still,
+                 "What happened   50 % of the bfloat16 weights of a did not move in a step: their updates were zero"));
+  CHECK(!contains(still, "nothing is wrong"));
+  CHECK(contains(advice_of("BF16", {1, 1}), "What happened   nothing is wrong"));
+  CHECK(contains(advice_of("F32", {0, 1}), "What happened   nothing is wrong"));
+  write_file(folder / "mixed.yaml", "trainer:\n  precision: bf16-mixed\n");
+  CHECK(contains(advice_of("BF16", {0, 1}, " --config " + (folder / "mixed.yaml").string()), "nothing is wrong"));
+}
+
+TEST_CASE("a recording of tensors without elements is no log in which nothing is wrong") {
+  const temporary_dir folder;
+  const std::string path = (folder / "e.step0.safetensors").string();
+  write_file(path, safetensors(R"({"wgrad/a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})", ""));
+  const std::string empty = run_ulp("advise " + path + " --factor 1").out;
+  CHECK(contains(empty, "What happened   the recorded tensors have no elements"));
+  write_file(
+      path, safetensors(R"({"wgrad/a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", raw(std::vector<float>{1})));
+  CHECK(contains(run_ulp("advise " + path + " --factor 1").out, "nothing is wrong"));
 }
 
 TEST_CASE("a zero difference of 16-bit weights may be a lost update, a zero update is none") {

@@ -198,6 +198,13 @@ class counted_updates_test : public QObject {
     QVERIFY(counted.answer.at(0, 0).part == (value_range{0, 2}));
     QVERIFY(counted.answer.at(1, 0).part == (value_range{0, 1}));
     QVERIFY(value_of(in("bfloat16"), counted.answer.at(1, 0)) == (value_range{0, 0.5}));
+    const json rows = json::parse(run_ulp("precision weights " + files + " --by tensor,step --json --format bf16").out);
+    for (const json& row : rows) {
+      const ulp::layer_cell& cell = counted.answer.at(row.at("step").get<std::size_t>(), 0);
+      QVERIFY(cell.part == range_in(row, "lost") && cell.whole == range_in(row, "updates"));
+      QVERIFY(value_of(in("bfloat16"), cell) == range_in(row, "lost_share"));
+    }
+    QCOMPARE(rows.size(), std::size_t{2});
     QVERIFY(!counted.answer.at(2, 0).known);  // there is no next step
     QVERIFY(counted.updates->notes.back().find("16-bit") != std::string::npos);
   }

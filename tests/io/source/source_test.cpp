@@ -120,6 +120,9 @@ TEST_CASE("source: dumps come in the order of their steps, else as given") {
         "b.npz: has no step number in its path, unlike other inputs; say where it stands with --steps-from REGEX, such "
         "as "
         "'(?:step|before)(\\d+)'");
+  // The example reads the file that it is given for.
+  place.write("0001.npz", one_tensor("t", 1));
+  CHECK(place.error(names{"step10.npz", "0001.npz"}).ends_with("such as '(\\d+)'"));
   const auto from = open_source({place.path("step10.npz"), place.path("step9.npz")});
   CHECK(from->step_count() == 2);
 }

@@ -8,6 +8,7 @@
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -162,6 +163,39 @@ TEST_CASE("what is no update is told apart") {
   CHECK(count_lost_updates({}, {}, float16, {}).numel == 0);
   CHECK(std::isnan(count_lost_updates({}, {}, float16, {}).lost_share().low));
   CHECK_THROWS_AS(count_lost_updates(weights, {}, float16, {}), std::invalid_argument);
+}
+
+// Twenty weights of 2^-20 and eighty of 1: ten updates of 2^-27, which are zero as differences of bfloat16 weights and which float16
+// loses, ten of 2^-18 and eighty of 2^-9, that float16 loses and keeps.
+TEST_CASE(
+    "a zero difference may be an update that another format keeps, so the lower end does not take it for no update") {
+  std::vector<double> weights(100, 1);
+  std::vector<double> updates(100, std::ldexp(1, -9));
+  std::fill_n(weights.begin(), 20, std::ldexp(1, -20));
+  std::fill_n(updates.begin(), 10, std::ldexp(1, -27));
+  std::fill_n(updates.begin() + 10, 10, std::ldexp(1, -18));
+  const double truth = count_lost_updates(weights, updates, float16, {}).lost_share().low;
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < 100; ++i) differences.push_back(rounded(bfloat16, weights[i] + updates[i]) - weights[i]);
+  lost_updates of_differences = count_lost_updates(weights, differences, float16, {});
+  of_differences.open_zero_updates();
+  CHECK(of_differences.open_zeros > 50);
+  CHECK(of_differences.lost_share().low <= truth);
+  CHECK(of_differences.lost_share().high >= truth);
+  // Without open zeros it is what was counted.
+  const lost_updates exact = count_lost_updates(weights, updates, bfloat16, {});
+  CHECK(exact.lost_share().low == static_cast<double>(exact.lost.low) / 100);
+  CHECK(exact.lost_share().exact());
+}
+
+TEST_CASE("of zero differences only those of weights at 1 may be stuck there") {
+  lost_updates of =
+      count_lost_updates(std::vector<double>{1, -1, 2, 3, 1}, std::vector<double>{0, 0, 0, 0, 1}, bfloat16, {});
+  CHECK(of.at_one == count_range{1, 1});
+  of.open_zero_updates();
+  CHECK(of.lost == count_range{0, 4});
+  CHECK(of.at_one == count_range{1, 3});
+  CHECK(of.lost_at_one == count_range{0, 2});
 }
 
 TEST_CASE("a checkpoint in the format changes the weights that it does not hold") {

@@ -392,6 +392,20 @@ TEST_CASE("a worse cause keeps the first line, and lost updates are told after i
   CHECK(std::ranges::any_of(given.findings, [](const finding& f) { return f.topic == "lost_updates"; }));
 }
 
+TEST_CASE("besides what the gradients lose the summary says how sure it is of the weights") {
+  run r;
+  for (int i = 0; i < 40; ++i) {
+    step s = step_of({1}, {0x1p-18F});
+    s.scalars.loss_scale = 0x1p-8;
+    r.add_step(s, two);
+  }
+  const advice_summary both = r.given(lost_updates_told(finding_grade::trouble)).first;
+  CHECK(both.cause == "underflow");
+  CHECK(says(both.happened, "; besides, 90 % of the updates are lost"));
+  CHECK(says(both.sure, "; of the weights: certain of these"));
+  CHECK(!says(r.given().first.sure, "of the weights"));
+}
+
 TEST_CASE("where only weights were recorded, the summary does not say that nothing was judged but them") {
   run r;
   step s;

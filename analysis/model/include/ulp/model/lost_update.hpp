@@ -21,14 +21,15 @@ namespace ulp {
 struct lost_updates {
   std::uint64_t numel = 0;
   std::uint64_t zero_updates = 0;
-  std::uint64_t nonfinite = 0;   // the weight or the update is infinite or NaN as recorded
-  count_range overflowing;       // of the others with an update: the weight has no finite w'
-  count_range updates;           // what is left: finite and not zero, on a finite w'
-  count_range lost;              // of these; under stochastic rounding those that no draw moves
-  value_range expected_lost;     // the mean over all draws; `lost` itself in other directions
-  count_range at_one;            // of the updates: |w'| is exactly 1, where norm weights begin
-  count_range lost_at_one;       // as `lost`
-  std::uint64_t open_zeros = 0;  // see open_zero_updates
+  std::uint64_t zeros_at_one = 0;  // of these at most so many are of weights with |w'| = 1
+  std::uint64_t nonfinite = 0;     // the weight or the update is infinite or NaN as recorded
+  count_range overflowing;         // of the others with an update: the weight has no finite w'
+  count_range updates;             // what is left: finite and not zero, on a finite w'
+  count_range lost;                // of these; under stochastic rounding those that no draw moves
+  value_range expected_lost;       // the mean over all draws; `lost` itself in other directions
+  count_range at_one;              // of the updates: |w'| is exactly 1, where norm weights begin
+  count_range lost_at_one;         // as `lost`
+  std::uint64_t open_zeros = 0;    // see open_zero_updates
   // The largest distance between the numbers of the format at a w', as a power of two; none without updates.
   static constexpr int no_spacing = std::numeric_limits<int>::min();
   int largest_spacing = no_spacing;

@@ -134,6 +134,12 @@ struct lost_weights {
   std::uint64_t numel = 0;  // of these tensors
 };
 
+// Of one tensor's recorded updates, over the steps whose learning rate was not 0.
+struct zeros_of_updates {
+  std::uint64_t zeros = 0;
+  std::uint64_t numel = 0;  // finite
+};
+
 // Tensors that are looked at together, by their indices.
 struct tensor_set {
   std::string name;
@@ -185,6 +191,9 @@ class survey {
   [[nodiscard]] const std::vector<first_lost>& lost_places() const noexcept { return lost_places_; }
   // nullopt where all that are selected are finite, or none was recorded.
   [[nodiscard]] const std::optional<ulp::lost_weights>& lost_weights() const noexcept { return lost_weights_; }
+  // By the indices of tensors: what weights are recorded as, and which updates are zero.
+  [[nodiscard]] const std::map<std::uint32_t, dtype>& weight_types() const noexcept { return weight_types_; }
+  [[nodiscard]] const std::map<std::uint32_t, zeros_of_updates>& zero_updates() const noexcept { return zero_updates_; }
   [[nodiscard]] const recording_doubts& doubts() const noexcept { return surveyor_.doubts(); }
   [[nodiscard]] const tensor_choice& choice() const noexcept { return surveyor_.choice(); }
   [[nodiscard]] bool as_recorded() const noexcept { return surveyor_.as_recorded(); }
@@ -208,6 +217,8 @@ class survey {
   std::vector<first_lost> lost_places_;
   std::optional<ulp::lost_weights> lost_weights_;
   bool has_weights_ = false;
+  std::map<std::uint32_t, dtype> weight_types_;
+  std::map<std::uint32_t, zeros_of_updates> zero_updates_;
 };
 
 inline constexpr const char* name_of_rest = "the rest";

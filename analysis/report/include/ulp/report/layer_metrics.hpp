@@ -60,6 +60,7 @@ struct layer_question {
 struct layer_cell {
   value_range part;   // what is lost, counted or measured
   value_range whole;  // and of how much
+  double open = 0;    // so much is in the upper ends of both, and the same: lost_updates::open_zeros
   bool modelled = false;
   bool known = false;  // some value is there to tell of
 };

@@ -63,7 +63,8 @@ struct weights_item {
   dtype weight_type = dtype::unknown;
   update_origin origin = update_origin::recorded;
   double learning_rate = not_known;
-  // The updates are differences of weights that are in 16 bits, or may be: none is lost in these.
+  // The updates are differences of weights that are in 16 bits, or may be: none is lost in these. Not where the learning rate
+  // was 0.
   bool rounded_updates = false;
   std::vector<weights_counts> of;  // each case
 };
@@ -82,7 +83,7 @@ struct counted_weights {
 
 struct weights_answer {
   counted_weights counted;
-  std::vector<std::string> conclusions;  // of the configuration, and of what the weights' own type says
+  std::vector<std::string> conclusions;  // what the configuration means for these weights; without one none
   std::vector<std::string> losses;       // of each case how many updates are lost, and where most are
   table rows;
   table told;  // the same for people, with the sum of all
