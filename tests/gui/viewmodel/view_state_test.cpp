@@ -235,6 +235,22 @@ class view_state_test : public QObject {
     QCOMPARE(state_->selected(), (tensor_mask{false, false, false}));
   }
 
+  void pictures_of_gradients_leave_out_weights() {
+    gui::loaded_run run = *small_run();
+    run.tensors[0].kind = tensor_kind::weight_grad;
+    run.tensors[1].kind = tensor_kind::weight;
+    run.tensors[2].kind = tensor_kind::update;
+    QCOMPARE(state_->gradients_of(run), (tensor_mask{true, false, false}));
+    QCOMPARE(state_->filtered(run), (tensor_mask{true, true, true}));
+    run.text.kinds = {"fc=unknown"};  // says what tensors are, and selects none
+    QCOMPARE(state_->gradients_of(run), (tensor_mask{true, false, false}));
+    QVERIFY(state_->set_filter("conv2|fc"));  // no gradient is left
+    QCOMPARE(state_->gradients_of(run), (tensor_mask{false, true, true}));
+    QVERIFY(state_->set_filter(""));
+    run.text.kinds = {"weight"};
+    QCOMPARE(state_->gradients_of(run), (tensor_mask{false, true, false}));
+  }
+
   void the_scale_is_that_of_the_front_replay_or_the_tried_one() {
     QCOMPARE(state_->scale_at(0), 1.0);
     QCOMPARE(state_->scale_at(35), 8.0);
