@@ -251,7 +251,7 @@ class reader {
     command_.words = std::move(before);
     if (!assigns) return;
     const bool appends = name.text.ends_with("+=");
-    name.text.resize(name.text.size() - (appends ? 2 : 1));
+    name.text.erase(name.text.size() - (appends ? 2 : 1));
     assign(name.text, name.line(), {std::move(elements), true, {}}, appends);
   }
 
