@@ -655,7 +655,8 @@ TEST_CASE("scale log: what stands between the lines is passed over") {
   for (const framework& f : frameworks) {
     INFO(f.name);
     // Behind a beginning that is text.
-    check_rows(place.open("train.log", std::string(600, '#') + "\n" + replaced(f.log, "\n", "\n" + noise)), f.rows);
+    const std::string long_line = std::string(600, '#').append(1, '\n');
+    check_rows(place.open("train.log", long_line + replaced(f.log, "\n", "\n" + noise)), f.rows);
   }
 }
 
