@@ -15,6 +15,8 @@
 #include <ulp/report/table.hpp>
 #include <ulp/report/typed_values.hpp>
 
+#include "dump_files.hpp"
+
 namespace ulp {
 namespace {
 
@@ -22,23 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t numbers_at_once = std::size_t{1} << 14;
 constexpr std::string_view first_weights_name = "w0";
-
-std::vector<std::string> dumps_named(const std::vector<std::string>& inputs) {
-  std::vector<std::string> files;
-  for (const std::string& input : inputs) {
-    if (!fs::is_directory(input)) {
-      files.push_back(input);
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (const fs::directory_entry& entry : fs::directory_iterator(input))
-      if (entry.is_regular_file()) inside.push_back(entry.path().string());
-    if (inside.empty()) throw input_error(input, "", "holds no file; give a folder with a dump of each step");
-    std::ranges::sort(inside);
-    files.insert(files.end(), inside.begin(), inside.end());
-  }
-  return files;
-}
 
 std::string without_prefix(std::string_view name, std::string_view prefix) {
   return std::string{name.starts_with(prefix) ? name.substr(prefix.size()) : name};
@@ -87,7 +72,7 @@ std::size_t array_named(const number_file& file, std::string_view name) {
 
 gradient_steps::gradient_steps(const gradient_question& asked, listener& to)
     : asked_(asked), limits_(asked.run.how_to_read().limits), selected_(asked.run.selected()) {
-  const std::vector<std::string> files = dumps_named(asked_.run.inputs);
+  const std::vector<std::string> files = files_of(asked_.run.inputs, "a dump of each step");
   for (const std::string& file : files)
     if (file == "-") throw std::invalid_argument("-: dumps cannot be read from standard input: name a file");
   is_stack_ = files.size() == 1;
