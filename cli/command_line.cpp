@@ -10,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <ulp/report/suggestions.hpp>
+#include <ulp/ask/questions/suggestions.hpp>
 #include "command.hpp"
 #include "output.hpp"
 

@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string_view>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/program.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/io/output/program.hpp>
 
 #include "command.hpp"
 

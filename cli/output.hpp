@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <vector>
 
 #include "command_line.hpp"

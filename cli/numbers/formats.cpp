@@ -5,7 +5,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/text.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include "command.hpp"
 #include "number_text.hpp"

@@ -14,8 +14,8 @@
 #include <stdexcept>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/io/error.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/report/accumulate_answer.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/answers/accumulate_answer.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"

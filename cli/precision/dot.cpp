@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/dot_answer.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/answers/dot_answer.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <ulp/ask/questions/suggestions.hpp>
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/model/optimizer.hpp>
-#include <ulp/report/suggestions.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/report/optimizer8_answer.hpp>
-#include <ulp/report/recipe_text.hpp>
+#include <ulp/ask/answers/optimizer8_answer.hpp>
+#include <ulp/ask/questions/recipe_text.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"

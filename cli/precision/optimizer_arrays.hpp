@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 #include <ulp/formats/format.hpp>
-#include <ulp/io/npz.hpp>
-#include <ulp/model/optimizer.hpp>
+#include <ulp/io/arrays/npz.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 #include <vector>
 
 namespace ulp::cli {

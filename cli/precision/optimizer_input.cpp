@@ -9,8 +9,8 @@
 #include <map>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
-#include <ulp/io/error.hpp>
-#include <ulp/io/source.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/source/source.hpp>
 
 #include "command.hpp"
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 #include <ulp/formats/format.hpp>
-#include <ulp/io/limits.hpp>
-#include <ulp/io/npz.hpp>
-#include <ulp/io/number_file.hpp>
+#include <ulp/io/arrays/npz.hpp>
+#include <ulp/io/bytes/limits.hpp>
+#include <ulp/io/inputs/number_file.hpp>
 #include <vector>
 
 namespace ulp::cli {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <ulp/report/random_bits_answer.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/answers/random_bits_answer.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"

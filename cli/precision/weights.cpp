@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <memory>
-#include <ulp/report/weights_answer.hpp>
+#include <ulp/ask/answers/weights_answer.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"

@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <string>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/advice_answer.hpp>
+#include <ulp/ask/answers/advice_answer.hpp>
+#include <ulp/io/bytes/printable.hpp>
 #include <vector>
 
 #include "command.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <ulp/report/outcome_answer.hpp>
+#include <ulp/ask/answers/outcome_answer.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"

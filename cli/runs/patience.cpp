@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <system_error>
 #include <thread>
-#include <ulp/io/error.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/program.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/program.hpp>
 #include <utility>
 
 #include "interrupt.hpp"

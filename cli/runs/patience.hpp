@@ -4,7 +4,7 @@
 
 #include <chrono>
 #include <string>
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 namespace ulp::cli {
 

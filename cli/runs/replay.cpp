@@ -5,10 +5,10 @@
 #include <chrono>
 #include <memory>
 #include <span>
-#include <ulp/io/source.hpp>
-#include <ulp/report/replay_answer.hpp>
-#include <ulp/report/sparkline.hpp>
-#include <ulp/report/trajectory_table.hpp>
+#include <ulp/ask/answers/replay_answer.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/report/page/sparkline.hpp>
+#include <ulp/report/tables/trajectory_table.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"

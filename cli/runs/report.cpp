@@ -4,10 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/page_answer.hpp>
-#include <ulp/report/reading.hpp>
+#include <ulp/ask/answers/page_answer.hpp>
+#include <ulp/ask/answers/reading.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/atomic_file.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"

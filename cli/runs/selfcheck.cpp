@@ -4,11 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/recipe_text.hpp>
-#include <ulp/report/table.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/recipe_text.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <ulp/train/closed_loop.hpp>
 #include <vector>
 

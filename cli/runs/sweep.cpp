@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <ulp/report/estimates.hpp>
-#include <ulp/report/regret_text.hpp>
-#include <ulp/report/sweep_answer.hpp>
+#include <ulp/ask/answers/sweep_answer.hpp>
+#include <ulp/report/tables/estimates.hpp>
+#include <ulp/report/tables/regret_text.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"

@@ -12,9 +12,9 @@
 #include <span>
 #include <string_view>
 #include <system_error>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/report/sparkline.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/report/page/sparkline.hpp>
 #include <utility>
 
 #include "command.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ulp/report/picture.hpp>
+#include <ulp/report/pictures/picture.hpp>
 #include <utility>
 
 #include "command.hpp"

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <ulp/model/replay.hpp>
-#include <ulp/model/scenario.hpp>
-#include <ulp/model/trajectory_watch.hpp>
+#include <ulp/model/replay/replay.hpp>
+#include <ulp/model/replay/scenario.hpp>
+#include <ulp/model/replay/trajectory_watch.hpp>
 #include <vector>
 
 #include "tables/summary.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "output.hpp"
 

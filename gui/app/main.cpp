@@ -5,8 +5,8 @@
 #include <exception>
 #include <memory>
 #include <new>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/program.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/program.hpp>
 
 #include "allocator.hpp"
 #include "arguments.hpp"

@@ -12,7 +12,7 @@
 #include <array>
 #include <stdexcept>
 
-#include <ulp/report/usual_formats.hpp>
+#include <ulp/report/tables/usual_formats.hpp>
 
 #include "configuration.hpp"
 #include "heading.hpp"

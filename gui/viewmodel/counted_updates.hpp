@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include <ulp/report/layer_updates.hpp>
+#include <ulp/report/pictures/layer_updates.hpp>
 
 #include "background.hpp"
 #include "layer_rows.hpp"

@@ -12,14 +12,14 @@
 #include <system_error>
 #include <utility>
 
-#include <ulp/io/check.hpp>
-#include <ulp/io/ranks.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/policy_probe.hpp>
-#include <ulp/model/replay.hpp>
-#include <ulp/model/trajectory_watch.hpp>
-#include <ulp/report/layer_updates.hpp>
-#include <ulp/report/run_notes.hpp>
+#include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/machines/policy_probe.hpp>
+#include <ulp/model/replay/replay.hpp>
+#include <ulp/model/replay/trajectory_watch.hpp>
+#include <ulp/report/pictures/layer_updates.hpp>
+#include <ulp/report/tables/run_notes.hpp>
 
 #include "shown_text.hpp"
 

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/io/source.hpp>
-#include <ulp/model/trajectory.hpp>
-#include <ulp/report/clip_rates.hpp>
-#include <ulp/report/replay_summary.hpp>
-#include <ulp/report/run_picture.hpp>
-#include <ulp/report/scenario_text.hpp>
-#include <ulp/report/series_extremes.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/replay/trajectory.hpp>
+#include <ulp/report/pictures/clip_rates.hpp>
+#include <ulp/report/pictures/run_picture.hpp>
+#include <ulp/report/pictures/series_extremes.hpp>
+#include <ulp/report/tables/replay_summary.hpp>
 
 #include "background.hpp"
 #include "drawn_columns.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/report/layer_metrics.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "background.hpp"
 #include "drawn_columns.hpp"

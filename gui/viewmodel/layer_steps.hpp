@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include <ulp/report/layer_metrics.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "background.hpp"
 #include "document.hpp"

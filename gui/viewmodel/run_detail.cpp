@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 namespace ulp::gui {
 namespace {

@@ -4,14 +4,14 @@
 #include <exception>
 #include <utility>
 
-#include <ulp/model/diagnosis.hpp>
-#include <ulp/model/replay.hpp>
-#include <ulp/model/survey.hpp>
-#include <ulp/report/policy_grid.hpp>
-#include <ulp/report/regret_text.hpp>
-#include <ulp/report/replay_losses.hpp>
-#include <ulp/report/run_notes.hpp>
-#include <ulp/report/weights_finding.hpp>
+#include <ulp/ask/sweep/policy_grid.hpp>
+#include <ulp/model/causes/diagnosis.hpp>
+#include <ulp/model/replay/replay.hpp>
+#include <ulp/model/replay/survey.hpp>
+#include <ulp/report/findings/replay_losses.hpp>
+#include <ulp/report/findings/weights_finding.hpp>
+#include <ulp/report/tables/regret_text.hpp>
+#include <ulp/report/tables/run_notes.hpp>
 
 #include "shown_text.hpp"
 

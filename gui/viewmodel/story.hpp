@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/report/advice.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 #include "background.hpp"
 #include "view_state.hpp"

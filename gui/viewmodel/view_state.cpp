@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ulp/io/regex.hpp>
+#include <ulp/io/bytes/regex.hpp>
 
 namespace ulp::gui {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/model/expectation.hpp>
+#include <ulp/model/outcomes/expectation.hpp>
 
 #include "charts/chart.hpp"
 #include "format_bands.hpp"

@@ -7,8 +7,8 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/report/table.hpp>
-#include <ulp/report/usual_formats.hpp>
+#include <ulp/report/tables/table.hpp>
+#include <ulp/report/tables/usual_formats.hpp>
 
 #include "charts/chart.hpp"
 

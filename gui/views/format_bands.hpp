@@ -6,7 +6,7 @@
 #include <QString>
 #include <QWidget>
 
-#include <ulp/report/picture.hpp>
+#include <ulp/report/pictures/picture.hpp>
 
 #include "plot/theme.hpp"
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "viewmodel/run_detail.hpp"
 #include "viewmodel/shown_text.hpp"

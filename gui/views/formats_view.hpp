@@ -8,7 +8,7 @@
 #include <functional>
 #include <optional>
 
-#include <ulp/report/format_matrix.hpp>
+#include <ulp/report/tables/format_matrix.hpp>
 
 #include "rows_view.hpp"
 #include "viewmodel/background.hpp"

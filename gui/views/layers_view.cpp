@@ -4,8 +4,8 @@
 #include <QStandardItemModel>
 #include <algorithm>
 
-#include <ulp/report/typed_values.hpp>
-#include <ulp/report/weights_answer.hpp>
+#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "layer_words.hpp"
 #include "viewmodel/counted_updates.hpp"

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <ulp/report/estimates.hpp>
+#include <ulp/report/tables/estimates.hpp>
 
 #include "viewmodel/shown_text.hpp"
 #include "window_view.hpp"

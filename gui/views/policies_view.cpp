@@ -10,8 +10,8 @@
 #include <limits>
 #include <utility>
 
-#include <ulp/report/regret_text.hpp>
-#include <ulp/report/sweep_table.hpp>
+#include <ulp/report/tables/regret_text.hpp>
+#include <ulp/report/tables/sweep_table.hpp>
 
 #include "viewmodel/shown_text.hpp"
 

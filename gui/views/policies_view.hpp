@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/report/policy_grid.hpp>
+#include <ulp/ask/sweep/policy_grid.hpp>
 
 #include "policy_map.hpp"
 #include "rows_view.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/report/estimates.hpp>
+#include <ulp/report/tables/estimates.hpp>
 
 #include "charts/chart.hpp"
 #include "stepped.hpp"

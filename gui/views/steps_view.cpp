@@ -8,8 +8,8 @@
 #include <cmath>
 #include <memory>
 
-#include <ulp/model/replay.hpp>
-#include <ulp/report/trajectory_table.hpp>
+#include <ulp/model/replay/replay.hpp>
+#include <ulp/report/tables/trajectory_table.hpp>
 
 #include "viewmodel/shown_text.hpp"
 

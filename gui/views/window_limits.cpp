@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp::gui {
 namespace {

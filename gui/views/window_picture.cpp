@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp::gui {
 namespace {

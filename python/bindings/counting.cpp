@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/io/table_bytes.hpp>
-#include <ulp/model/array_counter.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/bytes/table_bytes.hpp>
+#include <ulp/model/cells/array_counter.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "counting.hpp"
 #include "module.hpp"

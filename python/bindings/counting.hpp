@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <memory>
 #include <tuple>
-#include <ulp/model/array_counter.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/array_counter.hpp>
+#include <ulp/model/cells/step.hpp>
 #include <vector>
 
 namespace ulp::python {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <ulp/formats/convert.hpp>
-#include <ulp/io/joint_tables.hpp>
-#include <ulp/model/codes.hpp>
-#include <ulp/model/joint_table.hpp>
-#include <ulp/model/processor_state.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
+#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/optimizers/processor_state.hpp>
+#include <ulp/model/updates/joint_table.hpp>
 
 #include "counting.hpp"
 

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
-#include <ulp/model/optimizer.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
+#include <ulp/model/optimizers/quantized_state.hpp>
 #include <vector>
 
 #include "array_numbers.hpp"

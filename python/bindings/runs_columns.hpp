@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <ulp/report/plain_values.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/plain_values.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <unordered_map>
 #include <utility>
 #include <variant>

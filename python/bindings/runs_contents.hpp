@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
-#include <ulp/io/source.hpp>
-#include <ulp/model/scenario.hpp>
-#include <ulp/report/run_text.hpp>
+#include <ulp/ask/questions/run_text.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/replay/scenario.hpp>
 #include <vector>
 
 #include "runs_columns.hpp"

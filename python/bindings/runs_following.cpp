@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 #include "runs.hpp"
 #include "runs_contents.hpp"

@@ -4,8 +4,8 @@
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/scenario_text.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 namespace ulp::python {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/report/listener.hpp>
+#include <ulp/ask/answers/listener.hpp>
 
 namespace ulp::python {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
-#include <ulp/model/scaler.hpp>
-#include <ulp/report/suggestions.hpp>
-#include <ulp/report/table.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/suggestions.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <utility>
 
 namespace ulp::python {

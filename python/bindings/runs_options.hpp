@@ -5,9 +5,9 @@
 #include <pybind11/pybind11.h>
 
 #include <string>
-#include <ulp/report/run_text.hpp>
-#include <ulp/report/scenario_text.hpp>
-#include <ulp/report/text_option.hpp>
+#include <ulp/ask/questions/run_text.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
+#include <ulp/ask/questions/text_option.hpp>
 #include <vector>
 
 namespace ulp::python {

@@ -7,12 +7,12 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <ulp/report/accumulate_answer.hpp>
-#include <ulp/report/optimizer8_answer.hpp>
-#include <ulp/report/random_bits_answer.hpp>
-#include <ulp/report/recipe_text.hpp>
-#include <ulp/report/typed_values.hpp>
-#include <ulp/report/weights_answer.hpp>
+#include <ulp/ask/answers/accumulate_answer.hpp>
+#include <ulp/ask/answers/optimizer8_answer.hpp>
+#include <ulp/ask/answers/random_bits_answer.hpp>
+#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/questions/recipe_text.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <utility>
 #include <vector>
 

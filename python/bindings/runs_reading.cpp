@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <ulp/report/partial_reading.hpp>
+#include <ulp/ask/answers/partial_reading.hpp>
 
 #include "runs.hpp"
 #include "runs_contents.hpp"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <string>
-#include <ulp/model/scaler.hpp>
-#include <ulp/report/scenario_text.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/model/machines/scaler.hpp>
 #include <utility>
 #include <variant>
 #include <vector>

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/replay.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/replay/replay.hpp>
 
 namespace {
 

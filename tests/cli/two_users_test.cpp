@@ -16,7 +16,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "io/mended.hpp"
 #include "support/dumps.hpp"

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 #include "source/reader.hpp"
 

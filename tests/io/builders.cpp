@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 namespace ulp::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "builders.hpp"
 #include "support/catch.hpp"

@@ -19,10 +19,10 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/model/replay.hpp>
-#include <ulp/model/sweep.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/replay/replay.hpp>
+#include <ulp/model/sweep/sweep.hpp>
 
 using namespace ulp;
 

@@ -18,9 +18,9 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/outcome.hpp>
-#include <ulp/model/scaler.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include "support/raw.hpp"
 

@@ -1,5 +1,5 @@
 // What becomes of each array of a file, and the way of its bytes from one file to the other.
-#include <ulp/io/convert.hpp>
+#include <ulp/io/arrays/convert.hpp>
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "arrays.hpp"
 #include "bytes/text.hpp"

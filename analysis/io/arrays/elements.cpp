@@ -1,5 +1,5 @@
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/codes.hpp>
 
 #include "arrays.hpp"
 

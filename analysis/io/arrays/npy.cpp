@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "npy.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 namespace ulp::io {
 

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <unordered_map>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/cursor.hpp"
 #include "bytes/text.hpp"
+#include "bytes/within.hpp"
 #include "csv.hpp"
 #include "source/reader.hpp"
-#include "source/within.hpp"
 
 namespace ulp::io {
 namespace {

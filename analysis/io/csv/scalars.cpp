@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "source/reader.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "csv.hpp"
 

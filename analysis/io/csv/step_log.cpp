@@ -2,12 +2,12 @@
 // column `scale` is among them, with those of a scalars CSV. Further columns are ignored.
 #include <unordered_set>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "bytes/within.hpp"
 #include "csv/scalars.hpp"
 #include "source/reader.hpp"
-#include "source/within.hpp"
 
 namespace ulp::io {
 namespace {

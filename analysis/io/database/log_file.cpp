@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 namespace ulp::io {
 namespace {

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "rows.hpp"

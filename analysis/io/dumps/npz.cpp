@@ -1,4 +1,4 @@
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "bytes/zip.hpp"

@@ -6,10 +6,10 @@
 #include <array>
 #include <optional>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
-#include "source/within.hpp"
+#include "bytes/within.hpp"
 
 namespace ulp::io {
 namespace {

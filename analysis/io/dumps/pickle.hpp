@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ulp/io/limits.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/bytes/limits.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "bytes/cursor.hpp"
 

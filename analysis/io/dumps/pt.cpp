@@ -7,13 +7,13 @@
 #include <map>
 #include <set>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "bytes/within.hpp"
 #include "bytes/zip.hpp"
 #include "pickle.hpp"
 #include "rows.hpp"
-#include "source/within.hpp"
 
 namespace ulp::io {
 namespace {

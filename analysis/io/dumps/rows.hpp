@@ -3,7 +3,7 @@
 #ifndef ULP_IO_DUMPS_ROWS_HPP
 #define ULP_IO_DUMPS_ROWS_HPP
 
-#include "source/file_kind.hpp"
+#include "inputs/file_kind.hpp"
 
 // clang-format off
 #define ULP_DUMPS(ROW) \

@@ -11,10 +11,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
-#include "source/within.hpp"
+#include "bytes/within.hpp"
 
 namespace ulp::io {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/io/limits.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/bytes/limits.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "bytes/cursor.hpp"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <ulp/io/error.hpp>
-#include <ulp/io/joint_tables.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
 
 #include "encoding/numbers.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include <ulp/io/table_bytes.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/bytes/table_bytes.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "numbers.hpp"
 

@@ -1,13 +1,13 @@
-#include <ulp/io/merge.hpp>
+#include <ulp/io/merge/merge.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <map>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/joint_tables.hpp>
-#include <ulp/io/ranks.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "bytes/text.hpp"
 #include "plan.hpp"

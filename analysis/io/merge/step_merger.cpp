@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "recording/schema.hpp"

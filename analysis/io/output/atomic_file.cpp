@@ -10,12 +10,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/output/atomic_file.hpp>
 #include <vector>
 
-#include "database/locks.hpp"
 #include "descriptor.hpp"
+#include "locks.hpp"
 #include "output_place.hpp"
 #include "unfinished.hpp"
 

@@ -1,5 +1,5 @@
-#include <ulp/io/check.hpp>
-#include <ulp/io/joint_tables.hpp>
+#include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "bytes/text.hpp"
 #include "database/sqlite.hpp"

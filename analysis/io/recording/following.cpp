@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "database/companions.hpp"
-#include "database/locks.hpp"
+#include "inputs/file_kind.hpp"
+#include "output/locks.hpp"
 #include "reader.hpp"
-#include "source/file_kind.hpp"
 
 namespace ulp::io {
 namespace {

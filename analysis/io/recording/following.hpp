@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 namespace ulp::io {
 

@@ -1,8 +1,8 @@
-#include <ulp/io/joint_tables.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
 
 #include <optional>
 #include <string>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "database/sqlite.hpp"
 #include "encoding/checksum.hpp"

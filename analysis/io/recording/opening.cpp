@@ -11,16 +11,16 @@
 #include <system_error>
 #include <utility>
 
-#include <ulp/io/check.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/check.hpp>
 
 #include "database/companions.hpp"
-#include "database/locks.hpp"
 #include "database/log_file.hpp"
 #include "database/private_copy.hpp"
-#include "database/transactions.hpp"
 #include "lost_rows.hpp"
+#include "output/locks.hpp"
 #include "schema.hpp"
+#include "transactions.hpp"
 
 namespace ulp::io {
 namespace {

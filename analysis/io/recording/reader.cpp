@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <ulp/io/recorded_steps.hpp>
+#include <ulp/io/recording/recorded_steps.hpp>
 #include <utility>
 
 #include "database/sqlite.hpp"

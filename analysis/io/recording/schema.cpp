@@ -8,7 +8,7 @@
 #include <limits>
 #include <unordered_set>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "encoding/checksum.hpp"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ulp/io/source.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "database/sqlite.hpp"
 #include "encoding/payload.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 #include "attempts.hpp"
 #include "database/sqlite.hpp"

@@ -7,8 +7,8 @@
 #include <set>
 #include <string_view>
 
-#include <ulp/io/regex.hpp>
-#include <ulp/model/value_classes.hpp>
+#include <ulp/io/bytes/regex.hpp>
+#include <ulp/model/cells/value_classes.hpp>
 
 namespace ulp::io {
 namespace {

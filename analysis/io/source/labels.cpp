@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/share.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/source/share.hpp>
 
 #include "inferred_roles.hpp"
 #include "reader.hpp"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/io/source.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "bytes/cursor.hpp"
 #include "csv/csv.hpp"

@@ -3,7 +3,7 @@
 #define ULP_IO_SOURCE_UNIT_FACTOR_HPP
 
 #include <memory>
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 #include "reader.hpp"
 

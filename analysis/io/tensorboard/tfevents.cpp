@@ -10,15 +10,15 @@
 #include <unordered_set>
 #include <utility>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "bytes/text.hpp"
+#include "bytes/within.hpp"
 #include "event.hpp"
 #include "histogram.hpp"
 #include "scalars.hpp"
 #include "source/bucket_widths.hpp"
-#include "source/within.hpp"
 #include "tfrecord.hpp"
 
 namespace ulp::io {

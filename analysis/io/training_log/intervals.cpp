@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "choice.hpp"
 #include "falls.hpp"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 namespace ulp::io {
 

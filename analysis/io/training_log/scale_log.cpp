@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "history.hpp"
 #include "source/reader.hpp"

@@ -1,4 +1,4 @@
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include <ulp/formats/codec.hpp>
 
-#include "buckets.hpp"
+#include "outcomes/buckets.hpp"
 
 namespace ulp {
 namespace {

@@ -1,11 +1,11 @@
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/codes.hpp>
 
 #include <cmath>
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 
-#include "ramps.hpp"
+#include "outcomes/ramps.hpp"
 
 namespace ulp {
 namespace {

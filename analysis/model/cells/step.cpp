@@ -1,4 +1,4 @@
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include <array>
 #include <limits>

@@ -10,8 +10,8 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/convert.hpp>
-#include <ulp/model/processor_state.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/processor_state.hpp>
+#include <ulp/model/optimizers/quantized_state.hpp>
 
 #include "code_table.hpp"
 #include "magnitudes.hpp"

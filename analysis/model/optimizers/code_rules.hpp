@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/quantized_state.hpp>
 
 namespace ulp::optimizers {
 

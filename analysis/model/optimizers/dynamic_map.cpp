@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string>
 
-#include <ulp/model/processor_state.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/processor_state.hpp>
+#include <ulp/model/optimizers/quantized_state.hpp>
 
 namespace ulp {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <ulp/formats/format.hpp>
-#include <ulp/model/optimizer.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
+#include <ulp/model/optimizers/quantized_state.hpp>
 
 namespace ulp::optimizers {
 

@@ -1,12 +1,12 @@
-#include <ulp/model/expectation.hpp>
+#include <ulp/model/outcomes/expectation.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "cells/binades.hpp"
-#include "cells/buckets.hpp"
-#include "cells/ramps.hpp"
+#include "binades.hpp"
+#include "buckets.hpp"
+#include "ramps.hpp"
 
 namespace ulp {
 namespace {

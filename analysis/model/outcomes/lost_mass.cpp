@@ -1,13 +1,13 @@
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "cells/binades.hpp"
-#include "cells/buckets.hpp"
-#include "cells/ramps.hpp"
+#include "binades.hpp"
+#include "buckets.hpp"
 #include "lost_in_binade.hpp"
+#include "ramps.hpp"
 
 namespace ulp {
 namespace {

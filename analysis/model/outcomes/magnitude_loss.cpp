@@ -1,4 +1,4 @@
-#include <ulp/model/magnitude_loss.hpp>
+#include <ulp/model/outcomes/magnitude_loss.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
-#include "cells/binades.hpp"
-#include "cells/buckets.hpp"
+#include "binades.hpp"
+#include "buckets.hpp"
 #include "lost_in_binade.hpp"
 
 namespace ulp {

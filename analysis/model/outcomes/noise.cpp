@@ -1,14 +1,14 @@
-#include <ulp/model/noise.hpp>
+#include <ulp/model/outcomes/noise.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
-#include "cells/binades.hpp"
-#include "cells/buckets.hpp"
-#include "cells/ramps.hpp"
+#include "binades.hpp"
+#include "buckets.hpp"
+#include "ramps.hpp"
 
 namespace ulp {
 namespace {

@@ -1,4 +1,4 @@
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <optional>
 
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/codes.hpp>
 
-#include "cells/buckets.hpp"
+#include "buckets.hpp"
 
 namespace ulp {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/tensor_cores.hpp>
-#include <ulp/model/dot_error.hpp>
+#include <ulp/model/precision/dot_error.hpp>
 
 namespace ulp {
 namespace {

@@ -1,4 +1,4 @@
-#include <ulp/model/recorded_run.hpp>
+#include <ulp/model/replay/recorded_run.hpp>
 
 #include <algorithm>
 #include <cmath>

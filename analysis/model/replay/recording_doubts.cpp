@@ -1,11 +1,11 @@
-#include <ulp/model/recording_doubts.hpp>
+#include <ulp/model/replay/recording_doubts.hpp>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
-#include <ulp/model/recorded_run.hpp>
+#include <ulp/model/replay/recorded_run.hpp>
 
 namespace ulp {
 namespace {

@@ -1,4 +1,4 @@
-#include <ulp/model/replay.hpp>
+#include <ulp/model/replay/replay.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include <ulp/model/codes.hpp>
-#include <ulp/model/policy_analysis.hpp>
+#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
 
 #include "reachable_states.hpp"
 #include "step_accumulator.hpp"

@@ -1,14 +1,14 @@
 // What the gradients of a step amount to before any format or scale is chosen: replay, sweep and survey ask the same.
-#ifndef ULP_MODEL_STEP_ACCUMULATOR_HPP
-#define ULP_MODEL_STEP_ACCUMULATOR_HPP
+#ifndef ULP_MODEL_REPLAY_STEP_ACCUMULATOR_HPP
+#define ULP_MODEL_REPLAY_STEP_ACCUMULATOR_HPP
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <ulp/model/scaler.hpp>
-#include <ulp/model/step.hpp>
-#include <ulp/model/tensor_choice.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/model/replay/tensor_choice.hpp>
 
 namespace ulp {
 

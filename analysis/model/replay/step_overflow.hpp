@@ -14,17 +14,17 @@
 // beyond any sum of float16 numbers, and where they are beyond one it is not decided.
 //
 // The answer never turns from overflow to none as the scale grows.
-#ifndef ULP_MODEL_STEP_OVERFLOW_HPP
-#define ULP_MODEL_STEP_OVERFLOW_HPP
+#ifndef ULP_MODEL_REPLAY_STEP_OVERFLOW_HPP
+#define ULP_MODEL_REPLAY_STEP_OVERFLOW_HPP
 
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include <ulp/model/outcome.hpp>
-#include <ulp/model/recorded_run.hpp>
-#include <ulp/model/scenario.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
+#include <ulp/model/replay/recorded_run.hpp>
+#include <ulp/model/replay/scenario.hpp>
 
 #include "step_accumulator.hpp"
 

@@ -1,4 +1,4 @@
-#include <ulp/model/survey.hpp>
+#include <ulp/model/replay/survey.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include <ulp/model/tensor_choice.hpp>
+#include <ulp/model/replay/tensor_choice.hpp>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ulp/model/joint_table.hpp>
+#include <ulp/model/updates/joint_table.hpp>
 
 #include "updates/moving.hpp"
 

@@ -1,4 +1,4 @@
-#include <ulp/model/lost_update.hpp>
+#include <ulp/model/updates/lost_update.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 namespace ulp {
 namespace {

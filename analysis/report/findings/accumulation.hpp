@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/config_import.hpp>
+#include <ulp/io/config/config_import.hpp>
 
-#include "answers/accumulation_ways.hpp"
+#include "../../ask/answers/accumulation_ways.hpp"
 
 namespace ulp {
 

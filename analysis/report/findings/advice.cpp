@@ -1,4 +1,4 @@
-#include <ulp/report/advice.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "findings.hpp"
 #include "summary.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/policy_analysis.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
 
 namespace ulp {
 

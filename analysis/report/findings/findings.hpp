@@ -1,14 +1,14 @@
 // The questions that advice answers, one function each, and what they share.
-#ifndef ULP_REPORT_FINDINGS_HPP
-#define ULP_REPORT_FINDINGS_HPP
+#ifndef ULP_REPORT_FINDINGS_FINDINGS_HPP
+#define ULP_REPORT_FINDINGS_FINDINGS_HPP
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <ulp/model/trajectory_watch.hpp>
-#include <ulp/report/advice.hpp>
+#include <ulp/model/replay/trajectory_watch.hpp>
+#include <ulp/report/findings/advice.hpp>
 #include <vector>
 
 #include "loss.hpp"

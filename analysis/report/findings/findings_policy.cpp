@@ -5,7 +5,7 @@
 #include <cmath>
 #include <tuple>
 
-#include <ulp/report/estimates.hpp>
+#include <ulp/report/tables/estimates.hpp>
 
 #include "findings.hpp"
 

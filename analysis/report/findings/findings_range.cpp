@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 #include <ulp/formats/names.hpp>
-#include <ulp/report/usual_formats.hpp>
+#include <ulp/report/tables/usual_formats.hpp>
 #include <utility>
 
 #include "findings.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/report/clip_rates.hpp>
+#include <ulp/report/pictures/clip_rates.hpp>
 
 #include "findings.hpp"
 

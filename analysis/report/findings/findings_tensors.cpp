@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ulp/model/policy_analysis.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
 
 #include "findings.hpp"
 

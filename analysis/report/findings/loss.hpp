@@ -1,13 +1,13 @@
 // What rounding to a format loses of a set of tensors at a scale, in the order of what matters.
-#ifndef ULP_REPORT_LOSS_HPP
-#define ULP_REPORT_LOSS_HPP
+#ifndef ULP_REPORT_FINDINGS_LOSS_HPP
+#define ULP_REPORT_FINDINGS_LOSS_HPP
 
 #include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <ulp/model/survey.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/model/replay/survey.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 

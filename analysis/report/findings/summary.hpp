@@ -1,6 +1,6 @@
 // The first three lines, and the causes as findings.
-#ifndef ULP_REPORT_SUMMARY_HPP
-#define ULP_REPORT_SUMMARY_HPP
+#ifndef ULP_REPORT_FINDINGS_SUMMARY_HPP
+#define ULP_REPORT_FINDINGS_SUMMARY_HPP
 
 #include <optional>
 #include <vector>

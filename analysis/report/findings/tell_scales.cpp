@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <ulp/io/configuration_lines.hpp>
+#include <ulp/io/config/configuration_lines.hpp>
 
 #include "findings.hpp"
 #include "told.hpp"

@@ -1,13 +1,13 @@
 // A cause in words: what a reader is told first, and what speaks for it.
-#ifndef ULP_REPORT_TOLD_HPP
-#define ULP_REPORT_TOLD_HPP
+#ifndef ULP_REPORT_FINDINGS_TOLD_HPP
+#define ULP_REPORT_FINDINGS_TOLD_HPP
 
 #include <string>
 #include <vector>
 
-#include <ulp/io/configuration_lines.hpp>
-#include <ulp/model/diagnosis.hpp>
-#include <ulp/report/advice.hpp>
+#include <ulp/io/config/configuration_lines.hpp>
+#include <ulp/model/causes/diagnosis.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 namespace ulp {
 

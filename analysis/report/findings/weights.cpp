@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/catalog.hpp>
-#include <ulp/report/typed_values.hpp>
 
 #include "findings.hpp"
 

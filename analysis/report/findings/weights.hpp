@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/config_import.hpp>
-#include <ulp/report/advice.hpp>
-#include <ulp/report/weights_answer.hpp>
+#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/io/config/config_import.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 namespace ulp {
 

@@ -1,14 +1,14 @@
-#include <ulp/report/weights_finding.hpp>
+#include <ulp/report/findings/weights_finding.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/io/error.hpp>
-#include <ulp/io/joint_tables.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
 
 #include "findings/weights.hpp"
 

@@ -1,4 +1,4 @@
-#include <ulp/report/page.hpp>
+#include <ulp/report/page/page.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,11 +7,11 @@
 #include <cmath>
 #include <cstddef>
 #include <stdexcept>
-#include <ulp/report/command_text.hpp>
-#include <ulp/report/format_matrix.hpp>
-#include <ulp/report/typed_values.hpp>
-#include <ulp/report/usual_formats.hpp>
-#include <ulp/report/weights_finding.hpp>
+#include <ulp/ask/questions/command_text.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/report/findings/weights_finding.hpp>
+#include <ulp/report/tables/format_matrix.hpp>
+#include <ulp/report/tables/usual_formats.hpp>
 #include <utility>
 #include <variant>
 

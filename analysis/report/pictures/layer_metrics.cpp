@@ -1,13 +1,13 @@
-#include <ulp/report/layer_metrics.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ulp/model/lost_mass.hpp>
-#include <ulp/model/noise.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
+#include <ulp/model/outcomes/noise.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 namespace {

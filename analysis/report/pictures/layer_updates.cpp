@@ -1,4 +1,4 @@
-#include <ulp/report/layer_updates.hpp>
+#include <ulp/report/pictures/layer_updates.hpp>
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <map>
 #include <string_view>
 #include <system_error>
-#include <ulp/io/error.hpp>
-#include <ulp/io/joint_tables.hpp>
-#include <ulp/io/update_pairs.hpp>
-#include <ulp/model/joint_table.hpp>
-#include <ulp/report/weights_answer.hpp>
+#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/update_pairs.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
+#include <ulp/model/updates/joint_table.hpp>
 
 namespace ulp {
 namespace {

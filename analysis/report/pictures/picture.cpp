@@ -1,4 +1,4 @@
-#include <ulp/report/picture.hpp>
+#include <ulp/report/pictures/picture.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include <ulp/report/run_picture.hpp>
+#include <ulp/report/pictures/run_picture.hpp>
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include <ulp/report/format_matrix.hpp>
+#include <ulp/report/tables/format_matrix.hpp>
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <tuple>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/report/usual_formats.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/report/tables/usual_formats.hpp>
 #include <utility>
 
 #include "findings/findings.hpp"

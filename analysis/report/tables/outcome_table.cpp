@@ -1,4 +1,4 @@
-#include <ulp/report/outcome_table.hpp>
+#include <ulp/report/tables/outcome_table.hpp>
 
 #include <fmt/format.h>
 

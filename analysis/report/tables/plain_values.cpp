@@ -1,4 +1,4 @@
-#include <ulp/report/plain_values.hpp>
+#include <ulp/report/tables/plain_values.hpp>
 
 #include <cmath>
 

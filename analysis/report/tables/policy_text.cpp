@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/model/policy_probe.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/machines/policy_probe.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <vector>
 
 #include "findings/findings.hpp"

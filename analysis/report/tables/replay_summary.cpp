@@ -1,11 +1,11 @@
-#include <ulp/report/replay_summary.hpp>
+#include <ulp/report/tables/replay_summary.hpp>
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/report/estimates.hpp>
-#include <ulp/report/run_notes.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/report/tables/estimates.hpp>
+#include <ulp/report/tables/run_notes.hpp>
 
 #include "policy_text.hpp"
 

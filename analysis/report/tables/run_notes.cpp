@@ -1,11 +1,11 @@
-#include <ulp/report/run_notes.hpp>
+#include <ulp/report/tables/run_notes.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 namespace {

@@ -1,4 +1,4 @@
-#include <ulp/report/sorted.hpp>
+#include <ulp/report/tables/sorted.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
-#include <ulp/report/suggestions.hpp>
+#include <ulp/ask/questions/suggestions.hpp>
 #include <variant>
 #include <vector>
 

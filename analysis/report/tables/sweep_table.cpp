@@ -1,13 +1,13 @@
-#include <ulp/report/sweep_table.hpp>
+#include <ulp/report/tables/sweep_table.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <ulp/report/estimates.hpp>
-#include <ulp/report/regret_text.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/report/tables/estimates.hpp>
+#include <ulp/report/tables/regret_text.hpp>
 
 namespace ulp {
 namespace {

@@ -1,10 +1,10 @@
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "overloaded.hpp"
 #include "table_json.hpp"

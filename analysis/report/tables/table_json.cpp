@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/plain_values.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/report/tables/plain_values.hpp>
 
 #include "overloaded.hpp"
 

@@ -1,4 +1,4 @@
-#include <ulp/report/weights_table.hpp>
+#include <ulp/report/tables/weights_table.hpp>
 
 #include <fmt/format.h>
 

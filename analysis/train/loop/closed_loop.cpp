@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include <ulp/model/replay.hpp>
+#include <ulp/model/replay/replay.hpp>
 
 namespace ulp {
 namespace {

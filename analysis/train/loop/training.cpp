@@ -8,10 +8,10 @@
 #include <utility>
 
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
-#include <ulp/model/processor_state.hpp>
+#include <ulp/model/optimizers/processor_state.hpp>
 #include "data/sentences.hpp"
 #include "loop/counting_hook.hpp"
 #include "loop/optimizer.hpp"

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "support/program.hpp"

@@ -10,9 +10,9 @@
 #include <map>
 #include <span>
 
-#include <ulp/io/check.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "support/program.hpp"

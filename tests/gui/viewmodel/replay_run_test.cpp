@@ -6,9 +6,9 @@
 #include <map>
 #include <sstream>
 
-#include <ulp/model/scaler.hpp>
-#include <ulp/report/scenario_text.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "support/program.hpp"

@@ -6,8 +6,8 @@
 #include <QTest>
 #include <filesystem>
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "viewmodel/view_state.hpp"

@@ -5,7 +5,7 @@
 #include <QTest>
 #include <memory>
 
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 using namespace ulp;
 using ulp::gui::document;

@@ -14,8 +14,8 @@
 #include <filesystem>
 #include <limits>
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/expectation.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/outcomes/expectation.hpp>
 #include "gui/support/fixture.hpp"
 #include "gui/support/picture.hpp"
 

@@ -21,7 +21,7 @@
 #include <limits>
 #include <memory>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 #include "gui/support/fixture.hpp"
 
 #include "gui/support/picture.hpp"

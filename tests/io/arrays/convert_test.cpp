@@ -1,5 +1,5 @@
 // Files of every kind converted, and each element compared with encode(): what ulp::file_conversion promises.
-#include <ulp/io/convert.hpp>
+#include <ulp/io/arrays/convert.hpp>
 
 #include <bit>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "arrays/chunks.hpp"
 #include "io/builders.hpp"

@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/error.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/io/recording/recording.hpp>
 #include <vector>
 
-#include "database/locks.hpp"
+#include "output/locks.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 

@@ -1,6 +1,6 @@
 // Fault 5: what a file or a path says never acts on a terminal, a page or the text around it.
-#include <ulp/io/error.hpp>
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "io/builders.hpp"
 #include "io/tf_builders.hpp"

@@ -1,5 +1,5 @@
 // Fault 10: small files of others that would take memory and time beyond measure; each limit names its override.
-#include <ulp/io/limits.hpp>
+#include <ulp/io/bytes/limits.hpp>
 
 #include "io/builders.hpp"
 #include "io/tf_builders.hpp"

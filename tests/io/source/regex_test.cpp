@@ -1,5 +1,5 @@
 // Expressions of users: what is found, in which words others are refused, and that none takes long or much memory.
-#include <ulp/io/regex.hpp>
+#include <ulp/io/bytes/regex.hpp>
 
 #include <algorithm>
 #include <chrono>

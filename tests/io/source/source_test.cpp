@@ -3,9 +3,9 @@
 #include <span>
 #include <utility>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "io/builders.hpp"
 #include "support/catch.hpp"

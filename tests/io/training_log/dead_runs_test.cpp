@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "io/builders.hpp"
 #include "support/catch.hpp"

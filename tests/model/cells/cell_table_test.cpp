@@ -1,8 +1,8 @@
 // Pins which cell a value falls into, by the definition in real numbers; the exact sums; merging.
 #include "support/catch.hpp"
 
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 #include <algorithm>
 #include <bit>

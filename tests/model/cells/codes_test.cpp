@@ -1,12 +1,12 @@
 // Pins what complete histograms of codes decide to rounding every value, where cells leave ranges.
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/codes.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <cmath>
 #include <random>

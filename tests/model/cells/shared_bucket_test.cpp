@@ -6,8 +6,8 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/io/source.hpp>
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
 #include "model/golden.hpp"
 #include "support/catch.hpp"

@@ -3,7 +3,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/value_classes.hpp>
+#include <ulp/model/cells/value_classes.hpp>
 
 #include <cmath>
 #include <random>

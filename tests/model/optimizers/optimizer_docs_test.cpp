@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include <ulp/model/optimizer.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
+#include <ulp/model/optimizers/quantized_state.hpp>
 
 #include "support/files.hpp"
 

@@ -14,8 +14,8 @@
 
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/model/optimizer.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
+#include <ulp/model/optimizers/quantized_state.hpp>
 
 #include "recorded_run.hpp"
 #include "support/files.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/quantized_state.hpp>
 
 namespace ulp {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/quantized_state.hpp>
 
 #include "recorded_run.hpp"
 #include "support/files.hpp"

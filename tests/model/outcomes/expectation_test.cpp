@@ -1,12 +1,12 @@
 // Pins means and variances under stochastic rounding to the enumeration of every draw.
-#include <ulp/model/expectation.hpp>
+#include <ulp/model/outcomes/expectation.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <cmath>
 #include <cstdlib>

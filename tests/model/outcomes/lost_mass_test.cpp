@@ -1,12 +1,12 @@
 // Pins the mass lost to underflow to sums over rounded values, and over all draws.
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <cmath>
 #include <random>

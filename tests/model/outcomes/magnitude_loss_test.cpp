@@ -1,6 +1,6 @@
 // Pins the magnitude that is lost at each power-of-two scale to sums over rounded values, and where cells leave it open to
 // lost_to_underflow at that scale.
-#include <ulp/model/magnitude_loss.hpp>
+#include <ulp/model/outcomes/magnitude_loss.hpp>
 
 #include "support/catch.hpp"
 
@@ -13,8 +13,8 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
 #include "support/raw.hpp"
 

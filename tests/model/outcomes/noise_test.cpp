@@ -1,12 +1,12 @@
 // Pins the modelled error of rounding to published plateaus, and to rounding every value.
-#include <ulp/model/noise.hpp>
+#include <ulp/model/outcomes/noise.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <cmath>
 #include <numbers>

@@ -4,9 +4,9 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/neighbours.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/cell_table.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/cell_table.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include <array>
 #include <cmath>

@@ -5,10 +5,10 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/io/source.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/codes.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/codes.hpp>
 
 #include <algorithm>
 #include <cmath>

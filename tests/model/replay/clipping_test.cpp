@@ -1,7 +1,7 @@
 // Pins the frameworks' clipping coefficient and when it applies.
 #include "support/catch.hpp"
 
-#include <ulp/model/clipping.hpp>
+#include <ulp/model/replay/clipping.hpp>
 
 #include <cmath>
 #include <limits>

@@ -3,9 +3,9 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/model/replay.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/replay/replay.hpp>
 
 #include <cmath>
 #include <limits>

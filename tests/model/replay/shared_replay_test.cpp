@@ -3,9 +3,9 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/regex.hpp>
-#include <ulp/io/source.hpp>
-#include <ulp/model/replay.hpp>
+#include <ulp/io/bytes/regex.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/replay/replay.hpp>
 
 #include <cmath>
 #include <sstream>

@@ -3,9 +3,9 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/replay.hpp>
-#include <ulp/model/sweep.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/replay/replay.hpp>
+#include <ulp/model/sweep/sweep.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Pins counts from joint tables to rounding every element with the codec: all pairs of a small format, adversarial pairs for
 // the others.
-#include <ulp/model/joint_table.hpp>
+#include <ulp/model/updates/joint_table.hpp>
 
 #include "support/catch.hpp"
 

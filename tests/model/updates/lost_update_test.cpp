@@ -1,5 +1,5 @@
 // Pins lost updates of single elements to published stalls, to sums over all draws of the codec, and to exact rules at 1.
-#include <ulp/model/lost_update.hpp>
+#include <ulp/model/updates/lost_update.hpp>
 
 #include "support/catch.hpp"
 

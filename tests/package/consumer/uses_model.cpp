@@ -1,8 +1,8 @@
 #include <array>
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/cell_table.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/cell_table.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 int main() {
   const std::array<float, 3> gradients{0.0F, 1e-9F, 1.0F};

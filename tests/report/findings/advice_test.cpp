@@ -1,11 +1,11 @@
 // Pins conclusions to made-up runs of which they are known.
-#include <ulp/report/advice.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/regex.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/bytes/regex.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <algorithm>
 #include <cmath>

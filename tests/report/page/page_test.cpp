@@ -1,9 +1,9 @@
 // Pins what the page about a run says of it beside the sections of html_test.cpp.
-#include <ulp/report/page.hpp>
+#include <ulp/report/page/page.hpp>
 
 #include "support/catch.hpp"
 
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <algorithm>
 #include <limits>

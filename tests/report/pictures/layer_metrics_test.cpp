@@ -1,11 +1,11 @@
 // Pins the numbers of layers: where the loss scale changes inside a column they are bounds of what its steps add up to, tensors
 // and columns are added before a share is taken, and what is modelled or open is said to be so.
-#include <ulp/report/layer_metrics.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <array>
 #include <cmath>

@@ -1,10 +1,10 @@
 // Pins what pictures show: columns of steps, binades, losses, limits.
-#include <ulp/report/picture.hpp>
+#include <ulp/report/pictures/picture.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <cmath>
 #include <vector>

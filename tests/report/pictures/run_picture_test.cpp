@@ -1,11 +1,11 @@
 // Pins that a run kept in columns counts as its steps do, however the steps came in; and words of a command line.
-#include <ulp/report/run_picture.hpp>
+#include <ulp/report/pictures/run_picture.hpp>
 
 #include "support/catch.hpp"
 
+#include <ulp/ask/questions/command_text.hpp>
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/report/command_text.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <cmath>
 #include <vector>

@@ -1,11 +1,11 @@
 // Pins the table of formats to `ulp advise` on the same made-up runs, and what each threshold and measure changes.
-#include <ulp/report/format_matrix.hpp>
+#include <ulp/report/tables/format_matrix.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/report/advice.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 #include <algorithm>
 #include <cmath>

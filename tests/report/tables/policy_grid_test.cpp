@@ -1,5 +1,5 @@
 // Pins which scenarios a grid has, and how its mistakes are told.
-#include <ulp/report/policy_grid.hpp>
+#include <ulp/ask/sweep/policy_grid.hpp>
 
 #include "support/catch.hpp"
 

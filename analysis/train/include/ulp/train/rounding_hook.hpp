@@ -15,7 +15,7 @@
 
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 namespace ulp {
 
