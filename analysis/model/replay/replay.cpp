@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include <ulp/model/cells/codes.hpp>
 #include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 
 #include "reachable_states.hpp"
 #include "step_accumulator.hpp"
