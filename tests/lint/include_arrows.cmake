@@ -63,7 +63,10 @@ allow("^cli:private:mpi/record_mpi\\.cpp$" mpi)
 allow("^gui:" std gui report train io model formats qt)
 allow("^gui:private:app/allocator\\.cpp$" posix)
 allow("^gui:private:charts/" qtcharts)
-allow("^python:" std python report train io model formats fmt pybind11 tbb)
+allow("^python:" std python formats fmt pybind11)
+allow("^python:private:bindings/core/" model tbb)
+allow("^python:private:bindings/core/(counting|counting_joint|module)\\.cpp$" io)  # what ulp_io_rows has
+allow("^python:private:bindings/runs/" report io model)
 
 function(allowed_at place result)
   set(all "")

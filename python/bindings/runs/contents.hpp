@@ -12,7 +12,7 @@
 #include <ulp/report/run_text.hpp>
 #include <vector>
 
-#include "runs_columns.hpp"
+#include "columns.hpp"
 
 namespace ulp::python {
 
