@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
-from . import _core
+from . import _runs
+from ._recorded_runs import Path, _given, _keywords
 from ._run_tables import Table
-from ._runs import Path, _given, _keywords
 
 __all__ = ["Following", "Step", "follow"]
 
@@ -39,7 +39,7 @@ class Following(Iterator[Step]):
         if not 0 < interval < float("inf"):
             raise ValueError(f"interval={interval}: a number of seconds above 0")
         given = {name: _given(value) for name, value in options.items()}
-        self._of = _core.Follower(os.fsencode(path), _keywords(given), depth)
+        self._of = _runs.Follower(os.fsencode(path), _keywords(given), depth)
         self._timeout, self._interval = timeout, interval
 
     def __iter__(self) -> Following:

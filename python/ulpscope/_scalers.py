@@ -6,7 +6,7 @@ import math
 import numbers
 from typing import Any, Dict, Mapping, Optional
 
-from . import _core
+from . import _runs
 from ._run_tables import Table
 
 __all__ = ["Scaler", "ScalerError", "scaler", "scalers"]
@@ -19,8 +19,8 @@ class ScalerError(RuntimeError):
 def scalers(name: Optional[str] = None) -> Table:
     """The loss-scale policies, a row each: `ulp scalers`; of one of them a row for each parameter."""
     if name is None:
-        return Table(_core.scaler_catalog(), schema="ulp.scalers/1")
-    return Table(_core.scaler_parameters(name), schema="ulp.scaler/1")
+        return Table(_runs.scaler_catalog(), schema="ulp.scalers/1")
+    return Table(_runs.scaler_parameters(name), schema="ulp.scaler/1")
 
 
 def scaler(name: str, *, start: Optional[Mapping[str, float]] = None, **parameters: Any) -> Scaler:
@@ -48,7 +48,7 @@ class Scaler:
     ) -> None:
         first = dict(start or {})
         _check_state({name: value for name, value in first.items() if not isinstance(value, str)})  # texts as in --start
-        self._of = _core.Scaler(name, first, dict(parameters or {}))
+        self._of = _runs.Scaler(name, first, dict(parameters or {}))
         if self.scale < 0:
             raise ValueError(f"start: scale cannot be {self.scale}")
 

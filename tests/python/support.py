@@ -182,12 +182,13 @@ class InFolder(unittest.TestCase):
         return os.path.join(self.folder, name)
 
 
-def need_compiled():
-    """Skips the whole test file where the compiled part of the package cannot be imported."""
-    try:
-        importlib.import_module("ulpscope._core")
-    except ImportError as missing:
-        raise unittest.SkipTest(f"SKIPPED: ulpscope._core cannot be imported: {missing}")
+def need_compiled(*modules):
+    """Skips the whole test file where one of these compiled modules of the package cannot be imported."""
+    for module in modules:
+        try:
+            importlib.import_module(f"ulpscope.{module}")
+        except ImportError as missing:
+            raise unittest.SkipTest(f"SKIPPED: ulpscope.{module} cannot be imported: {missing}")
 
 
 class Printed:

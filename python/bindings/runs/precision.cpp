@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "runs.hpp"
-#include "runs_columns.hpp"
-#include "runs_listener.hpp"
-#include "runs_options.hpp"
+#include "columns.hpp"
+#include "listener.hpp"
+#include "module.hpp"
+#include "options.hpp"
 
 namespace ulp::python {
 namespace {
@@ -135,6 +135,6 @@ py::tuple precision(const py::list& inputs, const std::string& name, const py::d
 
 }  // namespace
 
-void bind_run_precision(py::module_& module) { module.def("run_precision", &precision); }
+void bind_precision(py::module_& module) { module.def("run_precision", &precision); }
 
 }  // namespace ulp::python

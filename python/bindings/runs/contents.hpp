@@ -12,7 +12,7 @@
 #include <ulp/model/replay/scenario.hpp>
 #include <vector>
 
-#include "runs_columns.hpp"
+#include "columns.hpp"
 
 namespace ulp::python {
 

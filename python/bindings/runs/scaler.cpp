@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "runs.hpp"
-#include "runs_columns.hpp"
-#include "runs_options.hpp"
+#include "columns.hpp"
+#include "module.hpp"
+#include "options.hpp"
 
 namespace ulp::python {
 namespace {

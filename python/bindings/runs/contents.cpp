@@ -1,4 +1,4 @@
-#include "runs_contents.hpp"
+#include "contents.hpp"
 
 #include <pybind11/stl.h>
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runs_options.hpp"
+#include "options.hpp"
 
 namespace ulp::python {
 namespace {

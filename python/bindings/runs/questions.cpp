@@ -22,11 +22,10 @@
 #include <utility>
 #include <vector>
 
+#include "columns.hpp"
+#include "listener.hpp"
 #include "module.hpp"
-#include "runs.hpp"
-#include "runs_columns.hpp"
-#include "runs_listener.hpp"
-#include "runs_options.hpp"
+#include "options.hpp"
 
 namespace ulp::python {
 namespace {
@@ -212,17 +211,7 @@ py::tuple plot(const py::list& inputs, const std::string& view, const py::dict& 
 
 }  // namespace
 
-void bind_runs(py::module_& module) {
-  // The sentences of the command line, printable as there.
-  py::register_local_exception_translator([](std::exception_ptr problem) {
-    try {
-      if (problem) std::rethrow_exception(problem);
-    } catch (const input_error& error) {
-      PyErr_SetString(PyExc_ValueError, error.what());
-    } catch (const std::invalid_argument& error) {
-      PyErr_SetString(PyExc_ValueError, printable(error.what()).c_str());
-    }
-  });
+void bind_questions(py::module_& module) {
   module.def("run_replay", &replay);
   module.def("run_command", &replay_command);
   module.def("run_sweep", &sweep);
@@ -233,9 +222,6 @@ void bind_runs(py::module_& module) {
   module.def("scaler_catalog", [] { return arrays_of(scaler_table()); });
   module.def("scaler_parameters",
              [](const std::string& name) { return arrays_of(parameter_table(scaler_named(name))); });
-  bind_run_precision(module);
-  bind_run_reading(module);
-  bind_scaler(module);
 }
 
 }  // namespace ulp::python

@@ -1,4 +1,4 @@
-#include "runs_options.hpp"
+#include "options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <ulp/ask/answers/partial_reading.hpp>
 
-#include "runs.hpp"
-#include "runs_contents.hpp"
-#include "runs_listener.hpp"
+#include "contents.hpp"
+#include "listener.hpp"
+#include "module.hpp"
 
 namespace ulp::python {
 namespace {
@@ -72,9 +72,6 @@ py::dict read_run(const py::list& inputs, const py::dict& options, const std::st
 
 }  // namespace
 
-void bind_run_reading(py::module_& module) {
-  module.def("run_read", &read_run);
-  bind_run_following(module);
-}
+void bind_reading(py::module_& module) { module.def("run_read", &read_run); }
 
 }  // namespace ulp::python

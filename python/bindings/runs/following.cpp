@@ -11,9 +11,9 @@
 #include <thread>
 #include <ulp/io/source/source.hpp>
 
-#include "runs.hpp"
-#include "runs_contents.hpp"
-#include "runs_listener.hpp"
+#include "contents.hpp"
+#include "listener.hpp"
+#include "module.hpp"
 
 namespace ulp::python {
 namespace {
@@ -97,7 +97,7 @@ class follower {
 
 }  // namespace
 
-void bind_run_following(py::module_& module) {
+void bind_following(py::module_& module) {
   py::class_<follower>(module, "Follower")
       .def(py::init<const py::object&, const py::dict&, const std::string&>())
       .def("next", &follower::next)

@@ -1,4 +1,4 @@
-#include "runs_columns.hpp"
+#include "columns.hpp"
 
 #include <algorithm>
 #include <cmath>

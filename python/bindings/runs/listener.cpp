@@ -1,4 +1,4 @@
-#include "runs_listener.hpp"
+#include "listener.hpp"
 
 #include <fmt/format.h>
 #include <pybind11/pybind11.h>

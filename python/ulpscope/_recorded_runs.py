@@ -15,7 +15,7 @@ import errno
 import os
 from typing import Any, Dict, Iterable, List, Optional, Union
 
-from . import _core
+from . import _runs
 from ._formats import format_name
 from ._run_tables import Binades, Picture, Table
 
@@ -69,7 +69,7 @@ class Run:
     def _contents(self, depth: str) -> Dict[str, Any]:
         """What was read, at least as far as depth."""
         if not self._read or _DEPTHS.index(self._read["read"]) < _DEPTHS.index(depth):
-            self._read = _core.run_read(_paths(self.inputs), _keywords(self.options), depth)
+            self._read = _runs.run_read(_paths(self.inputs), _keywords(self.options), depth)
         return self._read
 
     @property
@@ -204,7 +204,7 @@ class Run:
         run has nothing to draw in it: a single step has no curves, a log no gradients. What only the viewer draws is
         exported by it: `ulpscope RUN --view VIEW --export FILE`.
         """
-        return Picture(*_ask(_core.run_plot, self, settings, str(view)))
+        return Picture(*_ask(_runs.run_plot, self, settings, str(view)))
 
 
 class Recording(Run):
@@ -232,7 +232,7 @@ def outcomes(input: Input, format: Any, **options: Any) -> Table:
     over the rest), `as_recorded`, `sort`, `top`, `rounding`, `seed`, `saturate`, `ftz`, `daz`, `group`, and those of
     `Run`. A `Table` with the columns of `ulp outcomes --json` (docs/output.md).
     """
-    columns, notes = _ask(_core.run_outcomes, input, {"format": format, **options})
+    columns, notes = _ask(_runs.run_outcomes, input, {"format": format, **options})
     return Table(columns, schema="ulp.outcomes/1", notes=notes)
 
 
@@ -251,7 +251,7 @@ def replay(input: Input, scaler: Optional[str] = None, format: Any = None, **set
     the step from which on that is open loop.
     """
     settings = {"scaler": scaler, "format": format, **settings}
-    columns, notes, summary, tensors = _ask(_core.run_replay, input, settings)
+    columns, notes, summary, tensors = _ask(_runs.run_replay, input, settings)
     table = Table(columns, schema="ulp.replay/1", notes=notes, summary=summary)
     if tensors is not None:
         table.per_tensor = Table(tensors, notes=notes)
@@ -267,7 +267,7 @@ def sweep(input: Input, scaler: Any = None, format: Any = None, **settings: Any)
     `hindsight=True` its `hindsight` is a `Table` with the best scale of each step in each format and rounding.
     """
     settings = {"scaler": scaler, "format": format, **settings}
-    columns, notes, best = _ask(_core.run_sweep, input, settings)
+    columns, notes, best = _ask(_runs.run_sweep, input, settings)
     table = Table(columns, schema="ulp.sweep/1", notes=notes)
     if best is not None:
         table.hindsight = Table(best, notes=notes)
@@ -281,7 +281,7 @@ def advise(input: Input, **options: Any) -> Table:
     `rounding` and its switches, `group`, and those of `Run`. A `Table` with a row for each finding, the summary first:
     topic, question, conclusion, evidence, limits, and numbers, a dictionary.
     """
-    columns, notes = _ask(_core.run_advise, input, options)
+    columns, notes = _ask(_runs.run_advise, input, options)
     return Table(columns, schema="ulp.advise/1", notes=notes)
 
 
@@ -305,14 +305,14 @@ def precision(input: Input, question: str, format: Any = None, **options: Any) -
     """
     if format is not None:
         options["format"] = format
-    columns, notes = _ask(_core.run_precision, input, options, str(question))
+    columns, notes = _ask(_runs.run_precision, input, options, str(question))
     schema = "quantizers" if question == "optimizer8" and options.get("quantizers") else question
     return Table(columns, schema=f"ulp.precision.{schema}/1", notes=notes)
 
 
 def views() -> List[str]:
     """The pictures that `Run.plot` draws."""
-    return _core.run_views()
+    return _runs.run_views()
 
 
 class Scenario:
@@ -337,7 +337,7 @@ class Scenario:
 
     def command(self, input: Input, **options: Any) -> str:
         """The `ulp replay` line that does the same."""
-        return _ask(_core.run_command, input, {**self.settings, **options})
+        return _ask(_runs.run_command, input, {**self.settings, **options})
 
 
 def _ask(answer: Any, input: Input, options: Dict[str, Any], *more: Any) -> Any:
