@@ -13,9 +13,7 @@ import unittest
 import support
 
 support.need("numpy")
-import array_oracle
-
-array_oracle.need_compiled()
+support.need_compiled()
 
 import numpy
 

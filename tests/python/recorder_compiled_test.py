@@ -8,7 +8,7 @@ import support
 
 support.need("numpy", "torch")
 if support.core() is None:
-    raise unittest.SkipTest("SKIPPED: ulpscope._core is not there; ULP_PACKAGES names where it is")
+    support.skip_file(["ulpscope"], "ulpscope._core is not there; ULP_PACKAGES names where it is")
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
