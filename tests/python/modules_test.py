@@ -56,10 +56,10 @@ class ArraysAlone(unittest.TestCase):
     def test_arrays_work(self):
         done = self.run_without_runs(
             "x = numpy.float32([0.1, 1e-9])\n"
-            "print(ulpscope.quantize(x, 'float16')[0], ulpscope.outcomes(x, 'float16')['underflow'], ulpscope.optim.dialects()[0])"
+            "print(ulpscope.quantize(x, 'float16').tolist(), ulpscope.outcomes(x, 'float16')['underflow'], len(ulpscope.optim.dialects()) > 0)"
         )
         self.assertEqual(done.stderr, "")
-        self.assertTrue(done.stdout.startswith("0.09997559 1 "), done.stdout)
+        self.assertEqual(done.stdout, "[0.0999755859375, 0.0] 1 True\n")
 
     def test_runs_say_what_to_install(self):
         for code, name in (

@@ -215,7 +215,7 @@ class SameRecordings(support.InFolder):
                 also = {"other": np.float32([step])} if step % 5 == 0 else {}
                 optimizer.step()
                 rec.step(step, loss_scale=None if given else 2.0 ** (step // 8), grads=also)
-            alike = rec._alike
+            alike = rec._gradients.alike
         return support.content(self.path(name)), alike
 
     def test_gradients_that_change(self):
