@@ -92,6 +92,9 @@ function(ulp_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "ULP_SOURCE_DIR=${PROJECT_SOURCE_DIR};ULP_PROGRAM=$<TARGET_FILE:ulp>"
     SKIP_REGULAR_EXPRESSION "SKIPPED: .*assertions: - none -")
+  if("quick" IN_LIST arg_LABELS AND NOT "limits" IN_LIST arg_LABELS)
+    set_property(GLOBAL APPEND PROPERTY ulp_quick_tests ${name})
+  endif()
 endfunction()
 
 # ulp_bench(NAME SOURCES ... [LINK ...]): a Google Benchmark program. Built, so that it stays buildable; run by hand.
