@@ -180,3 +180,44 @@ TEST_CASE("a counter starts anew after take, and leaves out sums when asked") {
   CHECK(counter.take() == first);
   CHECK(squares_sum(first).quality == sum_quality::estimated);
 }
+
+// Edges that are numbers of the type, and such as lie between two of them, beside numbers of every kind.
+TEST_CASE("above an edge is what is greater than it, though the edge is no number of the type") {
+  const auto check = []<typename Float>(Float x) {
+    constexpr Float infinity = std::numeric_limits<Float>::infinity();
+    std::vector<Float> values{0, infinity, -infinity, std::numeric_limits<Float>::quiet_NaN()};
+    std::vector<double> edges;
+    for (const Float y : {std::nextafter(x, Float{0}), x, std::nextafter(x, infinity)}) {
+      if (y == 0 || y == infinity) continue;
+      values.insert(values.end(), {y, -y});
+      const double next = std::min<double>(std::nextafter(y, infinity), std::numeric_limits<double>::max());
+      for (const double part : {0.0, 0.125, 0.5, 0.75, 0.9375})
+        edges.push_back(static_cast<double>(y) + part * (next - static_cast<double>(y)));
+      edges.push_back(std::nextafter(static_cast<double>(y), 0.0));
+      edges.push_back(std::nextafter(static_cast<double>(y), HUGE_VAL));
+    }
+    cell_counter counter{cell_counter::with::sums};
+    for (const double edge : edges) {
+      if (!(edge > 0) || std::isinf(edge)) continue;
+      counter.set_edges(std::span{&edge, 1});
+      counter.add(values);
+      const cell_table table = counter.take();
+      edge_counts expected{.at = edge};
+      for (const Float v : values) {
+        const double a = std::fabs(static_cast<double>(v));
+        if (!(a > edge) || std::isinf(a)) continue;
+        ++expected.above;
+        if (std::ilogb(a) != std::ilogb(edge)) continue;
+        const auto significand = static_cast<std::uint64_t>(std::ldexp(a, 23 - std::ilogb(a)));
+        expected.squares_above += uint128{significand * significand};
+      }
+      CAPTURE(x, edge);
+      REQUIRE(table.edges.size() == 1);
+      CHECK(table.edges.front() == expected);
+    }
+  };
+  for (const float x : {1.0F, 1.5F, 0x1.fffffep-1F, 3e-5F, 65504.0F, 0x1p-126F, 0x1.8p-140F, 0x1p-149F,
+                        std::numeric_limits<float>::max(), 0x1p127F})
+    check(x);
+  for (const double x : {1.0, 0.1, 0x1p-1022, 0x1.8p-1060, 0x1p-1074, 1e300}) check(x);
+}

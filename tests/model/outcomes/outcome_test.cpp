@@ -160,6 +160,50 @@ TEST_CASE("random draws of stochastic rounding lie in the range") {
   }
 }
 
+// Draws of R give results that ascend with R, so that the first and the last are all there is between.
+TEST_CASE("zero is possible or certain as the draws of every definition and number of random bits have it") {
+  cell_counter counter{cell_counter::with::nothing};
+  const auto table_of = [&](double x) {
+    counter.add(std::span{&x, 1});
+    return counter.take();
+  };
+  for (const char* const name :
+       {"float16", "bfloat16", "float8_e4m3fn", "float8_e5m2fnuz", "float4_e2m1", "e5m10,subnormals=no"}) {
+    const format f = *find_format(name);
+    std::size_t wrong = 0;
+    for (const auto definition : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
+      for (int bits = 1; bits <= 32; ++bits)
+        for (const flush flushing : {flush::never, flush::before_rounding, flush::after_rounding, flush::result}) {
+          rounding mode{.direction = direction::stochastic, .definition = definition, .random_bits = bits};
+          mode.flush = flushing;
+          const auto check = [&](double x) {
+            const auto zero_with = [&](std::uint32_t draw) {
+              return (encode(f, decode(x), mode, draw).code & f.magnitude_mask()) == 0;
+            };
+            const count_range ours = outcomes_of(table_of(x), f, mode, {}).underflow;
+            const count_range truth{zero_with(0xFFFFFFFF >> (32 - bits)) ? 1u : 0u, zero_with(0) ? 1u : 0u};
+            const bool gradual = f.has_subnormals() && flushing == flush::never;
+            // B and C raise what is all but the smallest number in every draw, which the range does not say.
+            const bool exact = (!gradual || ours.low == truth.low) &&
+                               (!gradual || definition != stochastic_definition::a || ours.high == truth.high);
+            if (!(exact && contains(ours, truth)) && wrong++ == 0)
+              FAIL_CHECK(name << ' ' << to_string(mode) << ": " << x);
+          };
+          for (const int below : {0, 1, bits - 1, bits, bits + 1, bits + 2})
+            for (const double significand : {1.0, 1.5}) {
+              const double x = std::ldexp(significand, f.min_quantum_exponent() - below);
+              for (const double y : {std::nextafter(x, 0.0), x, std::nextafter(x, HUGE_VAL)}) {
+                check(y);
+                check(-y);
+              }
+            }
+          const double least_normal = std::ldexp(1.0, f.emin());
+          for (const double y : {std::nextafter(least_normal, 0.0), least_normal}) check(y);
+        }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("what reaches a threshold, and which multipliers leave values") {
   const magnitude below = magnitude_of(0.75);
   const magnitude one = magnitude_of(1);
@@ -295,6 +339,54 @@ TEST_CASE("scale and factor are divided exactly") {
     wrong += (overflows(x, {scale, factor}) == 1) == (x * scale >= 65520 * factor) ? 0 : 1;
   }
   CHECK(wrong == 0);
+}
+
+// Thresholds that are the product of a double and a multiplier, cut to their 65 bits or raised to them: with a multiplier of
+// powers of two, short and long numbers, and so that next to nothing is cut.
+TEST_CASE("a double reaches a threshold over a multiplier if its product with it does, to the last bit") {
+  std::mt19937_64 random(7);
+  const auto significand = [&](int kind) {
+    constexpr std::uint64_t one = std::uint64_t{1} << 52;
+    if (kind == 0) return one;
+    return kind == 1 ? one | (random() & 0x1F) << 47 : one | (random() & (one - 1));
+  };
+  const auto as_double = [](std::uint64_t x) { return std::ldexp(static_cast<double>(x), -52); };  // [1, 2)
+  std::size_t wrong = 0;
+  std::size_t beside = 0;
+  for (int i = 0; i < 60000; ++i) {
+    const std::uint64_t scale = significand(i % 3) | (i % 5 == 4 ? 1 : 0);
+    const std::uint64_t factor = significand(i % 5 == 4 ? 0 : i / 3 % 3);
+    std::uint64_t x = significand(2);
+    if (i % 5 == 4) {
+      // x * scale is some units below a multiple of 2^41.
+      std::uint64_t inverse = scale;
+      for (int bits = 3; bits < 64; bits *= 2) inverse *= 2 - scale * inverse;
+      constexpr std::uint64_t low = (std::uint64_t{1} << 41) - 1;
+      x = (x & ~low) | ((0 - (random() & 3)) * inverse & low);
+    }
+    for (int shift = 11; shift <= 13; ++shift) {
+      const uint128 product = uint128{x} * scale << shift;
+      const uint128 cut = product / factor;
+      if (cut >> 64 != 1) continue;
+      for (const uint128 at : {cut, cut + 1}) {
+        if (at >> 64 != 1) continue;
+        for (const bool closed : {false, true}) {
+          const threshold t{.at = {.exponent = 12 - shift, .fraction = static_cast<std::uint64_t>(at)},
+                            .closed = closed};
+          const multiplier by{.scale = as_double(scale), .factor = as_double(factor)};
+          for (const int step : {-1, 0, 1}) {
+            const uint128 ours = uint128{x + static_cast<std::uint64_t>(step)} * scale << shift;
+            const uint128 other = at * factor;
+            const bool truth = ours > other || (closed && ours == other);
+            wrong += reaches(t, by, as_double(x + static_cast<std::uint64_t>(step))) == truth ? 0 : 1;
+          }
+          beside += product == at * factor ? 0 : 1;
+        }
+      }
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(beside > 60000);
 }
 
 TEST_CASE("a scale of zero loses every value, an infinite one overflows every value") {

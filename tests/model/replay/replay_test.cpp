@@ -340,6 +340,94 @@ TEST_CASE("clamping values before the check hides infinities, not NaN; scaling b
   CHECK(replayer(right).advance(step_of(0, infinite), two).found_inf);
 }
 
+TEST_CASE("a policy that reads the largest gradient is told the bound where clamping hides what is above it") {
+  constexpr double scale = 4;  // LogMax's, set by hand
+  const auto after = [&](const char* order, std::vector<float> values, std::optional<double> clip) {
+    scenario s = float16_under("openseq2seq_logmax");
+    s.scaler.set_state("scale", scale);
+    if (clip) s.clip_value = value_clipping{.max_value = *clip};
+    s.order = *parse_step_order(order);
+    return replayer(s).advance(step_of(0, {row_of(0, std::move(values), 1)}), two);
+  };
+  const auto told = [](double max_abs) {
+    scaler s = make_scaler(*find_scaler("openseq2seq_logmax"), {});
+    s.update({.max_abs = max_abs});
+    return s.scale();
+  };
+  const float infinity = INFINITY;
+  // Clamped at 64 after unscaling, at 64 / scale before.
+  CHECK(after("unscale,clip,check", {1, 100}, 64).scale_next == told(64));
+  CHECK(after("unscale,clip,check", {1, 20}, 64).scale_next == told(20));
+  for (const char* const order : {"clip,unscale,check", "clip,check,unscale"}) {
+    CHECK(after(order, {1, 20}, 64).scale_next == told(64 / scale));
+    CHECK(after(order, {1, 15}, 64).scale_next == told(15));
+  }
+  // Where the check comes first nothing is hidden.
+  CHECK(after("unscale,check,clip", {1, 100}, 64).scale_next == told(100));
+  CHECK(after("unscale,check,clip", {1, infinity}, 64).skipped);
+  CHECK(after("unscale,clip,check", {1, 100}, std::nullopt).scale_next == told(100));
+
+  // Nor is the norm of before clamping, which alone would be an overflow.
+  const auto by_norm = [&](const char* order) {
+    scenario s = float16_under("cerebras_dls", {{"init_scale", 1.0}});
+    s.clip_value = value_clipping{.max_value = 1};
+    s.order = *parse_step_order(order);
+    return replayer(s).advance(step_of(0, {row_of(0, {1, infinity}, 1)}), two).skipped;
+  };
+  CHECK_FALSE(by_norm("unscale,clip,check"));
+  CHECK(by_norm("unscale,check,clip"));
+}
+
+TEST_CASE("what the recorded run decided is what it says, layer by layer or in all") {
+  const auto decided = [](step now) { return replayer(float16_under("static")).advance(now, {}).recorded_applied; };
+  const auto says = [&](std::optional<bool> found, std::optional<bool> applied,
+                        std::vector<std::optional<bool>> layers = {}) {
+    step now;
+    now.max_abs = 1;
+    now.scalars.found_inf = found;
+    now.scalars.applied = applied;
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      now.layers.push_back({std::string(1, static_cast<char>('a' + i)), layers[i], 1.0});
+    return decided(now);
+  };
+  CHECK(says({}, {}) == std::nullopt);
+  CHECK(says(true, {}) == false);
+  CHECK(says(false, {}) == true);
+  for (const std::optional<bool> found : {std::optional<bool>{}, std::optional{false}, std::optional{true}})
+    for (const bool applied : {false, true}) CHECK(says(found, applied) == applied);
+  // Layers decide where each of them says something.
+  for (const std::optional<bool> applied : {std::optional<bool>{}, std::optional{false}, std::optional{true}}) {
+    CHECK(says({}, applied, {false, false}) == true);
+    CHECK(says({}, applied, {false, true}) == false);
+    CHECK(says({}, applied, {true, true}) == false);
+    CHECK(says({}, applied, {true, std::nullopt}) == applied);
+  }
+  CHECK(says(true, {}, {false, std::nullopt}) == false);
+}
+
+TEST_CASE("poisoned is a step that overflows and is neither skipped, nor an error, nor expected to") {
+  const auto row = [](scenario s, double max_abs) { return replayer(std::move(s)).advance(log_line(0, max_abs), {}); };
+  const auto unskipped = [] { return float16_under("static", {{"skip_on_overflow", false}}); };
+  CHECK(row(unskipped(), 1e9).poisoned);
+  CHECK_FALSE(row(unskipped(), 1).poisoned);
+  CHECK(row(float16_under("none"), 1e9).poisoned);
+  CHECK(row(float16_under("static"), 1e9).skipped);
+  CHECK_FALSE(row(float16_under("static"), 1e9).poisoned);
+  // Zhao's policy skips nothing; without the statistics that it needs the first step is an error.
+  CHECK(row(float16_under("ada_loss_zhao", {{"loss_scale_method", std::string{"fixed"}}}), 1e9).poisoned);
+  const trajectory_row failed = row(float16_under("ada_loss_zhao"), 1e9);
+  CHECK(failed.found_inf);
+  CHECK_FALSE(failed.skipped);
+  CHECK_FALSE(failed.error.empty());
+  CHECK_FALSE(failed.poisoned);
+  // PopART counts what is above an edge, of gradients that saturate.
+  const trajectory_row counted =
+      replayer(float16_under("popart_als")).advance(step_of(0, {row_of(0, {1, INFINITY}, 1)}), two);
+  CHECK(counted.found_inf);
+  CHECK_FALSE(counted.skipped);
+  CHECK_FALSE(counted.poisoned);
+}
+
 TEST_CASE("each counted tensor is told apart") {
   scenario s = float16_under("static", {{"loss_scale", 4.0}});
   replayer r(s);
