@@ -11,6 +11,8 @@
 
 #include <ulp/ask/questions/recipe_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/formats/blocks.hpp>
+#include <ulp/formats/codebooks.hpp>
 
 #include "drift_rows.hpp"
 #include "gradient_steps.hpp"
@@ -189,7 +191,7 @@ drift_row total_of(const candidate& c, const std::vector<drift_row>& rows, const
 }
 
 struct quantizer_row {
-  const quantizer_entry* quantizer;
+  const block_row* quantizer;
   std::uint64_t elements = 0;
   std::uint64_t m_differ = 0;
   std::uint64_t v_differ = 0;
@@ -208,7 +210,7 @@ void expect_moments(const candidate& c) {
 // The float32 moments of the end in the codes of every quantizer, beside those of bitsandbytes' default.
 table quantizer_table(const candidate& c, std::size_t block_size) {
   std::vector<quantizer_row> rows;
-  for (const quantizer_entry& q : quantizer_catalog()) {
+  for (const block_row& q : block_rows()) {
     if (q.quantizer == block_quantizer::ao_fp8) continue;
     const block_codec m_codec(q.quantizer, dynamic_map(true));
     const block_codec v_codec(q.quantizer, dynamic_map(false));
@@ -216,7 +218,7 @@ table quantizer_table(const candidate& c, std::size_t block_size) {
     const block_codec default_v(block_quantizer::bnb_default, dynamic_map(false));
     quantizer_row made{.quantizer = &q};
     for (const drifting_tensor& t : c.tensors) {
-      const std::size_t n = q.whole_blocks_only ? t.weights().size() / block_size * block_size : t.weights().size();
+      const std::size_t n = q.shape.whole_blocks_only ? t.weights().size() / block_size * block_size : t.weights().size();
       std::vector<float> m(t.weights().size());
       std::vector<float> v(t.weights().size());
       if (!read_state(t.twin(), "m", m) || !read_state(t.twin(), "v", v)) continue;

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include <ulp/formats/name_suggestions.hpp>
-#include <ulp/model/optimizers/processor_state.hpp>
+#include <ulp/formats/processor_state.hpp>
 
 #include "dialect.hpp"
 

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 
+#include <ulp/model/optimizers/ao_stochastic.hpp>
+
 #include "dialect.hpp"
 #include "parameter_lists.hpp"
 #include "torch_arithmetic.hpp"

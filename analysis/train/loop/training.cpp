@@ -11,7 +11,7 @@
 #include <ulp/model/cells/cell_counter.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
 
-#include <ulp/model/optimizers/processor_state.hpp>
+#include <ulp/formats/processor_state.hpp>
 #include "data/sentences.hpp"
 #include "loop/counting_hook.hpp"
 #include "loop/optimizer.hpp"

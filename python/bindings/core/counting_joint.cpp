@@ -13,7 +13,7 @@
 #include <ulp/formats/convert.hpp>
 #include <ulp/io/recording/joint_tables.hpp>
 #include <ulp/model/cells/element_types.hpp>
-#include <ulp/model/optimizers/processor_state.hpp>
+#include <ulp/formats/processor_state.hpp>
 #include <ulp/model/updates/joint_table.hpp>
 
 #include "counting.hpp"

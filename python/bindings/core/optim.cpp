@@ -9,8 +9,9 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <ulp/formats/blocks.hpp>
+#include <ulp/formats/codebooks.hpp>
 #include <ulp/model/optimizers/optimizer.hpp>
-#include <ulp/model/optimizers/quantized_state.hpp>
 #include <vector>
 
 #include "array_numbers.hpp"
@@ -113,10 +114,9 @@ map_arithmetic arithmetic_named(const std::string& name) {
 }
 
 block_codec codec_of(const std::string& name, const floats& map) {
-  if (const quantizer_entry* const entry = find_quantizer(name)) return {entry->quantizer, span_of(map)};
+  if (const block_row* const entry = find_block_row(name)) return {entry->quantizer, span_of(map)};
   std::string known;
-  for (const quantizer_entry& entry : quantizer_catalog())
-    known += (known.empty() ? "" : ", ") + std::string{entry.name};
+  for (const block_row& entry : block_rows()) known += (known.empty() ? "" : ", ") + std::string{entry.name};
   throw std::invalid_argument(fmt::format("quantizer: there is no '{}'; there are {}", name, known));
 }
 
@@ -157,9 +157,9 @@ py::array_t<float> dequantize(const bytes& codes, const floats& absmax, const st
 
 py::list quantizers() {
   py::list all;
-  for (const quantizer_entry& entry : quantizer_catalog())
+  for (const block_row& entry : block_rows())
     all.append(py::make_tuple(std::string{entry.name}, std::string{entry.summary}, std::string{entry.normalize},
-                              std::string{entry.nearest}, std::string{entry.specials}, entry.whole_blocks_only));
+                              std::string{entry.nearest}, std::string{entry.specials}, entry.shape.whole_blocks_only));
   return all;
 }
 

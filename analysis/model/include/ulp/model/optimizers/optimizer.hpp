@@ -26,7 +26,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/model/machines/scaler.hpp>
-#include <ulp/model/optimizers/quantized_state.hpp>
+#include <ulp/formats/blocks.hpp>
 
 namespace ulp {
 

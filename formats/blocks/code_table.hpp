@@ -1,8 +1,8 @@
 // A rule of code_rules.hpp as thresholds: the code of x is the number of them that are not above x. The upper 16 bits of x
 // tell how many are not above all numbers that begin so; what is left is, for the dynamic maps, one comparison of the lower
 // 16 bits.
-#ifndef ULP_MODEL_OPTIMIZERS_CODE_TABLE_HPP
-#define ULP_MODEL_OPTIMIZERS_CODE_TABLE_HPP
+#ifndef ULP_FORMATS_BLOCKS_CODE_TABLE_HPP
+#define ULP_FORMATS_BLOCKS_CODE_TABLE_HPP
 
 #include <array>
 #include <bit>
@@ -12,7 +12,7 @@
 
 #include "code_rules.hpp"
 
-namespace ulp::optimizers {
+namespace ulp::detail {
 
 class code_table {
  public:
@@ -53,6 +53,6 @@ class code_table {
 void dequantize_codes(std::span<const std::uint8_t> codes, const float* map, float scale,
                       std::span<float> out) noexcept;
 
-}  // namespace ulp::optimizers
+}  // namespace ulp::detail
 
 #endif

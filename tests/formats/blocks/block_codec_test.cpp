@@ -10,13 +10,14 @@
 #include <stdexcept>
 #include <vector>
 
+#include <ulp/formats/blocks.hpp>
+#include <ulp/formats/codebooks.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/model/optimizers/quantized_state.hpp>
 
 namespace ulp {
 namespace {
 
-std::vector<float> map_for(const quantizer_entry& entry, bool is_signed) {
+std::vector<float> map_for(const block_row& entry, bool is_signed) {
   if (entry.quantizer == block_quantizer::ao_fp8) return {};
   return dynamic_map(is_signed);
 }
@@ -33,7 +34,7 @@ void around(float x, int reach, const Visit& visit) {
 }
 
 TEST_CASE("the search finds the code of the rule around every midpoint, entry, step and special number") {
-  for (const quantizer_entry& entry : quantizer_catalog())
+  for (const block_row& entry : block_rows())
     for (const bool is_signed : {true, false}) {
       INFO(entry.name << (is_signed ? " signed" : " unsigned"));
       const block_codec codec{entry.quantizer, map_for(entry, is_signed)};
@@ -142,7 +143,7 @@ TEST_CASE("4-bit and fp8 states keep what the codes stand for") {
 }
 
 TEST_CASE("empty arrays, one element, and what is refused") {
-  for (const quantizer_entry& entry : quantizer_catalog()) {
+  for (const block_row& entry : block_rows()) {
     const block_codec codec{entry.quantizer, map_for(entry, true)};
     std::vector<float> none;
     std::vector<std::uint8_t> no_codes;
@@ -156,7 +157,7 @@ TEST_CASE("empty arrays, one element, and what is refused") {
     CHECK_THROWS_AS(codec.quantize(one, 0, code, absmax), std::invalid_argument);
     CHECK_THROWS_AS(codec.quantize(one, 1, no_codes, absmax), std::invalid_argument);
     CHECK_THROWS_AS(codec.dequantize(code, none, 1, one), std::invalid_argument);
-    if (entry.whole_blocks_only) CHECK_THROWS_AS(codec.quantize(one, 2, code, absmax), std::invalid_argument);
+    if (entry.shape.whole_blocks_only) CHECK_THROWS_AS(codec.quantize(one, 2, code, absmax), std::invalid_argument);
   }
   std::vector<float> map = dynamic_map(true);
   CHECK_THROWS_AS(block_codec(block_quantizer::bnb_cuda_text, std::span{map}.first(16)), std::invalid_argument);

@@ -1,19 +1,19 @@
 // Which entry of a map is nearest, as each implementation finds it, in its own steps. Every rule rises with the number: a
 // larger one never has a smaller code, so that code_table.hpp can stand for it.
-#ifndef ULP_MODEL_OPTIMIZERS_CODE_RULES_HPP
-#define ULP_MODEL_OPTIMIZERS_CODE_RULES_HPP
+#ifndef ULP_FORMATS_BLOCKS_CODE_RULES_HPP
+#define ULP_FORMATS_BLOCKS_CODE_RULES_HPP
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include <ulp/model/optimizers/quantized_state.hpp>
+#include <ulp/formats/blocks.hpp>
 
-namespace ulp::optimizers {
+namespace ulp::detail {
 
 class code_rule {
  public:
-  code_rule(block_quantizer how, std::span<const float> map);
+  code_rule(code_search how, std::span<const float> map);
 
   // Precondition: x is not NaN.
   [[nodiscard]] int code_of(float x) const;
@@ -21,12 +21,12 @@ class code_rule {
   [[nodiscard]] int nan_code() const noexcept;
 
  private:
-  block_quantizer how_;
+  code_search how_;
   std::vector<float> map_;
   std::vector<float> midpoints_;             // between an entry and the next
-  std::vector<std::uint8_t> uniform_codes_;  // bnb_cpu_native: of 65536 equal steps from -1 to 1
+  std::vector<std::uint8_t> uniform_codes_;  // uniform_steps: of 65536 equal steps from -1 to 1
 };
 
-}  // namespace ulp::optimizers
+}  // namespace ulp::detail
 
 #endif

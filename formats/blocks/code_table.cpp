@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace ulp::optimizers {
+namespace ulp::detail {
 namespace {
 
 float number_at(std::uint32_t place) {
@@ -92,4 +92,4 @@ void dequantize_codes(std::span<const std::uint8_t> codes, const float* map, flo
   dequantize(codes.data(), map, scale, codes.size(), out.data());
 }
 
-}  // namespace ulp::optimizers
+}  // namespace ulp::detail

@@ -1,7 +1,7 @@
 // Rounding to nearest and subnormal numbers, whatever the calling thread has set: the default floating-point environment of
 // <cfenv>, flush-to-zero and denormals-are-zero included. Of one thread; nothing is allocated and nothing fails.
-#ifndef ULP_MODEL_OPTIMIZERS_PROCESSOR_STATE_HPP
-#define ULP_MODEL_OPTIMIZERS_PROCESSOR_STATE_HPP
+#ifndef ULP_FORMATS_PROCESSOR_STATE_HPP
+#define ULP_FORMATS_PROCESSOR_STATE_HPP
 
 #include <cfenv>
 

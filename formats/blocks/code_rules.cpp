@@ -4,10 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include <ulp/formats/catalog.hpp>
-#include <ulp/formats/codec.hpp>
-
-namespace ulp::optimizers {
+namespace ulp::detail {
 namespace {
 
 using numbers = std::span<const float>;
@@ -18,7 +15,7 @@ int midpoints_below(numbers midpoints, float x) {
 }
 
 // csrc/kernels.cu dQuantize: seven halvings from the middle, which end on an even code, then one midpoint.
-int cuda_search(numbers map, float x) {
+int halvings_and_midpoint(numbers map, float x) {
   int pivot = 127;
   int upper = 255;
   int lower = 0;
@@ -37,7 +34,7 @@ int cuda_search(numbers map, float x) {
 }
 
 // csrc/cpu_ops.cpp of 0.49.2: the right neighbour only where it is nearer, by distances in float32.
-int by_distances(numbers map, float x) {
+int right_if_nearer(numbers map, float x) {
   const auto right = std::lower_bound(map.begin(), map.end(), x);
   if (right == map.begin()) return 0;
   const auto left = right - 1;
@@ -54,7 +51,7 @@ int first_least_distance(numbers map, float x) {
 }
 
 // backends/triton/kernels_8bit_quant.py: a bracket of two entries, halved eight times.
-int triton_bracket(numbers map, float x) {
+int halved_bracket(numbers map, float x) {
   std::size_t lower = 0;
   std::size_t upper = map.size() - 1;
   for (int i = 0; i < 8; ++i) {
@@ -65,7 +62,7 @@ int triton_bracket(numbers map, float x) {
 }
 
 // torchao quant_utils.py: the last entry not above x, and the next one from half of the way on.
-int ao_search(numbers map, float x) {
+int last_not_above(numbers map, float x) {
   const auto above = std::upper_bound(map.begin(), map.end(), x);
   const std::size_t down = above == map.begin() ? 0 : static_cast<std::size_t>(above - map.begin()) - 1;
   const std::size_t up = std::min(down + 1, map.size() - 1);
@@ -74,9 +71,9 @@ int ao_search(numbers map, float x) {
 
 }  // namespace
 
-code_rule::code_rule(block_quantizer how, std::span<const float> map) : how_(how), map_(map.begin(), map.end()) {
+code_rule::code_rule(code_search how, std::span<const float> map) : how_(how), map_(map.begin(), map.end()) {
   for (std::size_t i = 0; i + 1 < map_.size(); ++i) midpoints_.push_back((map_[i] + map_[i + 1]) * 0.5F);
-  if (how != block_quantizer::bnb_cpu_native) return;
+  if (how != code_search::uniform_steps) return;
   for (int i = 0; i < 65536; ++i)
     uniform_codes_.push_back(
         static_cast<std::uint8_t>(midpoints_below(midpoints_, -1.0F + 2.0F * static_cast<float>(i) / 65535.0F)));
@@ -84,27 +81,22 @@ code_rule::code_rule(block_quantizer how, std::span<const float> map) : how_(how
 
 int code_rule::code_of(float x) const {
   switch (how_) {
-    case block_quantizer::bnb_default: return midpoints_below(midpoints_, x);
-    case block_quantizer::bnb_triton_pytorch_ref: return first_least_distance(map_, std::clamp(x, -2.0F, 2.0F));
-    case block_quantizer::bnb_triton_kernel: return triton_bracket(map_, std::clamp(x, -1.0F, 1.0F));
-    case block_quantizer::bnb_cpu_native: {
+    case code_search::midpoints_below: return midpoints_below(midpoints_, x);
+    case code_search::first_least_distance: return first_least_distance(map_, std::clamp(x, -2.0F, 2.0F));
+    case code_search::halved_bracket: return halved_bracket(map_, std::clamp(x, -1.0F, 1.0F));
+    case code_search::uniform_steps: {
       const float from_zero = (std::clamp(x, -1.0F, 1.0F) + 1.0F) * 0.5F;
       return uniform_codes_[static_cast<std::size_t>(std::fma(from_zero, 65535.0F, 0.5F))];
     }
-    case block_quantizer::bnb_cpu_0492: return by_distances(map_, std::clamp(x, -1.0F, 1.0F));
-    case block_quantizer::bnb_cuda_text: return cuda_search(map_, x);
-    case block_quantizer::ao: return ao_search(map_, x);
-    case block_quantizer::ao_fp8: break;
+    case code_search::right_if_nearer: return right_if_nearer(map_, std::clamp(x, -1.0F, 1.0F));
+    case code_search::halvings_and_midpoint: return halvings_and_midpoint(map_, x);
+    case code_search::last_not_above: break;
   }
-  return static_cast<int>(encode(float8_e4m3fn, x).code);
+  return last_not_above(map_, x);
 }
 
 int code_rule::nan_code() const noexcept {
-  switch (how_) {
-    case block_quantizer::bnb_default: return static_cast<int>(map_.size()) - 1;
-    case block_quantizer::ao_fp8: return 0x7F;
-    default: return 0;
-  }
+  return how_ == code_search::midpoints_below ? static_cast<int>(map_.size()) - 1 : 0;
 }
 
-}  // namespace ulp::optimizers
+}  // namespace ulp::detail

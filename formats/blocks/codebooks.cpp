@@ -1,11 +1,11 @@
-// Maps of quantized states: bitsandbytes functional.py create_dynamic_map and create_linear_map, torchao quant_utils.py.
+// Maps: bitsandbytes functional.py create_dynamic_map and create_linear_map, torchao quant_utils.py.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
 
-#include <ulp/model/optimizers/processor_state.hpp>
-#include <ulp/model/optimizers/quantized_state.hpp>
+#include <ulp/formats/codebooks.hpp>
+#include <ulp/formats/processor_state.hpp>
 
 namespace ulp {
 namespace {
