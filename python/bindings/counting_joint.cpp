@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <ulp/formats/convert.hpp>
-#include <ulp/io/recording/joint_tables.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
 #include <ulp/model/cells/codes.hpp>
 #include <ulp/model/optimizers/processor_state.hpp>
 #include <ulp/model/updates/joint_table.hpp>

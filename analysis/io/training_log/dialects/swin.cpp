@@ -2,20 +2,18 @@
 // (0.6098)  loss 6.3568 (6.1324)  grad_norm 2.0382 (inf)  loss_scale 32768.0000 (37236.3636)  mem 11818MB", the present
 // value and the mean of the epoch: microsoft/Swin-Transformer main.py (train_one_epoch). DeiT, BEiT and others with its
 // MetricLogger: "Epoch: [115]  [1298/1299]  eta: 0:00:00  loss: 6.5993 (6.5971)  loss_scale: 8192.0000 (8646.0600)
-// grad_norm: 0.3922 (nan)", the median of the last 20 and the mean: microsoft/unilm beit/utils.py (SmoothedValue). PyTorch's
-// and Apex's own training of ImageNet, and what was made of it: "Epoch: [0][10/5004] Time 0.311 (0.320) Loss 6.9413
-// (6.8813) Prec@1 1.2 (0.9)", again the present value and the mean: pytorch/examples imagenet/main.py (ProgressMeter),
-// NVIDIA/apex examples/imagenet/main_amp.py. All count from 0.
+// grad_norm: 0.3922 (nan)", the median of the last 20 and the mean: microsoft/unilm beit/utils.py (SmoothedValue). Both count
+// from 0. Lines of imagenet.cpp begin as those of DeiT do: its row comes first.
 #include <array>
 #include <cmath>
 
 #include "line_values.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-constexpr auto origin = scale_record::origin::swin;
 
 constexpr std::array fields{
     line_field{"loss", &scale_record::loss},
@@ -23,22 +21,15 @@ constexpr std::array fields{
     line_field{"loss_scale", &scale_record::after},
     line_field{"lr", &scale_record::learning_rate},
 };
-constexpr std::array fields_of_meters{line_field{"Loss", &scale_record::loss}};
 
 record_match read_line(const record_text& text, std::size_t at, bool medians) {
   const auto epoch = counter_at(text, at);
   const auto iteration = epoch ? counter_at(text, epoch->end) : std::nullopt;
   if (!iteration) return no_record();
-  scale_record r{.what = kind::reached, .from = origin, .is_mean = medians};
-  r.step = step_in_epochs(epoch->number, iteration->number, iteration->of);
+  scale_record r{.what = kind::reached, .is_mean = medians};
+  r.step = step_in_epochs(epoch->number, iteration->number, iteration->total);
   const std::size_t end = text.line_end(at);
-  if (r.step < 0) return no_record();
-  if (medians && put_values(text, iteration->end, end, fields_of_meters, r) > 0) {
-    r.is_mean = false;
-    r.from = scale_record::origin::imagenet;
-    return whole_record(r, end);
-  }
-  if (put_values(text, iteration->end, end, fields, r) == 0) return no_record();
+  if (r.step < 0 || put_values(text, iteration->end, end, fields, r) == 0) return no_record();
   r.is_applied = !medians && std::isfinite(r.grad_norm);
   return whole_record(r, end);
 }
@@ -53,6 +44,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-std::span<const record_start> swin_records() { return starts; }
+log_dialect swin_dialect() { return {.name = "Swin or DeiT", .starts = starts}; }
 
 }  // namespace ulp::io

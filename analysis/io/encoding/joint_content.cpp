@@ -1,8 +1,10 @@
-#include <algorithm>
-#include <ulp/io/bytes/error.hpp>
-#include <ulp/io/recording/joint_tables.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
 
-#include "encoding/numbers.hpp"
+#include <algorithm>
+
+#include <ulp/io/bytes/error.hpp>
+
+#include "numbers.hpp"
 
 namespace ulp {
 namespace {

@@ -4,13 +4,12 @@
 // trainer_callback.py (ProgressCallback.on_log; newer ones print the numbers as texts). The norm is that of the last step.
 #include <array>
 
-#include "records.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-constexpr auto origin = scale_record::origin::trainer;
 
 struct field {
   std::string_view key;
@@ -28,7 +27,7 @@ record_match read_entry(const record_text& text, std::size_t at, bool last) {
   const std::string_view all = text.view();
   const char quote = all[at - 1];
   const auto incomplete = [&] { return last ? no_record() : unfinished_record(); };
-  scale_record r{.what = kind::metrics, .from = origin};
+  scale_record r{.what = kind::metrics};
   bool has_loss = false;
   bool has_rate = false;
   constexpr int most_keys = 40;
@@ -73,6 +72,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-std::span<const record_start> trainer_records() { return starts; }
+log_dialect trainer_dialect() { return {.name = "Hugging Face Trainer", .starts = starts, .replaces_loss = true}; }
 
 }  // namespace ulp::io

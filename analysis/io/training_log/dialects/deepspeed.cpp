@@ -14,13 +14,12 @@
 //   runtime/config.py (print).
 #include <array>
 
-#include "records.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-constexpr auto origin = scale_record::origin::deepspeed;
 
 // Whether the text goes on with these words; unfinished where it ends within them.
 record_match::state goes_on(const record_text& text, std::size_t at, std::string_view words) {
@@ -54,12 +53,12 @@ record_match read_attempted(const record_text& text, std::size_t at, bool last) 
   const auto before = at < text.size() ? text.number_at(at, ",") : std::nullopt;
   const auto held = before ? goes_on(text, before->end, hysteresis) : record_match::state::none;
   if (held == record_match::state::complete) {
-    scale_record r{.what = kind::overflow, .from = origin};
+    scale_record r{.what = kind::overflow};
     r.before = r.after = before->value;
     return whole_record(r, before->end + hysteresis.size());
   }
   if (held == record_match::state::unfinished && !last) return unfinished_record();
-  return read_change(text, at, last, ",", ",reducingto", {.what = kind::overflow, .from = origin});
+  return read_change(text, at, last, ",", ",reducingto", {.what = kind::overflow});
 }
 
 // Without a loss scale; with one, the words that follow begin a record of their own.
@@ -74,7 +73,7 @@ record_match read_overflow(const record_text& text, std::size_t at, bool last) {
   const auto scale = goes_on(text, after + skipping.size(), "Attempted");
   if (scale == record_match::state::complete) return no_record();
   if (scale == record_match::state::unfinished && !last) return unfinished_record();
-  return whole_record({.what = kind::overflow, .from = origin}, after + skipping.size());
+  return whole_record({.what = kind::overflow}, after + skipping.size());
 }
 
 // "OVERFLOW! Skipping step. Attempted loss scale: 65536.0" and no more: fp16_optimizer.py of NVIDIA/tacotron2.
@@ -84,27 +83,25 @@ record_match read_attempted_alone(const record_text& text, std::size_t at, bool 
   if (!before) return no_record();
   if (before->open && !last) return unfinished_record();
   if (before->end < text.size() && text.view()[before->end] == ',') return no_record();
-  scale_record r{.what = kind::overflow, .from = origin};
+  scale_record r{.what = kind::overflow};
   r.before = before->value;
   return whole_record(r, before->end);
 }
 
 // Instead of the line of the overflow.
-record_match read_minimum(const record_text&, std::size_t at, bool) {
-  return whole_record({.what = kind::fatal, .from = origin}, at);
-}
+record_match read_minimum(const record_text&, std::size_t at, bool) { return whole_record({.what = kind::fatal}, at); }
 
 record_match read_reducing(const record_text& text, std::size_t at, bool last) {
-  return read_change(text, at, last, "t", "to", {.what = kind::overflow, .from = origin});
+  return read_change(text, at, last, "t", "to", {.what = kind::overflow});
 }
 
 record_match read_increasing(const record_text& text, std::size_t at, bool last) {
-  return read_change(text, at, last, "t", "to", {.what = kind::grown, .from = origin});
+  return read_change(text, at, last, "t", "to", {.what = kind::grown});
 }
 
 // A constant scale: fused_optimizer.py says so after each overflow.
 record_match read_static(const record_text& text, std::size_t at, bool last) {
-  record_match m = read_trailing(text, at, last, ":", {.what = kind::overflow, .from = origin}, &scale_record::after);
+  record_match m = read_trailing(text, at, last, ":", {.what = kind::overflow}, &scale_record::after);
   m.record.before = m.record.after;
   return m;
 }
@@ -116,7 +113,7 @@ record_match read_position(const record_text& text, std::size_t at, bool last) {
   const auto n = text.number_at(at, "");
   if (!n || step_of(*n) < 0) return no_record();
   if (n->open && !last) return unfinished_record();
-  return whole_record({.what = kind::position, .from = origin, .step = step_of(*n) + 1}, n->end);
+  return whole_record({.what = kind::position, .step = step_of(*n) + 1}, n->end);
 }
 
 // "10,skipped=1,lr=[0.001]"
@@ -132,7 +129,7 @@ record_match read_step(const record_text& text, std::size_t at, bool last) {
   const auto skipped = from < text.size() ? text.number_at(from, ",") : std::nullopt;
   if (!skipped) return from == text.size() && !last ? unfinished_record() : no_record();
   if (skipped->open && !last) return unfinished_record();
-  scale_record r{.what = kind::reached, .from = origin};
+  scale_record r{.what = kind::reached};
   r.step = step_of(*step);
   r.skipped = step_of(*skipped);
   if (goes_on(text, skipped->end, ",lr=[") == record_match::state::complete)
@@ -141,11 +138,11 @@ record_match read_step(const record_text& text, std::size_t at, bool last) {
 }
 
 record_match read_initial_scale(const record_text& text, std::size_t at, bool last) {
-  return read_trailing(text, at, last, ".", {.what = kind::fresh, .from = origin}, &scale_record::after);
+  return read_trailing(text, at, last, ".", {.what = kind::fresh}, &scale_record::after);
 }
 
 record_match read_window(const record_text& text, std::size_t at, bool last) {
-  return read_trailing(text, at, last, "\":' ", {.what = kind::window, .from = origin}, &scale_record::after);
+  return read_trailing(text, at, last, "\":' ", {.what = kind::window}, &scale_record::after);
 }
 
 constexpr std::array starts{
@@ -164,6 +161,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-std::span<const record_start> deepspeed_records() { return starts; }
+log_dialect deepspeed_dialect() { return {.name = "DeepSpeed", .starts = starts, .skipped_in_all = true}; }
 
 }  // namespace ulp::io

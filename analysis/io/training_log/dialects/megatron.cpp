@@ -9,13 +9,12 @@
 #include <array>
 #include <cmath>
 
-#include "records.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-constexpr auto origin = scale_record::origin::megatron;
 
 // "key: value" of which the key is one of interest.
 struct field {
@@ -67,7 +66,7 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
     return cut && !last ? unfinished_record() : no_record();
   }
   const auto iteration = text.number_at(at, "/");
-  scale_record r{.what = kind::reached, .from = origin};
+  scale_record r{.what = kind::reached};
   r.step = iteration ? step_of(*iteration) : -1;
   if (r.step < 0) return no_record();
 
@@ -103,18 +102,18 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
 }
 
 record_match read_initial_scale(const record_text& text, std::size_t at, bool last) {
-  return read_trailing(text, at, last, ".", {.what = kind::fresh, .from = origin}, &scale_record::after);
+  return read_trailing(text, at, last, ".", {.what = kind::fresh}, &scale_record::after);
 }
 
 record_match read_window(const record_text& text, std::size_t at, bool last) {
-  return read_trailing(text, at, last, ".", {.what = kind::window, .from = origin}, &scale_record::after);
+  return read_trailing(text, at, last, ".", {.what = kind::window}, &scale_record::after);
 }
 
 record_match read_bfloat16(const record_text& text, std::size_t at, bool last) {
   at = std::min(text.view().find_first_not_of('.', at), text.size());
   if (at + 4 > text.size() && !last) return unfinished_record();
   if (!text.view().substr(at).starts_with("True")) return no_record();
-  return whole_record({.what = kind::bfloat16, .from = origin}, at + 4);
+  return whole_record({.what = kind::bfloat16}, at + 4);
 }
 
 // Megatron-LM: "loaded checkpoint from PATH [ t 0, p 0 ] at iteration 1000".
@@ -125,7 +124,7 @@ record_match read_loaded(const record_text& text, std::size_t at, bool) {
   const std::size_t found = text.view().substr(at, end - at).rfind(words);
   if (found == std::string_view::npos) return no_record();
   const auto n = text.number_at(at + found + words.size(), "");
-  scale_record r{.what = kind::restored, .from = origin};
+  scale_record r{.what = kind::restored};
   if (!n || n->end > end || (r.step = step_of(*n)) < 0) return no_record();
   return whole_record(r, n->end);
 }
@@ -138,6 +137,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-std::span<const record_start> megatron_records() { return starts; }
+log_dialect megatron_dialect() { return {.name = "Megatron-LM", .starts = starts}; }
 
 }  // namespace ulp::io

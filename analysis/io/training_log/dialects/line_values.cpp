@@ -44,7 +44,7 @@ std::size_t put_values(const record_text& text, std::size_t begin, std::size_t e
     into.put(f.number, v->value);
     const bool has_mean = v->end < end && text.view()[v->end] == '(';
     const auto mean = has_mean ? text.number_at(v->end + 1, ")") : std::nullopt;
-    if (f.number == &scale_record::grad_norm && mean && !std::isfinite(mean->value)) into.mean_is_lost = true;
+    if (f.number == &scale_record::grad_norm && mean && !std::isfinite(mean->value)) into.mean_is_nonfinite = true;
   }
   return found;
 }
@@ -58,7 +58,7 @@ std::optional<counter> counter_at(const record_text& text, std::size_t at) {
   if (all[c.end] == '/') {
     const auto of = c.end + 1 < all.size() ? text.number_at(c.end + 1, "]") : std::nullopt;
     if (!of || step_of(*of) < 0) return std::nullopt;
-    c.of = step_of(*of);
+    c.total = step_of(*of);
     c.end = of->end;
   }
   if (c.number < 0 || c.end >= all.size() || all[c.end] != ']') return std::nullopt;

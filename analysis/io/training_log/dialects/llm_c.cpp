@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "line_values.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -21,7 +22,7 @@ record_match read_step(const record_text& text, std::size_t at, bool) {
   if (!n || step_of(*n) < 0 || !text.view().substr(n->end).starts_with('/')) return no_record();
   const auto of = n->end + 1 < text.size() ? text.number_at(n->end + 1, "|") : std::nullopt;
   if (!of || !text.view().substr(of->end).starts_with("|loss")) return no_record();
-  scale_record r{.what = kind::reached, .from = scale_record::origin::llm_c, .step = step_of(*n)};
+  scale_record r{.what = kind::reached, .step = step_of(*n)};
   const std::size_t end = text.line_end(at - 1);
   put_values(text, of->end, end, fields, r);
   r.is_applied = std::isfinite(r.grad_norm);
@@ -32,6 +33,6 @@ constexpr std::array starts{record_start{"step", read_step}};
 
 }  // namespace
 
-std::span<const record_start> llm_c_records() { return starts; }
+log_dialect llm_c_dialect() { return {.name = "llm.c", .starts = starts}; }
 
 }  // namespace ulp::io

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "line_values.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -20,8 +21,7 @@ record_match read_step(const record_text& text, std::size_t at, bool) {
   const auto n = at < text.size() ? text.number_at(at, "F") : std::nullopt;
   const std::size_t end = text.line_end(at - 1);
   if (!n || step_of(*n) < 0 || !text.view().substr(n->end).starts_with("Fp16GradScale")) return no_record();
-  scale_record r{
-      .what = kind::reached, .from = scale_record::origin::insightface, .step = step_of(*n), .is_mean = true};
+  scale_record r{.what = kind::reached, .step = step_of(*n), .is_mean = true};
   // "samples/sec" stands before the loss.
   std::size_t begin = text.line_begin(at - 1);
   constexpr std::string_view speed = "samples/sec";
@@ -35,6 +35,6 @@ constexpr std::array starts{record_start{"GlobalStep:", read_step}};
 
 }  // namespace
 
-std::span<const record_start> insightface_records() { return starts; }
+log_dialect insightface_dialect() { return {.name = "InsightFace", .starts = starts}; }
 
 }  // namespace ulp::io

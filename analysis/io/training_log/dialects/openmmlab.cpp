@@ -5,12 +5,12 @@
 #include <array>
 
 #include "line_values.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-constexpr auto origin = scale_record::origin::openmmlab;
 
 constexpr std::array fields{
     line_field{"loss", &scale_record::loss},
@@ -23,9 +23,9 @@ constexpr std::array fields{
 record_match read_line(const record_text& text, std::size_t at, bool by_epoch) {
   const auto first = counter_at(text, at);
   const auto second = first && by_epoch ? counter_at(text, first->end) : first;
-  if (!second || second->of < 1) return no_record();
-  scale_record r{.what = kind::reached, .from = origin, .is_mean = true};
-  r.step = by_epoch ? step_in_epochs(first->number - 1, second->number, second->of) : second->number;
+  if (!second || second->total < 1) return no_record();
+  scale_record r{.what = kind::reached, .is_mean = true};
+  r.step = by_epoch ? step_in_epochs(first->number - 1, second->number, second->total) : second->number;
   const std::size_t end = text.line_end(at);
   if (r.step < 0 || put_values(text, second->end, end, fields, r) == 0) return no_record();
   return whole_record(r, end);
@@ -45,6 +45,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-std::span<const record_start> openmmlab_records() { return starts; }
+log_dialect openmmlab_dialect() { return {.name = "OpenMMLab", .starts = starts, .means_are_of_all = true}; }
 
 }  // namespace ulp::io

@@ -1,6 +1,6 @@
 // The checksums that rows of recordings end with: docs/recording-format.md, "Checksums".
-#ifndef ULP_IO_ENCODING_CHECKSUM_HPP
-#define ULP_IO_ENCODING_CHECKSUM_HPP
+#ifndef ULP_IO_RECORDING_CHECKSUM_HPP
+#define ULP_IO_RECORDING_CHECKSUM_HPP
 
 #include <algorithm>
 #include <array>

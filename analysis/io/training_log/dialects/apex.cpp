@@ -4,19 +4,18 @@
 // overflow, skipping update" of its old handle.
 #include <array>
 
-#include "records.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-constexpr auto origin = scale_record::origin::apex;
 
 // The number of the loss's own scaler stands before these words.
 record_match read_reducing(const record_text& text, std::size_t at, bool last) {
   constexpr std::string_view words = "reducinglossscaleto";
   constexpr std::string_view before = "lossscaler";
-  scale_record r{.what = kind::overflow, .from = origin};
+  scale_record r{.what = kind::overflow};
   std::size_t digits = at - words.size();
   std::uint32_t unit = 1;
   for (int n = 0; n < 6 && digits > 0 && text.view()[digits - 1] >= '0' && text.view()[digits - 1] <= '9'; ++n) {
@@ -28,13 +27,13 @@ record_match read_reducing(const record_text& text, std::size_t at, bool last) {
 }
 
 record_match read_skipping(const record_text&, std::size_t at, bool) {
-  return whole_record({.what = kind::overflow, .from = origin}, at);
+  return whole_record({.what = kind::overflow}, at);
 }
 
 // "DLL 2020-06-03 02:40:14.640910 - PARAMETER loss_scale : 524288.0": NVIDIA/DeepLearningExamples
 // PyTorch/LanguageModeling/BERT/run_pretraining.py (take_optimizer_step) logs the scale after an overflow.
 record_match read_parameter(const record_text& text, std::size_t at, bool last) {
-  return read_trailing(text, at, last, "", {.what = kind::overflow, .from = origin}, &scale_record::after);
+  return read_trailing(text, at, last, "", {.what = kind::overflow}, &scale_record::after);
 }
 
 constexpr std::array starts{
@@ -45,6 +44,9 @@ constexpr std::array starts{
 
 }  // namespace
 
-std::span<const record_start> apex_records() { return starts; }
+log_dialect apex_dialect() {
+  // Apex lets nobody set its window.
+  return {.name = "Apex", .starts = starts, .window = 2000, .has_scalers = true};
+}
 
 }  // namespace ulp::io

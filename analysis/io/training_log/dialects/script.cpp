@@ -1,9 +1,8 @@
-// Step numbers that training scripts print themselves, beside a framework that prints none: progress bars of tqdm,
-// "378/2724 [13:58:09<86:18:35, 132.44s/it]" (tqdm/tqdm tqdm/std.py, format_meter), and "step 12", "global_step: 12",
+// Step numbers that training scripts print themselves, beside a framework that prints none: "step 12", "global_step: 12",
 // "iter=12", "iteration 12"; and lines that are those of one script.
 #include <array>
 
-#include "records.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -11,30 +10,6 @@ namespace {
 using kind = scale_record::kind;
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-
-// `at` is behind the "<" of "378/2724[13:58:09<".
-record_match read_bar(const record_text& text, std::size_t at, bool) {
-  const std::string_view all = text.view();
-  const std::size_t first = text.line_begin(at - 1);
-  std::size_t i = at - 1;
-  const auto back = [&](auto&& belongs) {
-    const std::size_t from = i;
-    while (i > first && belongs(all[i - 1])) --i;
-    return from - i;
-  };
-  const auto back_over = [&](char c) { return i > first && all[i - 1] == c && i-- > first; };
-  if (back([](char c) { return is_digit(c) || c == ':'; }) < 4 || !back_over('[')) return no_record();
-  const std::size_t of = i;
-  if (back(is_digit) == 0) return no_record();
-  const auto length = text.number_at(i, "[");
-  if (!length || length->end != of || !back_over('/') || back(is_digit) == 0) return no_record();
-  const auto step = text.number_at(i, "/");
-  constexpr std::int64_t longest = 0xFFFFFFFF;
-  if (!step || step_of(*step) < 0 || step_of(*length) < 0 || step_of(*length) > longest) return no_record();
-  scale_record r{.what = kind::reached, .from = scale_record::origin::bar, .step = step_of(*step)};
-  r.part = static_cast<std::uint32_t>(step_of(*length));
-  return whole_record(r, at);
-}
 
 record_match read_number(const record_text& text, std::size_t at, bool last, std::size_t word) {
   const std::string_view all = text.view();
@@ -51,7 +26,7 @@ record_match read_number(const record_text& text, std::size_t at, bool last, std
   const auto n = text.number_at(at, "");
   if (!n || step_of(*n) < 0) return no_record();
   if (n->open && !last) return unfinished_record();
-  return whole_record({.what = kind::reached, .from = scale_record::origin::print, .step = step_of(*n)}, n->end);
+  return whole_record({.what = kind::reached, .step = step_of(*n)}, n->end);
 }
 
 // yolact: "[  1]    1520 || B: 5.535 | C: 3.031 |"; `at` is behind "||B:".
@@ -64,7 +39,7 @@ record_match read_columns(const record_text& text, std::size_t at, bool) {
   if (begin == end) return no_record();
   const auto n = text.number_at(begin, "|");
   if (!n || step_of(*n) < 0) return no_record();
-  return whole_record({.what = kind::reached, .from = scale_record::origin::print, .step = step_of(*n)}, at);
+  return whole_record({.what = kind::reached, .step = step_of(*n)}, at);
 }
 
 // NVIDIA/tacotron2 train.py: "Train loss 15 47.531357 Grad Norm 11.616506 2.96s/it", before
@@ -72,7 +47,7 @@ record_match read_columns(const record_text& text, std::size_t at, bool) {
 record_match read_train_loss(const record_text& text, std::size_t at, bool last) {
   const auto step = at < text.size() ? text.number_at(at, " l") : std::nullopt;
   if (!step || step_of(*step) < 0) return no_record();
-  scale_record r{.what = kind::reached, .from = scale_record::origin::print, .step = step_of(*step)};
+  scale_record r{.what = kind::reached, .step = step_of(*step)};
   r.is_applied = true;
   constexpr std::string_view word = "loss";
   const std::string_view rest = text.view().substr(step->end);
@@ -91,7 +66,6 @@ record_match read_train_loss(const record_text& text, std::size_t at, bool last)
 record_match read_four(const record_text& text, std::size_t at, bool last) { return read_number(text, at, last, 4); }
 
 constexpr std::array starts{
-    record_start{"<", read_bar},
     record_start{"Trainloss", read_train_loss},
     record_start{"Trainiter", read_train_loss},
     record_start{"||B:", read_columns},
@@ -103,6 +77,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-std::span<const record_start> step_records() { return starts; }
+log_dialect script_dialect() { return {.starts = starts, .may_count_from_zero = true}; }
 
 }  // namespace ulp::io

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/recording.hpp>
 #include <ulp/model/cells/cell_counter.hpp>
 

@@ -1,13 +1,13 @@
 // Numbers by their names in one line of a log: "loss: 6.5", "grad_norm 2.04 (inf)", "lr=1e-4".
-#ifndef ULP_IO_TRAINING_LOG_LINE_VALUES_HPP
-#define ULP_IO_TRAINING_LOG_LINE_VALUES_HPP
+#ifndef ULP_IO_TRAINING_LOG_DIALECTS_LINE_VALUES_HPP
+#define ULP_IO_TRAINING_LOG_DIALECTS_LINE_VALUES_HPP
 
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
 
-#include "records.hpp"
+#include "record.hpp"
 
 namespace ulp::io {
 
@@ -24,7 +24,7 @@ std::size_t put_values(const record_text& text, std::size_t begin, std::size_t e
 // "[3/300]", "[3]": the numbers, and where the text goes on. nullopt where it is something else.
 struct counter {
   std::int64_t number = -1;
-  std::int64_t of = -1;  // -1 where there is none
+  std::int64_t total = -1;  // -1 where there is none
   std::size_t end = 0;
 };
 [[nodiscard]] std::optional<counter> counter_at(const record_text& text, std::size_t at);

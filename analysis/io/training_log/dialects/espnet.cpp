@@ -5,12 +5,12 @@
 #include <array>
 
 #include "line_values.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-constexpr auto origin = scale_record::origin::espnet;
 
 constexpr std::array fields{
     line_field{"loss", &scale_record::loss},
@@ -37,7 +37,7 @@ record_match read_batches(const record_text& text, std::size_t at, bool) {
     return no_record();
   const std::int64_t first = step_of({.digits = all.substr(at, dash)});
   const std::int64_t number = step_of({.digits = all.substr(epoch_at, at - words.size() - epoch_at)});
-  scale_record r{.what = kind::reached, .from = origin, .is_mean = true};
+  scale_record r{.what = kind::reached, .is_mean = true};
   r.step = step_of({.digits = all.substr(from, digits)});
   r.steps = r.step - first + 1;
   constexpr std::int64_t most_epochs = 1'000'000;
@@ -48,7 +48,7 @@ record_match read_batches(const record_text& text, std::size_t at, bool) {
 }
 
 record_match read_skipping(const record_text&, std::size_t at, bool) {
-  return whole_record({.what = kind::overflow, .from = origin}, at);
+  return whole_record({.what = kind::overflow}, at);
 }
 
 constexpr std::array starts{
@@ -59,6 +59,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-std::span<const record_start> espnet_records() { return starts; }
+log_dialect espnet_dialect() { return {.name = "ESPnet", .starts = starts, .counts_in_epochs = true}; }
 
 }  // namespace ulp::io

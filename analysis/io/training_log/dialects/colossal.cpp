@@ -2,19 +2,19 @@
 // hpcaitech/ColossalAI colossalai/nn/optimizer/zero_optimizer.py (step) and zero/low_level/low_level_optim.py.
 #include <array>
 
-#include "records.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
 
 record_match read_overflow(const record_text&, std::size_t at, bool) {
-  return whole_record({.what = scale_record::kind::overflow, .from = scale_record::origin::colossal}, at);
+  return whole_record({.what = scale_record::kind::overflow}, at);
 }
 
 constexpr std::array starts{record_start{"Foundoverflow.Skipstep", read_overflow}};
 
 }  // namespace
 
-std::span<const record_start> colossal_records() { return starts; }
+log_dialect colossal_dialect() { return {.name = "ColossalAI", .starts = starts}; }
 
 }  // namespace ulp::io

@@ -1,11 +1,10 @@
 // Records of the loss scale in the text of a training log: found by their words anywhere in a line, read without regard
 // to blanks, so that a record that a terminal or a logger wrapped reads as one.
-#ifndef ULP_IO_TRAINING_LOG_RECORDS_HPP
-#define ULP_IO_TRAINING_LOG_RECORDS_HPP
+#ifndef ULP_IO_TRAINING_LOG_DIALECTS_RECORD_HPP
+#define ULP_IO_TRAINING_LOG_DIALECTS_RECORD_HPP
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,27 @@
 #include <ulp/model/cells/cell_table.hpp>
 
 namespace ulp::io {
+
+struct record_start;
+
+// How a framework, or a script, tells of its steps, and what its numbers mean.
+struct log_dialect {
+  std::string_view name{};  // of the framework; empty for step numbers that scripts print themselves
+  std::span<const record_start> starts{};
+  double window = 0;                 // applied steps in a row after which the scale grows, where nobody can set it
+  bool counts_updates = false;       // its steps are those that were applied
+  bool counts_in_epochs = false;     // steps begin again in each epoch, which is scale_record::part
+  bool has_scalers = false;          // scale_record::part is the scaler
+  bool skipped_in_all = false;       // scale_record::skipped are those since the run began, not since the record before
+  bool scale_is_mean = false;        // the printed scale may be the mean of those since the line before
+  bool means_are_of_all = false;     // a mean that is finite says that each step since the line before was
+  bool replaces_loss = false;        // 0 may stand for a loss that is not finite
+  bool may_count_from_zero = false;  // the first step may be 0, printed when it is done
+  bool is_bar = false;               // scale_record::part is the length of a progress bar
+
+  [[nodiscard]] constexpr bool is_framework() const noexcept { return !name.empty(); }
+};
+inline constexpr log_dialect no_dialect{};
 
 struct scale_record {
   enum class kind : std::uint8_t {
@@ -29,34 +49,16 @@ struct scale_record {
     window,    // what the configuration says: the scale grows after `after` applied steps in a row
     bfloat16,  // the configuration says that the run is in bfloat16
   };
-  enum class origin : std::uint8_t {
-    megatron,
-    deepspeed,
-    apex,
-    fairseq,
-    colossal,
-    trainer,
-    openmmlab,
-    swin,
-    imagenet,
-    espnet,
-    detectron,
-    insightface,
-    llm_c,
-    bar,
-    print
-  };
-
   kind what = kind::overflow;
-  origin from = origin::print;
-  std::uint32_t label = 0;  // of the rank that printed it; see record_scanner
-  std::uint32_t part = 0;   // which of several scalers, the length of a progress bar, or the epoch
-  std::uint64_t line = 0;   // where it begins
-  std::uint32_t lines = 1;  // that it stands for: those of steps that follow one another are kept as one
+  const log_dialect* from = &no_dialect;  // whoever finds it sets this
+  std::uint32_t label = 0;                // of the rank that printed it; see scanner.hpp
+  std::uint32_t part = 0;                 // which of several scalers, the length of a progress bar, or the epoch
+  std::uint64_t line = 0;                 // where it begins
+  std::uint32_t lines = 1;                // that it stands for: those of steps that follow one another are kept as one
   double before = not_known;
   double after = not_known;
   std::int64_t step = -1;
-  std::int64_t skipped = -1;  // Megatron-LM: since the record before; DeepSpeed: in all
+  std::int64_t skipped = -1;  // since the record before, or in all: log_dialect::skipped_in_all
   std::int64_t nans = 0;      // of the skipped ones, those whose loss was not finite
   std::int64_t steps = -1;    // that it tells of, where it says so itself
   double loss = not_known;
@@ -65,7 +67,7 @@ struct scale_record {
   bool loss_is_nan = false;  // NaN was printed
   bool grad_norm_is_nan = false;
   bool is_mean = false;       // loss and norm are means of the steps since the line before, or medians
-  bool mean_is_lost = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
+  bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
   bool is_applied = false;    // its step was applied, since it was printed or its norm is finite
   bool lacks_loss = false;    // a loss that is not above 0 is left out, as NaN is
   double epoch = not_known;
@@ -73,7 +75,7 @@ struct scale_record {
   // Sets a number, which may be NaN.
   void put(double scale_record::*field, double value) noexcept;
   // What was logged says that gradients were not finite.
-  [[nodiscard]] bool is_lost() const noexcept;
+  [[nodiscard]] bool is_nonfinite() const noexcept;
 };
 
 // Lines of one rank without blanks, one after the other. A blank stays between two digits.
@@ -110,6 +112,9 @@ class record_text {
   std::vector<line_start> lines_;
 };
 
+// Without blanks.
+inline constexpr std::size_t longest_record = 4096;
+
 // What was found at a start.
 struct record_match {
   enum class state : std::uint8_t { none, complete, unfinished };
@@ -124,22 +129,6 @@ struct record_start {
   record_match (*read)(const record_text& text, std::size_t at, bool last);
 };
 
-// One file for each framework; its head says where the layouts are printed.
-[[nodiscard]] std::span<const record_start> megatron_records();
-[[nodiscard]] std::span<const record_start> deepspeed_records();
-[[nodiscard]] std::span<const record_start> apex_records();
-[[nodiscard]] std::span<const record_start> fairseq_records();
-[[nodiscard]] std::span<const record_start> colossal_records();
-[[nodiscard]] std::span<const record_start> trainer_records();
-[[nodiscard]] std::span<const record_start> openmmlab_records();
-[[nodiscard]] std::span<const record_start> swin_records();
-[[nodiscard]] std::span<const record_start> espnet_records();
-[[nodiscard]] std::span<const record_start> detectron_records();
-[[nodiscard]] std::span<const record_start> insightface_records();
-[[nodiscard]] std::span<const record_start> llm_c_records();
-// Step numbers that scripts print themselves, for frameworks that print none.
-[[nodiscard]] std::span<const record_start> step_records();
-
 // What readers of records share.
 [[nodiscard]] inline record_match no_record() noexcept { return {}; }
 [[nodiscard]] inline record_match unfinished_record() noexcept { return {record_match::state::unfinished, 0, {}}; }
@@ -151,30 +140,6 @@ struct record_start {
 // A whole number that is a step; -1 where it is none.
 [[nodiscard]] std::int64_t step_of(const record_text::number& n) noexcept;
 [[nodiscard]] bool is_power_of_two(double x) noexcept;
-
-// Takes lines as they come, and puts each rank's together: "[rank3]:", "[default3]:", "3:", "host:" in front of a line
-// say whose it is. Memory grows with the number of records only.
-class record_scanner {
- public:
-  void line(std::string_view raw, std::uint64_t number);
-  // The end of the log; `cut` where its last line has no break.
-  void finish(bool cut);
-  // In the order of the lines.
-  [[nodiscard]] std::vector<scale_record> take();
-
- private:
-  struct rank_text {
-    record_text text;
-    std::size_t scanned = 0;
-  };
-  void scan(rank_text& of, std::uint32_t label, bool last);
-  void keep(scale_record record);
-
-  std::map<std::string, std::uint32_t, std::less<>> labels_;
-  std::vector<rank_text> texts_;
-  std::vector<scale_record> records_;
-  std::string cleaned_;
-};
 
 }  // namespace ulp::io
 

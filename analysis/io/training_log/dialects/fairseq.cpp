@@ -11,16 +11,15 @@
 #include <algorithm>
 #include <array>
 
-#include "records.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-constexpr auto origin = scale_record::origin::fairseq;
 
 record_match read_setting(const record_text& text, std::size_t at, bool last) {
-  return read_trailing(text, at, last, "", {.what = kind::overflow, .from = origin}, &scale_record::after);
+  return read_trailing(text, at, last, "", {.what = kind::overflow}, &scale_record::after);
 }
 
 struct field {
@@ -46,7 +45,7 @@ record_match read_updates(const record_text& text, std::size_t at, bool last) {
   const auto updates = text.number_at(at, ",|\"");
   if (!updates || step_of(*updates) < 0) return no_record();
   if (updates->open && !last) return unfinished_record();
-  scale_record r{.what = kind::reached, .from = origin, .step = step_of(*updates), .is_mean = true};
+  scale_record r{.what = kind::reached, .step = step_of(*updates), .is_mean = true};
   std::size_t end = updates->end;
   constexpr int most_fields = 12;
   for (int i = 0; i < most_fields; ++i) {
@@ -78,14 +77,12 @@ record_match read_updates(const record_text& text, std::size_t at, bool last) {
 }
 
 record_match read_initial_scale(const record_text& text, std::size_t at, bool last) {
-  return read_trailing(text, at, last, "=:'\"", {.what = kind::fresh, .from = origin}, &scale_record::after);
+  return read_trailing(text, at, last, "=:'\"", {.what = kind::fresh}, &scale_record::after);
 }
 
 // "FloatingPointError: Minimum loss scale reached (0.0001)": optim/dynamic_loss_scaler.py (check_overflow) raises it
 // instead of the line of the overflow.
-record_match read_minimum(const record_text&, std::size_t at, bool) {
-  return whole_record({.what = kind::fatal, .from = origin}, at);
-}
+record_match read_minimum(const record_text&, std::size_t at, bool) { return whole_record({.what = kind::fatal}, at); }
 
 record_match read_loaded(const record_text& text, std::size_t at, bool) {
   constexpr std::size_t longest_path = 1000;
@@ -93,7 +90,7 @@ record_match read_loaded(const record_text& text, std::size_t at, bool) {
   const std::size_t sign = text.view().substr(at, end - at).rfind('@');
   if (sign == std::string_view::npos) return no_record();
   const auto n = text.number_at(at + sign + 1, "u");
-  scale_record r{.what = kind::restored, .from = origin};
+  scale_record r{.what = kind::restored};
   if (!n || (r.step = step_of(*n)) < 0) return no_record();
   return whole_record(r, n->end);
 }
@@ -110,6 +107,8 @@ constexpr std::array starts{
 
 }  // namespace
 
-std::span<const record_start> fairseq_records() { return starts; }
+log_dialect fairseq_dialect() {
+  return {.name = "fairseq", .starts = starts, .counts_updates = true, .scale_is_mean = true};
+}
 
 }  // namespace ulp::io
