@@ -12,7 +12,7 @@
 #include <ulp/ask/questions/scenario_text.hpp>
 #include <ulp/ask/questions/text_option.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
-#include <ulp/io/source/source.hpp>
+#include <ulp/io/recording/following.hpp>
 
 #include "command_line.hpp"
 

@@ -56,11 +56,10 @@ command precision_accumulate_command() {
   made.add("--chunk", &o->asked.chunks,
            "add up so many micro-batches by themselves, then the sums of these, in the format and in float32",
            {.type = "N,...", .split_at_commas = true});
-  made.add(
-      "--microbatches", &o->asked.microbatches,
-      "of dumps only the first N; of a recording how many were accumulated (default: as recorded, else as --config "
-      "says)",
-      {.type = "N", .check = positive});
+  made.add("--microbatches", &o->asked.microbatches,
+           "of dumps only the first N; "
+           "of a recording how many were accumulated (default: as recorded, else as --config says)",
+           {.type = "N", .check = positive});
   add_config(made, o->asked.config, {}, "says what gradients are accumulated in,");
   add_rounding(made, o->asked.rounding);
   add_output(made, o->output);

@@ -81,8 +81,8 @@ command precision_optimizer8_command() {
   made.add("--block-size", &o->block_size, "elements that share an absmax", {.type = "N"});
   made.add("--set", &o->asked.settings, "another parameter, of all dialects that have it", {.type = "NAME=VALUE"});
   made.add("--w0", &o->asked.weights,
-           "a dump of the weights before the first step (default: weight/NAME in the first dump, w0 of one dump, else "
-           "zeros)",
+           "a dump of the weights before the first step (default: weight/NAME in the first dump, "
+           "w0 of one dump, else zeros)",
            {.type = "FILE", .check = a_name});
   made.add("--parts", &o->asked.parts, "what the elements of one flat tensor belong to, in their order",
            {.type = "NAME=N,...", .split_at_commas = true});

@@ -144,10 +144,9 @@ void optimizer_input::open_arrays(const std::string& path) {
 
 void optimizer_input::open_dumps(const std::vector<std::string>& paths) {
   if (options_.weights.empty())
-    throw usage_error((paths.size() == 1
-                           ? paths.front() + " has no array 'grads', so it is a dump of one step"
-                           : "several inputs are dumps of steps, each of one (an .npz with 'grads' and 'w0' is given "
-                             "alone)") +
+    throw usage_error((paths.size() == 1 ? paths.front() + " has no array 'grads', so it is a dump of one step"
+                                         : "several inputs are dumps of steps, "
+                                           "each of one (an .npz with 'grads' and 'w0' is given alone)") +
                       ": the first weights are missing; give --w0 FILE, a dump of them");
   std::vector<number_array> first;
   for (const std::string& path : paths) {

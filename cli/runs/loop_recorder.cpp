@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 #include <string_view>
+#include <ulp/io/encoding/joint_content.hpp>
 #include <ulp/io/output/atomic_file.hpp>
-#include <ulp/io/recording/joint_tables.hpp>
 #include <ulp/report/tables/table.hpp>
 
 #include "command.hpp"

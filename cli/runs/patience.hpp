@@ -4,7 +4,8 @@
 
 #include <chrono>
 #include <string>
-#include <ulp/io/source/source.hpp>
+
+#include <ulp/io/recording/following.hpp>
 
 namespace ulp::cli {
 

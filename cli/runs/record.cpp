@@ -10,7 +10,6 @@
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/inputs/update_pairs.hpp>
 #include <ulp/io/output/atomic_file.hpp>
-#include <ulp/io/recording/joint_tables.hpp>
 #include <ulp/io/recording/recording.hpp>
 #include <ulp/report/tables/table.hpp>
 

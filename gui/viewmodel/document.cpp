@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/merge/ranks.hpp>
 #include <ulp/io/recording/check.hpp>
 #include <ulp/io/recording/recording.hpp>

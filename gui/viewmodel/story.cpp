@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ulp/ask/sweep/policy_grid.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/model/causes/diagnosis.hpp>
 #include <ulp/model/replay/replay.hpp>
 #include <ulp/model/replay/survey.hpp>

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/model/replay/replay.hpp>
 #include <ulp/report/tables/trajectory_table.hpp>
 

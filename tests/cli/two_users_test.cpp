@@ -16,6 +16,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/recording.hpp>
 
 #include "io/mended.hpp"

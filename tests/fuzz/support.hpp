@@ -12,7 +12,7 @@
 
 #include <ulp/io/source/source.hpp>
 
-#include "source/reader.hpp"
+#include "dumps/dumps.hpp"
 
 namespace ulp::fuzz {
 

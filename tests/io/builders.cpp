@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 namespace ulp::test {
 namespace {

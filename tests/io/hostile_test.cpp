@@ -10,6 +10,7 @@
 #include <ulp/io/arrays/convert.hpp>
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/config/config_import.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 #include "builders.hpp"
 #include "good_files.hpp"

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 #include "builders.hpp"
 #include "support/catch.hpp"

@@ -77,8 +77,12 @@ allow("^python:private:bindings/runs/" report ask io model)
 # model: what was recorded; what a conversion makes of it; what weights lose; what gives scales; a run, step by step; how
 # good a policy was; many runs; why a run failed. Optimizers and the precision of sums stand on the first of these alone.
 set(layers_model cells outcomes updates machines machines/loss_scale replay hindsight sweep causes optimizers precision)
-set(layers_io bytes output encoding database source csv dumps tensorboard training_log recording inputs export arrays merge
-  config/syntax config/shell config)
+set(layers_io
+  bytes output encoding database                       # bytes, files, SQLite
+  source                                               # what a run is read through
+  csv dumps tensorboard training_log/dialects training_log recording inputs  # the forms of a run, and what opens any of them
+  merge export arrays                                  # what writes files from files
+  config/syntax config/shell config)                   # configurations of frameworks
 set(layers_ask questions answers sweep)
 set(layers_report tables findings pictures page)
 

@@ -11,6 +11,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/check.hpp>
 #include <ulp/io/recording/joint_tables.hpp>
 

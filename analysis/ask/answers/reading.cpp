@@ -9,6 +9,7 @@
 #include <string_view>
 #include <ulp/ask/answers/partial_reading.hpp>
 #include <ulp/ask/questions/suggestions.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/check.hpp>
 #include <ulp/io/recording/recorded_steps.hpp>
 #include <ulp/report/tables/table.hpp>

@@ -11,6 +11,7 @@
 #include <ulp/ask/questions/command_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/limits.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/model/replay/survey.hpp>
 #include <ulp/report/tables/table.hpp>
 #include <utility>

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <tuple>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <utility>
 
 namespace ulp {

@@ -1,4 +1,6 @@
 // One row per step and tensor: n values, of them zero, nan and inf, and counts of floor(log2|x|) from e_min up.
+#include "histogram_csv.hpp"
+
 #include <charconv>
 #include <cmath>
 #include <unordered_map>
@@ -9,7 +11,6 @@
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
 #include "csv.hpp"
-#include "source/reader.hpp"
 
 namespace ulp::io {
 namespace {

@@ -1,3 +1,5 @@
+#include "dumps.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -13,7 +15,6 @@
 
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
-#include "source/reader.hpp"
 
 namespace ulp::io {
 namespace {

@@ -395,9 +395,9 @@ std::string why_ignored(const npy_header& header) {
   return header.descr;
 }
 
-file_kind npy_kind() {
-  return {.how = file_kind::form::dump,
-          .shown = {.name = "npy", .globs = "*.npy"},
+dump_kind npy_kind() {
+  return {.name = "npy",
+          .globs = "*.npy",
           .begins = [](const std::string& /*path*/, std::string_view start,
                        const read_limits& /*limits*/) { return start.starts_with(magic); },
           .open = [](const std::string& path, const read_limits& /*limits*/) -> std::unique_ptr<dump_reader> {

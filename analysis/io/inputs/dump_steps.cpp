@@ -1,9 +1,12 @@
 #include "dump_steps.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <utility>
+
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
@@ -63,6 +66,15 @@ std::vector<dump_step> in_order_of_steps(const std::vector<dump_file>& files, co
   return steps;
 }
 
+void check_common_step(const std::vector<dump_step>& steps, const scalar_table& scalars,
+                       const source_options& options) {
+  const auto is_logged = [&](const dump_step& step) { return logged_at(scalars, step.number) != nullptr; };
+  if (!scalars.empty() && std::ranges::none_of(steps, is_logged))
+    throw input_error(
+        options.scalars, "column 'step'",
+        "none of its steps is one of the input's, which begin at step " + std::to_string(steps.front().number));
+}
+
 }  // namespace
 
 dumped_steps dump_steps_of(const std::vector<std::string>& inputs, const source_options& options) {
@@ -71,15 +83,22 @@ dumped_steps dump_steps_of(const std::vector<std::string>& inputs, const source_
   bool mixed = false;
   for (const std::string& path : inputs) {
     const file_kind& what = file_kind_of(path, options.limits);
-    if (what.open == nullptr)
+    if (!what.is_dump())
       throw input_error(path, "",
-                        "is a " + std::string(what.shown.name) +
+                        "is a " + std::string(what.name) +
                             "; only dumps and event files can be given several at once; ulp merge combines recordings");
     if (first == nullptr) first = &what;
     mixed = mixed || first != &what;
-    files.push_back({path, what.open});
+    files.push_back({path, what.open_dump});
   }
-  return {in_order_of_steps(files, options.steps_from), (mixed ? "mixed" : std::string(first->shown.name)) + " dump"};
+  return {in_order_of_steps(files, options.steps_from), (mixed ? "mixed" : std::string(first->name)) + " dump"};
+}
+
+std::unique_ptr<source> open_given_dumps(const std::vector<std::string>& inputs, const source_options& options,
+                                         const scalar_table& scalars) {
+  dumped_steps found = dump_steps_of(inputs, options);
+  check_common_step(found.steps, scalars, options);
+  return open_dumps(std::move(found.steps), found.description, options, scalars);
 }
 
 }  // namespace ulp::io

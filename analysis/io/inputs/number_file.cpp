@@ -57,10 +57,10 @@ struct number_file::state {
 
 number_file::number_file(const std::string& path, const read_limits& limits) : state_(std::make_unique<state>()) {
   const io::file_kind& kind = io::file_kind_of(path, limits);
-  if (kind.how != io::file_kind::form::dump)
+  if (!kind.is_dump())
     throw input_error(path, "", "holds no single numbers; give a dump (.safetensors, .npz, .npy, .pt)");
   state_->path = path;
-  state_->reader = kind.open(path, limits);
+  state_->reader = kind.open_dump(path, limits);
   state_->reader->check_ignored();
   for (const io::dump_reader::tensor& t : state_->reader->tensors()) {
     io::check_name(path, "", t.name);
@@ -90,8 +90,6 @@ std::unique_ptr<number_stream> number_file::open(std::size_t index) const {
   return std::make_unique<dumped_numbers>(info, state_->reader->open(index));
 }
 
-bool is_dump(const std::string& path, const read_limits& limits) {
-  return io::file_kind_of(path, limits).how == io::file_kind::form::dump;
-}
+bool is_dump(const std::string& path, const read_limits& limits) { return io::file_kind_of(path, limits).is_dump(); }
 
 }  // namespace ulp

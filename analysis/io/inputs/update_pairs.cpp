@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "bytes/text.hpp"
+#include "csv/scalars.hpp"
 #include "dump_steps.hpp"
 #include "file_kind.hpp"
 
@@ -52,7 +53,7 @@ std::optional<place>* part_of(found& of, tensor_kind kind) {
 struct step_found {
   std::int64_t step = 0;
   std::vector<std::string> names;  // as in the files
-  std::map<std::string, found> of;
+  std::map<std::string, found> tensors;
 };
 
 std::uint64_t bits_at(const std::uint8_t* from, std::size_t size, std::endian order) {
@@ -112,7 +113,7 @@ class dumped_pairs final : public update_pairs {
     const auto knows_rate = [&](std::int64_t step) { return rate_at(step, learning_rate) > 0; };
     for (std::size_t i = 0; i < all.size(); ++i)
       for (const std::string& name : all[i].names) {
-        const found& of = all[i].of.at(name);
+        const found& of = all[i].tensors.at(name);
         const place* const weight = weight_in(of);
         if (weight == nullptr) continue;
         update_pair pair{.tensor = name,
@@ -175,7 +176,7 @@ class dumped_pairs final : public update_pairs {
   };
 
   step_found tensors_of(const io::dump_step& step) const {
-    step_found all{.step = step.number, .names = {}, .of = {}};
+    step_found all{.step = step.number, .names = {}, .tensors = {}};
     for (const io::dump_file& file : step.files) {
       const auto reader = file.open(file.path, options_.limits);
       reader->check_ignored();
@@ -189,7 +190,7 @@ class dumped_pairs final : public update_pairs {
             kind = said;
             break;
           }
-        const auto [at, is_new] = all.of.try_emplace(name);
+        const auto [at, is_new] = all.tensors.try_emplace(name);
         if (is_new) all.names.push_back(name);
         std::optional<place>* const part = part_of(at->second, kind);
         if (part == nullptr) continue;
@@ -212,7 +213,7 @@ class dumped_pairs final : public update_pairs {
   static std::optional<std::pair<std::int64_t, const place*>> next_with(const std::vector<step_found>& all,
                                                                         std::size_t from, const std::string& name) {
     for (std::size_t i = from + 1; i < all.size(); ++i)
-      if (const auto at = all[i].of.find(name); at != all[i].of.end())
+      if (const auto at = all[i].tensors.find(name); at != all[i].tensors.end())
         if (const place* const weight = weight_in(at->second)) return std::pair{all[i].step, weight};
     return std::nullopt;
   }
@@ -248,8 +249,8 @@ class dumped_pairs final : public update_pairs {
         throw input_error(of->file->path, where, "has more than the 2^40 elements that a table may have");
       if (!of->info.row_by_row)
         throw input_error(of->file->path, where,
-                          "is not stored row by row, so its elements cannot be paired; save it with contiguous(), or "
-                          "numpy.ascontiguousarray");
+                          "is not stored row by row, so its elements cannot be paired; "
+                          "save it with contiguous(), or numpy.ascontiguousarray");
     }
     if (weight.info.shape != other.info.shape)
       throw input_error(other.file->path, "tensor " + io::in_quotes(other.info.name),
@@ -321,9 +322,8 @@ std::vector<joint_row> joint_rows_of(const update_pairs& pairs, std::int64_t ste
 }
 
 bool are_dumps(const std::vector<std::string>& inputs, const source_options& options) {
-  return std::ranges::all_of(inputs, [&](const std::string& path) {
-    return io::file_kind_of(path, options.limits).how == io::file_kind::form::dump;
-  });
+  return std::ranges::all_of(inputs,
+                             [&](const std::string& path) { return io::file_kind_of(path, options.limits).is_dump(); });
 }
 
 }  // namespace ulp

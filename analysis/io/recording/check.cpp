@@ -1,5 +1,4 @@
 #include <ulp/io/recording/check.hpp>
-#include <ulp/io/recording/joint_tables.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +7,11 @@
 #include <utility>
 
 #include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
 
 #include "bytes/text.hpp"
+#include "checksum.hpp"
 #include "database/sqlite.hpp"
-#include "encoding/checksum.hpp"
 #include "encoding/payload.hpp"
 #include "encoding/tables.hpp"
 #include "levels.hpp"

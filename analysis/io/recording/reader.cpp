@@ -261,8 +261,8 @@ io::recording_part io::open_part(const std::string& path, bool merged, const par
 
 std::string without_checksums(const std::string& path) {
   return path +
-         ": recording format 1 has no checksums, so damage may go unnoticed (ulp merge copies it to a format that has "
-         "them)";
+         ": recording format 1 has no checksums, "
+         "so damage may go unnoticed (ulp merge copies it to a format that has them)";
 }
 
 bool totals_are_as_good(const std::string& path) {

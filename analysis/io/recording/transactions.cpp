@@ -6,7 +6,7 @@
 
 #include <ulp/io/bytes/error.hpp>
 
-#include "encoding/checksum.hpp"
+#include "checksum.hpp"
 #include "schema.hpp"
 
 namespace ulp::io {

@@ -5,14 +5,14 @@
 #include <map>
 #include <thread>
 
-#include <ulp/io/recording/joint_tables.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
 #include <ulp/io/recording/recording.hpp>
 
 #include "bytes/text.hpp"
+#include "checksum.hpp"
 #include "database/journal.hpp"
 #include "database/sqlite.hpp"
 #include "encoding/bounds.hpp"
-#include "encoding/checksum.hpp"
 #include "encoding/payload.hpp"
 #include "encoding/tables.hpp"
 #include "level_writer.hpp"

@@ -1,11 +1,10 @@
+#include "labels.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/source/share.hpp>
-
-#include "inferred_roles.hpp"
-#include "reader.hpp"
 
 namespace ulp::io {
 namespace {
@@ -90,9 +89,9 @@ class labelled_source final : public forwarding_source, public divisible {
       tensor_info& info = tensors_.emplace_back(seen[i]);
       apply(options_.kinds, info.name, info.kind);
       apply(options_.roles, info.name, info.role);
-      const auto found = inferred_.of.find(info.name);
-      is_sum_.push_back(found != inferred_.of.end() && found->second.is_sum);
-      if (found == inferred_.of.end()) continue;
+      const auto found = inferred_.tensors.find(info.name);
+      is_sum_.push_back(found != inferred_.tensors.end() && found->second.is_sum);
+      if (found == inferred_.tensors.end()) continue;
       if (info.role == tensor_role::unknown) info.role = found->second.role;
       if (info.through.empty()) info.through = found->second.through;
     }

@@ -54,8 +54,8 @@ class tfevents final : public source {
     for (std::uint32_t i = 0; i < files_.size(); ++i) index(i);
     if (steps_.empty())
       throw input_error(paths.front(), "",
-                        "holds no histogram that can be read; scalars alone go into a CSV of step and found_inf or "
-                        "maxabs");
+                        "holds no histogram that can be read; "
+                        "scalars alone go into a CSV of step and found_inf or maxabs");
     next_ = steps_.begin();
     make_notes();
   }

@@ -17,12 +17,12 @@ namespace ulp::io {
 // And that after it, where the log tells it or what it was.
 [[nodiscard]] double scale_after(const scale_record& overflow) noexcept;
 
-struct untold_falls {
+struct unlogged_falls {
   std::int64_t between = 0;  // before or between the overflows that have lines
   std::int64_t after = 0;    // from there to the printed scale
 };
 // Those of an interval that begins at this scale that no line tells of.
-[[nodiscard]] untold_falls untold_falls_of(const log_interval& now, double scale) noexcept;
+[[nodiscard]] unlogged_falls unlogged_falls_of(const log_interval& now, double scale) noexcept;
 
 }  // namespace ulp::io
 

@@ -8,6 +8,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/joint_tables.hpp>
 
 #include "findings/weights.hpp"

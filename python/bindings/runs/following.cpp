@@ -9,7 +9,8 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <ulp/io/source/source.hpp>
+
+#include <ulp/io/inputs/open.hpp>
 
 #include "contents.hpp"
 #include "listener.hpp"

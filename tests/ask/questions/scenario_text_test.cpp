@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/model/replay/replay.hpp>
 
 #include "support/catch.hpp"

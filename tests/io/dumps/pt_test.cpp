@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/model/cells/cell_counter.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 

@@ -1,4 +1,5 @@
 // Pins joint tables of recordings: what is written is read, and whatever is damaged is refused in one line.
+#include <ulp/io/encoding/joint_content.hpp>
 #include <ulp/io/recording/joint_tables.hpp>
 
 #include <ulp/io/bytes/error.hpp>

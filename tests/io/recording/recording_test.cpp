@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/recording.hpp>
 #include <ulp/model/cells/cell_counter.hpp>
 #include <ulp/model/replay/scenario.hpp>

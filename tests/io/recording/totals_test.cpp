@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "io/mended.hpp"
 #include "support/catch.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/recording.hpp>
-#include <ulp/io/source/source.hpp>
 #include <ulp/model/cells/cell_counter.hpp>
 
 #include "support/files.hpp"

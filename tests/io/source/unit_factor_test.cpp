@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/recording.hpp>
 
 #include "io/builders.hpp"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/recording.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
 

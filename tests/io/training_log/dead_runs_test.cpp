@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 #include "io/builders.hpp"
 #include "support/catch.hpp"

@@ -6,7 +6,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/io/source/source.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/model/outcomes/lost_mass.hpp>
 
 #include "model/golden.hpp"

@@ -5,8 +5,8 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/recording.hpp>
-#include <ulp/io/source/source.hpp>
 #include <ulp/model/cells/cell_counter.hpp>
 #include <ulp/model/outcomes/row_outcomes.hpp>
 

@@ -4,7 +4,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/io/bytes/regex.hpp>
-#include <ulp/io/source/source.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/model/replay/replay.hpp>
 
 #include <cmath>

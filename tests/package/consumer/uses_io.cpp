@@ -1,7 +1,7 @@
 #include <string>
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/recording.hpp>
-#include <ulp/io/source/source.hpp>
 
 int main() {
   try {

@@ -19,10 +19,9 @@
 
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/cells/step.hpp>
+#include <ulp/model/updates/joint_row.hpp>
 
 namespace ulp {
-
-enum class update_origin : std::uint8_t { recorded, gradient, next_weights };
 
 struct update_pair {
   std::string tensor;  // without prefix
@@ -59,6 +58,11 @@ class update_pairs {
 // said to be their factor.
 [[nodiscard]] std::unique_ptr<update_pairs> open_update_pairs(const std::vector<std::string>& inputs,
                                                               const source_options& options, double learning_rate);
+
+// The joint tables of those pairs of one step whose weights are taken, by the names that they have in their files. Throws
+// input_error.
+[[nodiscard]] std::vector<joint_row> joint_rows_of(const update_pairs& pairs, std::int64_t step,
+                                                   const std::function<bool(const std::string& weight)>& takes);
 
 // Whether they are dumps all, and so can be opened so. Throws input_error for what is not read at all.
 [[nodiscard]] bool are_dumps(const std::vector<std::string>& inputs, const source_options& options);

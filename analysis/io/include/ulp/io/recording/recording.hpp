@@ -15,7 +15,7 @@
 
 namespace ulp {
 
-struct joint_row;  // joint_tables.hpp
+struct joint_row;  // <ulp/model/updates/joint_row.hpp>
 
 // Writes steps in place, each in a transaction of its own: after a kill the file is a valid recording that lacks at
 // most the step in flight. Throws input_error. Not thread-safe.

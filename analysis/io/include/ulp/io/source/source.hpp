@@ -3,7 +3,6 @@
 #define ULP_IO_SOURCE_SOURCE_HPP
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -96,16 +95,6 @@ class forwarding_source : public source {
   std::unique_ptr<source> inner_;
 };
 
-// A form of file that is read.
-struct input_format {
-  std::string_view name;   // "TensorBoard event file"
-  std::string_view globs;  // of the names that such files usually have, separated by blanks
-  bool is_dump = false;    // the values of one step
-};
-
-// All of them. What a file is, its content says; the globs are for those who choose files.
-[[nodiscard]] std::vector<input_format> input_formats();
-
 // Of the steps that a resumed run recorded again. A run that ended and went on from a checkpoint is what the last of each says.
 enum class which_attempts : std::uint8_t { all, last, first };
 
@@ -129,30 +118,6 @@ struct source_options {
   bool allow_empty = false;                       // dumps without any tensor that is read are empty steps, not an error
   read_limits limits;                             // of what it may cost
 };
-
-// Opens one input or several: dumps are steps of one run, ordered by the step in their paths, in the order given where
-// there is none; event files of TensorBoard are one run; any other kind must be the only input. What a file is, is read from its content; "-" is standard
-// input, for CSV. Headers are checked here, so that bad input fails before anything is written.
-[[nodiscard]] std::unique_ptr<source> open_source(const std::vector<std::string>& inputs,
-                                                  const source_options& options = {});
-
-// What is known of who writes a recording that is followed.
-enum class recording_writer_state : std::uint8_t {
-  awaited,  // there is no recording yet, or none with a step
-  at_work,
-  gone,  // without having closed it
-  done   // closed
-};
-
-// Called when all that there is was read: waits, and returns whether to look again. May throw.
-using wait_for_steps = std::function<bool(recording_writer_state)>;
-
-// A recording that need not exist yet, read while it is being written: at its end `next` calls `wait`, until that returns
-// false or the recording is closed. Accumulated gradients alone. Where steps that were read are recorded again, as a job does that
-// resumes, or others before them, it begins again: a key that does not come after the one before is the first of all. The file
-// is open only while there is something new to read. Throws input_error, also where another recording takes its place.
-[[nodiscard]] std::unique_ptr<source> follow_recording(const std::string& path, const source_options& options,
-                                                       wait_for_steps wait);
 
 }  // namespace ulp
 
