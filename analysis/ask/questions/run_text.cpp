@@ -12,7 +12,7 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/limits.hpp>
 #include <ulp/model/replay/survey.hpp>
-#include <ulp/report/tables/table.hpp>
+#include <ulp/ask/questions/number_text.hpp>
 #include <utility>
 
 namespace ulp {

@@ -19,10 +19,11 @@ namespace {
 
 // Until it is stopped, or ten seconds have passed: then it says so.
 background::work endless(std::atomic<bool>& entered, std::atomic<bool>& too_long) {
-  return [&](const background::report& told) -> std::function<void()> {
+  return [&](ulp::listener& to) -> std::function<void()> {
     entered = true;
+    ulp::work waiting(to, "waits", 10000);
     for (int i = 0; i < 10000; ++i) {
-      told(0.5);
+      waiting.advance();
       std::this_thread::sleep_for(1ms);
     }
     too_long = true;
@@ -41,7 +42,7 @@ class background_test : public QObject {
     QSignalSpy finished(&b, &background::finished);
     const QThread* worked_in = nullptr;
     const QThread* arrived_in = nullptr;
-    b.start([&](const background::report&) -> std::function<void()> {
+    b.start([&](ulp::listener&) -> std::function<void()> {
       worked_in = QThread::currentThread();
       return [&] { arrived_in = QThread::currentThread(); };
     });
@@ -60,7 +61,7 @@ class background_test : public QObject {
     // Those before are done, and their results posted, before the next is started.
     for (const int n : {1, 2, 3}) {
       std::atomic<bool> done = false;
-      b.start([&, n](const background::report&) -> std::function<void()> {
+      b.start([&, n](ulp::listener&) -> std::function<void()> {
         done = true;
         return [&, n] { arrived << n; };
       });
@@ -79,7 +80,7 @@ class background_test : public QObject {
     b.start(endless(entered, too_long));
     QTRY_VERIFY(entered);
     int arrived = 0;
-    b.start([&](const background::report&) -> std::function<void()> { return [&] { arrived = 7; }; });
+    b.start([&](ulp::listener&) -> std::function<void()> { return [&] { arrived = 7; }; });
     QTRY_COMPARE(arrived, 7);
     QVERIFY(!too_long);
   }
@@ -90,7 +91,7 @@ class background_test : public QObject {
     QSignalSpy failed(&b, &background::failed);
     bool arrived = false;
     std::atomic<bool> done = false;
-    b.start([&](const background::report&) -> std::function<void()> {
+    b.start([&](ulp::listener&) -> std::function<void()> {
       done = true;
       return [&] { arrived = true; };
     });
@@ -109,7 +110,7 @@ class background_test : public QObject {
     QStringList order;
     connect(&b, &background::failed, this, [&](const QString& why) { order << why; });
     connect(&b, &background::finished, this, [&] { order << "finished"; });
-    b.start([](const background::report&) -> std::function<void()> { throw std::runtime_error("no such gradient"); });
+    b.start([](ulp::listener&) -> std::function<void()> { throw std::runtime_error("no such gradient"); });
     QTRY_COMPARE(order.size(), 2);
     QCOMPARE(order, (QStringList{"no such gradient", "finished"}));
     QVERIFY(!b.running());
@@ -122,9 +123,10 @@ class background_test : public QObject {
     QSignalSpy finished(&b, &background::finished);
     QElapsedTimer since;
     since.start();
-    b.start([](const background::report& told) -> std::function<void()> {
-      for (int i = 0; i <= 200; ++i) {
-        told(i / 200.0);
+    b.start([](ulp::listener& to) -> std::function<void()> {
+      ulp::work waiting(to, "waits", 200);
+      for (int i = 0; i < 200; ++i) {
+        waiting.advance();
         std::this_thread::sleep_for(1ms);
       }
       return [] {};
@@ -142,7 +144,7 @@ class background_test : public QObject {
     bool arrived = false;
     {
       background b;
-      b.start([&](const background::report&) -> std::function<void()> { return [&] { arrived = true; }; });
+      b.start([&](ulp::listener&) -> std::function<void()> { return [&] { arrived = true; }; });
     }
     {
       background b;
