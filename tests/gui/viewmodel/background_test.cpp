@@ -138,6 +138,32 @@ class background_test : public QObject {
     QVERIFY(shares.front() > 0 && shares.back() <= 1);
   }
 
+  void a_work_within_another_is_part_of_its_unit() {
+    background b;
+    QList<double> shares;
+    connect(&b, &background::progressed, this, [&](double share) { shares << share; });
+    QSignalSpy finished(&b, &background::finished);
+    b.start([](ulp::listener& to) -> std::function<void()> {
+      ulp::work runs(to, "runs", 2);
+      for (int run = 0; run < 2; ++run) {
+        {
+          ulp::work steps(to, "steps", 10);
+          for (int i = 0; i < 10; ++i) {
+            std::this_thread::sleep_for(60ms);
+            steps.advance();
+          }
+        }
+        runs.advance();
+      }
+      return [] {};
+    });
+    QVERIFY(finished.wait(60000));
+    QVERIFY(!shares.empty());
+    QCOMPARE(shares.front(), 0.05);
+    QVERIFY(std::is_sorted(shares.begin(), shares.end()));
+    QVERIFY(shares.back() > 0.5);
+  }
+
   void the_end_of_the_object_stops_its_work() {
     std::atomic<bool> entered = false;
     std::atomic<bool> too_long = false;
