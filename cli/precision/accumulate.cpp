@@ -4,6 +4,8 @@
 #include <memory>
 #include <ulp/ask/answers/accumulate_answer.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/report/findings/accumulation.hpp>
+#include <ulp/report/tables/accumulation_table.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -37,9 +39,9 @@ int run(const options& o) {
   read.push_back(o.asked.config);
   refuse_overwriting_inputs(o.output, read);
   const accumulate_answer answer = accumulate_over(o.asked, on_stderr());
-  print_conclusions(answer.conclusions, o.output.machine_stdout());
+  print_conclusions(conclusions_of(answer), o.output.machine_stdout());
   if (!o.output.machine_stdout()) print_heading(answer);
-  write_table("precision.accumulate", answer.rows, o.output);
+  write_table("precision.accumulate", accumulation_table(answer.rows), o.output);
   return done;
 }
 

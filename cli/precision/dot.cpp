@@ -5,6 +5,7 @@
 #include <ulp/ask/answers/dot_answer.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/printable.hpp>
+#include <ulp/report/tables/dot_table.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -33,7 +34,7 @@ int run(const options& o) {
         "measured: as a library or processor was found to add; assumed: a model of what its vendor says, see "
         "--json\n\n");
   }
-  write_table("precision.dot", answer.rows, o.output);
+  write_table("precision.dot", dot_table(answer.rows), o.output);
   return done;
 }
 

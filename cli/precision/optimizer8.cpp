@@ -4,6 +4,7 @@
 #include <memory>
 #include <ulp/ask/answers/optimizer8_answer.hpp>
 #include <ulp/ask/questions/recipe_text.hpp>
+#include <ulp/report/findings/drift.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -21,6 +22,7 @@ struct options {
   std::string learning_rate;
   std::string beta2;
   std::string block_size;
+  bool by_tensor = false;
   bool quantizers = false;
   output_options output;
 };
@@ -55,12 +57,12 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, read);
   const optimizer8_answer answer = optimizer8_over(question_of(o), on_stderr());
   const bool machine = o.output.machine_stdout();
-  if (!o.quantizers) print_conclusions(answer.conclusions, machine);
+  if (!o.quantizers) print_conclusions(conclusions_of(answer), machine);
   if (!machine) print_heading(o, answer);
   if (o.quantizers)
-    write_table("precision.quantizers", answer.quantizers, o.output);
+    write_table("precision.quantizers", quantizer_table(answer.quantizers), o.output);
   else
-    write_table("precision.optimizer8", answer.rows, o.output);
+    write_table("precision.optimizer8", drift_table(answer, o.by_tensor), o.output);
   return done;
 }
 
@@ -88,7 +90,7 @@ command precision_optimizer8_command() {
            {.type = "NAME=N,...", .split_at_commas = true});
   made.add("--elements", &o->asked.elements, "the first elements of each tensor only",
            {.type = "N", .check = positive});
-  made.add("--by-tensor", &o->asked.by_tensor, "a row for each tensor too");
+  made.add("--by-tensor", &o->by_tensor, "a row for each tensor too");
   made.add("--mark", &o->asked.mark,
            "count the second moments that are lower at the end than after this step (default: a quarter of the steps)",
            {.type = "N", .check = positive});

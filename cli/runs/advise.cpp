@@ -5,6 +5,7 @@
 #include <string>
 #include <ulp/ask/answers/advice_answer.hpp>
 #include <ulp/io/bytes/printable.hpp>
+#include <ulp/report/findings/advice.hpp>
 #include <vector>
 
 #include "command.hpp"
@@ -45,7 +46,7 @@ int run(const options& o) {
   std::vector<std::string> read = o.asked.run.files();
   read.push_back(o.asked.config);
   refuse_overwriting_inputs(o.output, read);
-  const advice given = advice_over(o.asked, on_stderr());
+  const advice given = advice_on(advice_over(o.asked, on_stderr()));
   write_table("advise", advice_table(given), o.output, false);
   if (!o.output.machine_stdout()) print(given);
   return done;

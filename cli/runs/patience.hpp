@@ -32,10 +32,6 @@ class patience {
   std::string told_;
 };
 
-// The next step of a recording that is followed. None after a signal (see interruptible), also where the recording could not
-// be read when it came.
-[[nodiscard]] bool next_unless_interrupted(source& from, step& into);
-
 }  // namespace ulp::cli
 
 #endif

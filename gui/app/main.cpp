@@ -46,16 +46,15 @@ int write(const arguments& a) {
   const theme colours = theme_named(a.colours).value_or(theme::light());
   QApplication::setPalette(colours.palette());
   try {
-    const auto quiet = [](double) {};
     std::vector<std::shared_ptr<const loaded_run>> runs;
     for (const auto& inputs : a.asked.runs) {
       ulp::run_text text = a.asked.reading;
       text.inputs = inputs;
-      runs.push_back(load_run(text, quiet));
+      runs.push_back(load_run(text, nobody()));
       tell_notes(*runs.back());
     }
     std::vector<replay_entry> replays = entries_of(a.asked);
-    for (replay_entry& r : replays) r.result = replay_run(*runs[r.run], r.spec, quiet);
+    for (replay_entry& r : replays) r.result = replay_run(*runs[r.run], r.spec, nobody());
     document doc;
     doc.read_with(a.asked.reading);
     view_state state(doc);

@@ -32,8 +32,7 @@ struct found_steps {
   std::vector<first_step> of;  // of each tensor; those that were not wanted are as columns tell
   bool complete = true;
 };
-[[nodiscard]] found_steps found(const layer_reading& reading, const layer_answer& answer,
-                                const background::report& told);
+[[nodiscard]] found_steps found(const layer_reading& reading, const layer_answer& answer, listener& to);
 
 }  // namespace ulp::gui
 

@@ -326,8 +326,8 @@ void view_state::refine() {
   std::size_t width = wanted_width();
   const bool has_blocks = detail_ && detail_->range == shown_;
   if (!has_blocks && is_slow_in_steps(*run_, shown_)) width = std::max(width, block_of_steps);
-  refiner_.start([this, run = run_, range = shown_, width](const background::report& told) -> std::function<void()> {
-    return [this, detail = detail_of(*run, range, width, told)] { take(detail); };
+  refiner_.start([this, run = run_, range = shown_, width](listener& to) -> std::function<void()> {
+    return [this, detail = detail_of(*run, range, width, to)] { take(detail); };
   });
 }
 
@@ -344,7 +344,7 @@ void view_state::refine_now() {
   if (run_ == nullptr || run_->tensors.empty()) return;
   draw_columns();
   if (drawn_->fine) return;
-  detail_ = detail_of(*run_, shown_, wanted_width(), [](double) {});
+  detail_ = detail_of(*run_, shown_, wanted_width(), nobody());
   draw_columns();
   emit changed(columns);
 }

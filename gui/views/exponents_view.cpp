@@ -123,9 +123,8 @@ void exponents_view::count() {
   binades_ = tables_.binades(state().selected());
   compared_ = compared();
   if (!shows_column()) return;
-  reader_.start([this, run = state().shared_run(),
-                 step = state().run_step()](const background::report& told) -> std::function<void()> {
-    return [this, run, step, tables = tables_of_step(*run, step, told)] {
+  reader_.start([this, run = state().shared_run(), step = state().run_step()](listener& to) -> std::function<void()> {
+    return [this, run, step, tables = tables_of_step(*run, step, to)] {
       exact_run_ = run->id;
       exact_step_ = step;
       exact_ = tables;
@@ -181,7 +180,7 @@ binade_counts exponents_view::compared() const {
 
 void exponents_view::catch_up_now() {
   if (shows_column()) {
-    exact_ = tables_of_step(*state().current_run(), state().run_step(), [](double) {});
+    exact_ = tables_of_step(*state().current_run(), state().run_step(), nobody());
     exact_run_ = state().current_run()->id;
     exact_step_ = state().run_step();
   }

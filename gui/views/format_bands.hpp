@@ -6,7 +6,7 @@
 #include <QString>
 #include <QWidget>
 
-#include <ulp/report/pictures/picture.hpp>
+#include <ulp/ask/columns/run_columns.hpp>
 
 #include "plot/theme.hpp"
 

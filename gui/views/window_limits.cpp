@@ -20,7 +20,7 @@ QString power_of(double log2) {
 }
 
 // The scales over the steps shown, in log2; -inf where the scale is 0, inf where it is infinite.
-stepped_line scales_of(const replayed_run& result, step_range shown, double width) {
+stepped_line scales_of(const drawn_replay& result, step_range shown, double width) {
   stepped_line line = stepped(result.steps, result.scales, shown, width, log2_scale);
   for (std::size_t i = 0; i < line.pieces.size(); ++i) {
     if (!std::isnan(line.pieces[i].least)) continue;

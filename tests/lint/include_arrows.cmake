@@ -72,6 +72,17 @@ allow("^python:private:bindings/core/" model tbb)
 allow("^python:private:bindings/core/(counting|counting_joint|module)\\.cpp$" io)  # what ulp_io_rows has
 allow("^python:private:bindings/runs/" report ask io model)
 
+# forbid(PLACE PATTERN): files whose place matches may not include what matches, whatever is allowed.
+set(bans "")
+macro(forbid place pattern)
+  list(APPEND bans "${place}")
+  set(forbidden_${place} "${pattern}")
+endmacro()
+# A view opens no file: what it shows was read by the viewmodel.
+forbid("^gui:private:(views|plot|charts)/" "^ulp/(io/(dumps|inputs|recording|source|tensorboard|training_log)|ask/answers)/")
+# Nor does report: it words what ask has read.
+forbid("^report:" "^ulp/io/(dumps|inputs|merge|recording|source|tensorboard|training_log)/")
+
 # Folders of a room are layers, the lowest first: a file may include its own folder and those before it. A folder that is
 # not listed is an error. Rooms that are not here have no order.
 # model: what was recorded; what a conversion makes of it; what weights lose; what gives scales; a run, step by step; how
@@ -83,8 +94,8 @@ set(layers_io
   csv dumps tensorboard training_log/dialects training_log recording inputs  # the forms of a run, and what opens any of them
   merge export arrays                                  # what writes files from files
   config/syntax config/shell config)                   # configurations of frameworks
-set(layers_ask questions answers sweep)
-set(layers_report tables findings pictures page)
+set(layers_ask questions progress columns answers)
+set(layers_report tables pictures findings page)
 
 # Fails where `including`, a folder of this room, may not include from the folder `included`.
 function(check_layers room including included shown spelled)
@@ -189,6 +200,11 @@ foreach(room IN LISTS rooms)
         check_layers(${room} "${here}" "${there}" ${shown} "${spelled}")
         continue()
       endif()
+      foreach(ban IN LISTS bans)
+        if("${place}" MATCHES "${ban}" AND included MATCHES "${forbidden_${ban}}")
+          complain(${shown} "includes ${spelled}: what opens files may not be included here")
+        endif()
+      endforeach()
       owner_of("${included}" owner)
       if(owner STREQUAL "unknown")
         complain(${shown} "includes ${spelled}: belongs to no library that the project knows")

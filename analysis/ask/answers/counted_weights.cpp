@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/io/bytes/error.hpp>
@@ -180,6 +183,50 @@ counted_weights count_weights(const run_text& run, const std::vector<weights_cas
   }
   if (any_open) to.note("differences of 16-bit weights that are zero may be lost updates: hence ranges");
   return all;
+}
+
+bool weights_layout::is_by(const std::string& what) const { return std::ranges::find(by, what) != by.end(); }
+
+std::vector<std::string> not_counted(const lost_updates& sum, const std::string& format_name) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::uint64_t n, const char* one, const char* several, const std::string& what) {
+    if (n == 1) parts.push_back(fmt::format("1 {} {}", one, what));
+    if (n > 1) parts.push_back(fmt::format("{}{} {} {}", n == sum.numel ? "all " : "", grouped(n), several, what));
+  };
+  add(sum.nonfinite, "weight or its update is", "weights or their updates are", "infinite or NaN");
+  add(sum.overflowing.high, "weight is", "weights are", "beyond " + format_name);
+  add(sum.zero_updates, "update is", "updates are", "zero");
+  return parts;
+}
+
+double decided_share(const counted_weights& all) {
+  std::uint64_t updates = 0;
+  std::uint64_t open = 0;
+  for (const weights_item& item : all.items)
+    for (const weights_counts& of : item.of) {
+      updates += of.lost.updates.high;
+      open += std::max(of.lost.lost.high - of.lost.lost.low, of.lost.updates.high - of.lost.updates.low);
+    }
+  return updates == 0 ? 1 : 1 - static_cast<double>(open) / static_cast<double>(updates);
+}
+
+std::string why_no_updates(const run_text& run, source_kind kind) {
+  std::error_code unknown;
+  const bool are_files = std::ranges::all_of(
+      run.inputs, [&](const std::string& input) { return std::filesystem::is_regular_file(input, unknown); });
+  if (kind == source_kind::dump && are_files) {
+    try {
+      static_cast<void>(open_update_pairs(run.inputs, run.how_to_read(), not_known));
+      return {};
+    } catch (const input_error& problem) {
+      return problem.what();
+    }
+  }
+  if (kind != source_kind::recording || run.inputs.size() != 1 || !are_files)
+    return "Lost updates need a recording with joint tables of weights and updates, or dumps that hold both.";
+  if (has_joint_tables(run.inputs.front())) return {};
+  return "This recording holds no joint tables of weights and updates: record them with ulp record --joint, or joint= "
+         "of the Recorder.";
 }
 
 }  // namespace ulp

@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/convert.hpp>
 #include <ulp/io/bytes/error.hpp>
@@ -110,52 +111,6 @@ std::vector<std::uint32_t> codes_of(const matrix& m, std::uint64_t rows, const f
   return codes;
 }
 
-struct dot_row {
-  std::string operands;
-  dot_order order;
-  dot_errors errors;
-};
-
-const char* text_of(dot_basis basis) {
-  return basis == dot_basis::defined ? "" : basis == dot_basis::measured ? "measured" : "assumed";
-}
-
-std::string text_of(double x) { return std::isnan(x) ? "-" : fmt::format("{:.2e}", x); }
-
-table table_of_dots(const std::vector<dot_row>& rows) {
-  using row = dot_row;
-  const std::vector<column<row>> columns = {
-      {"operands", "operands", [](const row& r) { return r.operands; }},
-      {"order", "order", [](const row& r) { return r.order.name; }},
-      {"basis", "basis", [](const row& r) { return std::string(text_of(r.order.basis)); }},
-      {"largest_relative_error", "", [](const row& r) { return table_value{r.errors.largest_relative}; }},
-      {"", "largest error", [](const row& r) { return text_of(r.errors.largest_relative); }, range_keys::none,
-       alignment::right},
-      {"rms_relative_error", "", [](const row& r) { return table_value{r.errors.rms_relative()}; }},
-      {"", "rms error", [](const row& r) { return text_of(r.errors.rms_relative()); }, range_keys::none,
-       alignment::right},
-      {"bias", "", [](const row& r) { return table_value{r.errors.mean_outward()}; }},
-      {"", "bias",
-       [](const row& r) {
-         const double x = r.errors.mean_outward();
-         return std::isnan(x) ? std::string("-") : fmt::format("{:+.1e}", x);
-       },
-       range_keys::none, alignment::right},
-      {"largest_error_ulps", "", [](const row& r) { return table_value{r.errors.largest_ulps}; }},
-      {"", "largest in ulp",
-       [](const row& r) {
-         return std::isnan(r.errors.largest_ulps) ? "-" : fmt::format("{:.4g}", r.errors.largest_ulps);
-       },
-       range_keys::none, alignment::right},
-      {"result", "of", [](const row& r) { return r.order.result() == binary32 ? "float32" : r.operands; }},
-      {"overflowed", "overflowed", [](const row& r) { return integer(r.errors.overflowed); }},
-      {"nonfinite", "nonfinite", [](const row& r) { return integer(r.errors.nonfinite); }},
-      {"source", "", [](const row& r) { return value_if(!r.order.source.empty(), r.order.source); }},
-      {"note", "", [](const row& r) { return value_if(!r.order.note.empty(), r.order.note); }},
-  };
-  return table_of(columns, rows);
-}
-
 }  // namespace
 
 dot_answer dots_over(const dot_question& asked, listener& to) {
@@ -172,7 +127,6 @@ dot_answer dots_over(const dot_question& asked, listener& to) {
   dot_answer answer{.length = read.a.length, .products = 0, .operands = read.told, .rows = {}};
   answer.products = std::min(asked.rows, std::max(read.a.rows(), read.b.rows()));
 
-  std::vector<dot_row> rows;
   work counting(to, "formats", asked.formats.size());
   for (const std::string& name : asked.formats) {
     const format in = value_format_named(name);
@@ -186,11 +140,10 @@ dot_answer dots_over(const dot_question& asked, listener& to) {
                           grouped(counts.newly_zero), grouped(counts.overflowed)));
     for (dot_order& order : dot_orders(in, name, static_cast<std::uint32_t>(asked.chunk))) {
       const dot_errors errors = dot_error(order, in, a, b, answer.length);
-      rows.push_back({name, std::move(order), errors});
+      answer.rows.push_back({name, std::move(order), errors});
     }
     counting.advance();
   }
-  answer.rows = table_of_dots(rows);
   return answer;
 }
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/error.hpp>
-#include <ulp/report/tables/table.hpp>
 
 #include "dump_files.hpp"
 

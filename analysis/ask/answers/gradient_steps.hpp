@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/listener.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/io/arrays/npz.hpp>
 #include <ulp/io/inputs/number_file.hpp>

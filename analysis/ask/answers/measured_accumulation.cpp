@@ -154,7 +154,7 @@ std::vector<accumulation_row> measured_accumulation(const accumulate_question& a
   std::vector<accumulation_row> rows;
   const auto append = [&](const std::string& tensor, const accumulation_way& way, const accumulation_errors& errors) {
     rows.push_back({.tensor = tensor,
-                    .way = &way,
+                    .way = way,
                     .microbatches = all.count(),
                     .numel = errors.numel,
                     .relative_error = errors.relative(),

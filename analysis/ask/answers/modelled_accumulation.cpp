@@ -85,7 +85,7 @@ std::vector<accumulation_row> modelled_accumulation(const accumulate_question& a
       const auto share = [&](std::uint64_t n) { return std::min(static_cast<double>(n) / nonzero, 1.0); };
       accumulation_row& row = rows.emplace_back();
       row.tensor = from->tensors()[index].name;
-      row.way = &ways[w];
+      row.way = ways[w];
       row.microbatches = count;
       row.numel = seen.numel;
       const double modelled = modelled_accumulation_error(ways[w].how, count);

@@ -14,7 +14,6 @@
 #include <ulp/formats/blocks.hpp>
 #include <ulp/formats/codebooks.hpp>
 
-#include "drift_rows.hpp"
 #include "gradient_steps.hpp"
 
 namespace ulp {
@@ -137,12 +136,6 @@ std::uint64_t unquantized_in(const candidate& c) {
   return means_codes ? c.tensors.size() - static_cast<std::size_t>(std::ranges::count_if(c.tensors, has_codes)) : 0;
 }
 
-// What of the run is quantized here, and not by the libraries.
-struct small_tensors {
-  std::vector<std::string> names;
-  std::vector<std::string> libraries;
-};
-
 small_tensors small_tensors_in(const std::vector<candidate>& all, const gradient_steps& run,
                                const std::vector<named_part>& parts) {
   small_tensors found;
@@ -190,14 +183,6 @@ drift_row total_of(const candidate& c, const std::vector<drift_row>& rows, const
   return all;
 }
 
-struct quantizer_row {
-  const block_row* quantizer;
-  std::uint64_t elements = 0;
-  std::uint64_t m_differ = 0;
-  std::uint64_t v_differ = 0;
-  std::uint64_t zeroed = 0;
-};
-
 void expect_moments(const candidate& c) {
   std::vector<float> none;
   const optimizer twin = make_optimizer(float32_twin(c.recipe), 0, "", 0);
@@ -208,7 +193,7 @@ void expect_moments(const candidate& c) {
 }
 
 // The float32 moments of the end in the codes of every quantizer, beside those of bitsandbytes' default.
-table quantizer_table(const candidate& c, std::size_t block_size) {
+std::vector<quantizer_row> quantizer_rows(const candidate& c, std::size_t block_size) {
   std::vector<quantizer_row> rows;
   for (const block_row& q : block_rows()) {
     if (q.quantizer == block_quantizer::ao_fp8) continue;
@@ -240,16 +225,7 @@ table quantizer_table(const candidate& c, std::size_t block_size) {
     }
     rows.push_back(made);
   }
-  using row = quantizer_row;
-  const std::vector<column<row>> columns = {
-      {"quantizer", "quantizer", [](const row& r) { return std::string{r.quantizer->name}; }},
-      {"elements", "elements", [](const row& r) { return exactly(r.elements); }},
-      {"m_codes_differ", "m codes differ", [](const row& r) { return exactly(r.m_differ); }},
-      {"v_codes_differ", "v codes differ", [](const row& r) { return exactly(r.v_differ); }},
-      {"zeroed", "v = 0 where m is not", [](const row& r) { return exactly(r.zeroed); }},
-      {"summary", "of", [](const row& r) { return std::string{r.quantizer->summary}; }},
-  };
-  return table_of(columns, rows);
+  return rows;
 }
 
 std::size_t block_size_in(const candidate& c) {
@@ -257,6 +233,59 @@ std::size_t block_size_in(const candidate& c) {
     if (p.name == "block_size")
       if (const double* const value = std::get_if<double>(&p.value)) return static_cast<std::size_t>(*value);
   return 256;
+}
+
+// Each recipe with the first weights of every tensor; returns how many elements there are.
+std::uint64_t begin(std::vector<candidate>& all, const optimizer8_question& asked, const gradient_steps& run,
+                    const std::vector<named_part>& parts) {
+  std::vector<std::size_t> sizes;
+  for (const named_part& p : parts) sizes.push_back(p.size);
+  std::uint64_t elements = 0;
+  for (std::size_t i = 0; i < run.tensors().size(); ++i) {
+    std::vector<float> first = run.first_weights(i);
+    first.resize(static_cast<std::size_t>(used_of(first.size(), asked.elements)));
+    elements += first.size();
+    for (candidate& c : all) {
+      try {
+        c.tensors.emplace_back(c.recipe, run.tensors()[i].name, first, asked.seed, sizes);
+      } catch (const std::invalid_argument& problem) {
+        throw std::invalid_argument(fmt::format("--dialect: {}", problem.what()));
+      }
+    }
+  }
+  return elements;
+}
+
+void step_all(std::vector<candidate>& all, const optimizer8_question& asked, gradient_steps& run, listener& to) {
+  const std::uint64_t mark = asked.mark > 0 ? asked.mark : std::max<std::uint64_t>(run.count() / 4, 1);
+  if (asked.mark > run.count())
+    throw std::invalid_argument(fmt::format("--mark: step {} is beyond the {} of the input", asked.mark, run.count()));
+  work stepping(to, "steps", run.count());
+  std::vector<std::vector<float>> gradients;
+  for (std::uint64_t step = 1; step <= run.count(); ++step) {
+    run.next(gradients);
+    for (candidate& c : all)
+      for (std::size_t i = 0; i < c.tensors.size(); ++i) {
+        const std::size_t n = c.tensors[i].weights().size();
+        c.tensors[i].step(std::span{gradients[i]}.first(n), run.random().first(std::min(n, run.random().size())));
+        if (step == mark) c.tensors[i].mark();
+      }
+    stepping.advance();
+  }
+}
+
+recipe_drift drift_of(const candidate& c, const std::vector<named_part>& parts, const candidate* reference,
+                      const gradient_steps& run) {
+  recipe_drift made{.recipe = c.recipe, .all = {}, .tensors = rows_of(c, parts, reference)};
+  made.all = total_of(c, made.tensors, reference);
+  const auto number_of = [&](std::int64_t place) {
+    return place > 0 ? run.number(static_cast<std::uint64_t>(place - 1)) : 0;
+  };
+  made.all.nonfinite_step = number_of(made.all.drift.first_nonfinite_gradient);
+  made.all.zeroed_step = number_of(made.all.drift.first_zeroed);
+  made.all.of_one_dump = run.is_stack();
+  for (drift_row& r : made.tensors) r.zeroed_step = number_of(r.drift.first_zeroed);
+  return made;
 }
 
 }  // namespace
@@ -284,64 +313,14 @@ optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to
     to.note(
         "the first weights are not known, and taken as zeros: give --w0 FILE; how many updates 16-bit weights lose "
         "depends on them");
-  std::vector<std::size_t> sizes;
-  for (const named_part& p : parts) sizes.push_back(p.size);
-  optimizer8_answer answer{.steps = run.count()};
-  for (std::size_t i = 0; i < run.tensors().size(); ++i) {
-    std::vector<float> first = run.first_weights(i);
-    first.resize(static_cast<std::size_t>(used_of(first.size(), asked.elements)));
-    answer.elements += first.size();
-    for (candidate& c : all) {
-      try {
-        c.tensors.emplace_back(c.recipe, run.tensors()[i].name, first, asked.seed, sizes);
-      } catch (const std::invalid_argument& problem) {
-        throw std::invalid_argument(fmt::format("--dialect: {}", problem.what()));
-      }
-    }
-  }
-  const std::uint64_t mark = asked.mark > 0 ? asked.mark : std::max<std::uint64_t>(run.count() / 4, 1);
-  if (asked.mark > run.count())
-    throw std::invalid_argument(fmt::format("--mark: step {} is beyond the {} of the input", asked.mark, run.count()));
-  {
-    work stepping(to, "steps", run.count());
-    std::vector<std::vector<float>> gradients;
-    for (std::uint64_t step = 1; step <= run.count(); ++step) {
-      run.next(gradients);
-      for (candidate& c : all)
-        for (std::size_t i = 0; i < c.tensors.size(); ++i) {
-          const std::size_t n = c.tensors[i].weights().size();
-          c.tensors[i].step(std::span{gradients[i]}.first(n), run.random().first(std::min(n, run.random().size())));
-          if (step == mark) c.tensors[i].mark();
-        }
-      stepping.advance();
-    }
-  }
+  optimizer8_answer answer{.steps = run.count(), .elements = begin(all, asked, run, parts)};
+  step_all(all, asked, run, to);
   const auto reference = std::ranges::find_if(all, [](const candidate& c) { return has_codes(c.tensors.front()); });
   const candidate* const first = reference == all.end() ? nullptr : &*reference;
-  std::vector<drift_row> rows;
-  std::set<std::string> decays;
-  for (const candidate& c : all) {
-    std::vector<drift_row> tensors = rows_of(c, parts, first == &c ? nullptr : first);
-    drift_row total = total_of(c, tensors, first == &c ? nullptr : first);
-    const auto number_of = [&](std::int64_t place) {
-      return place > 0 ? run.number(static_cast<std::uint64_t>(place - 1)) : 0;
-    };
-    total.nonfinite_step = number_of(total.drift.first_nonfinite_gradient);
-    total.zeroed_step = number_of(total.drift.first_zeroed);
-    total.of_one_dump = run.is_stack();
-    for (drift_row& r : tensors) r.zeroed_step = number_of(r.drift.first_zeroed);
-    answer.conclusions.push_back(conclusion_of(total, tensors));
-    if (std::string decay = decay_text(c.recipe); !decay.empty()) decays.insert(std::move(decay));
-    if (asked.by_tensor) std::ranges::move(tensors, std::back_inserter(rows));
-    if (!asked.by_tensor || tensors.size() != 1) rows.push_back(std::move(total));
-  }
-  const small_tensors small = small_tensors_in(all, run, parts);
-  if (std::string text = small_tensors_text(small.names, small.libraries); !text.empty())
-    answer.conclusions.push_back(std::move(text));
-  answer.conclusions.insert(answer.conclusions.end(), decays.begin(), decays.end());
-  answer.rows = drift_table(rows);
+  for (const candidate& c : all) answer.recipes.push_back(drift_of(c, parts, first == &c ? nullptr : first, run));
+  answer.small = small_tensors_in(all, run, parts);
   if (asked.quantizers)
-    answer.quantizers = quantizer_table(all.front(), block_size_in(first == nullptr ? all.front() : *first));
+    answer.quantizers = quantizer_rows(all.front(), block_size_in(first == nullptr ? all.front() : *first));
   return answer;
 }
 

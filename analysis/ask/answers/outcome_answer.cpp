@@ -7,12 +7,12 @@
 #include <memory>
 #include <stdexcept>
 #include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/answers/run_notes.hpp>
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/replay/recording_doubts.hpp>
-#include <ulp/report/tables/run_notes.hpp>
-#include <ulp/report/tables/sorted.hpp>
 
 namespace ulp {
 namespace {
@@ -68,7 +68,15 @@ void add(counted_outcomes& to, const tensor_row& row, const tensor_info& info, c
 
 }  // namespace
 
-outcome_answer outcomes_over(const outcome_question& o, listener& to) {
+bool counted_outcomes::is_by(const char* what) const { return std::ranges::find(by, what) != by.end(); }
+
+bool counted_outcomes::one_rounding() const {
+  return std::ranges::all_of(questions,
+                             [&](const outcome_case& q) { return q.rounding == questions.front().rounding; });
+}
+
+outcome_answer outcomes_over(const outcome_question& o, listener& to,
+                             const std::function<void(const counted_outcomes&)>& look) {
   outcome_answer answer;
   counted_outcomes& all = answer.counted;
   all = {.by = o.by,
@@ -80,7 +88,7 @@ outcome_answer outcomes_over(const outcome_question& o, listener& to) {
   if (all.is_by("group") != !all.named.empty())
     throw std::invalid_argument(all.is_by("group") ? "--by group: say which groups by --group NAME=REGEX"
                                                    : "--group: is used with --by group");
-  if (!o.sort.empty()) check_key(outcome_table(all, {}), o.sort);
+  if (look) look(all);
   source_options how = o.run.how_to_read();
   how.with_errors = true;  // dumps are read again anyway
   const std::unique_ptr<source> from = open_run(o.run, how, to);
@@ -108,12 +116,7 @@ outcome_answer outcomes_over(const outcome_question& o, listener& to) {
     to.note(fmt::format(
         "{} zeros may have underflowed before recording: their values had already been rounded to a narrow format",
         grouped(censored)));
-  table& rows = answer.rows;
-  rows = outcome_table(all, from->tensors());
-  if (!o.sort.empty()) sort_rows(rows, o.sort);
-  if (const std::uint64_t left_out = cut_rows(rows, o.top); left_out > 0)
-    to.note(fmt::format("--top {}: {} of {} {} left out", o.top, grouped(left_out), count_text(left_out + o.top, "row"),
-                        left_out == 1 ? "is" : "are"));
+  answer.tensors = from->tensors();
   return answer;
 }
 

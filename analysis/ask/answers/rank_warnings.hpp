@@ -4,7 +4,7 @@
 
 #include <memory>
 #include <string>
-#include <ulp/ask/answers/listener.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/io/source/source.hpp>
 
 namespace ulp {

@@ -8,11 +8,12 @@
 #include <stdexcept>
 #include <string_view>
 #include <ulp/ask/answers/partial_reading.hpp>
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/suggestions.hpp>
+#include <ulp/io/bytes/error.hpp>
 #include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/check.hpp>
 #include <ulp/io/recording/recorded_steps.hpp>
-#include <ulp/report/tables/table.hpp>
 #include <utility>
 #include <vector>
 
@@ -20,9 +21,9 @@
 
 namespace ulp {
 
-std::unique_ptr<source> open_run(const run_text& run, const source_options& how, listener& to) {
+std::unique_ptr<source> open_run(const run_text& run, const source_options& how, listener& to, first_look look) {
   auto from = open_source(run.inputs, how);
-  if (from->kind() == source_kind::recording) refuse_damaged(run.inputs.front());
+  if (look == first_look::yes && from->kind() == source_kind::recording) refuse_damaged(run.inputs.front());
   if (from->tensors().empty()) {
     for (const auto& [option, given] : {std::pair{"--tensor", !run.tensor.empty()},
                                         {"--kind", !run.kinds.empty()},
@@ -60,6 +61,24 @@ std::unique_ptr<source> open_run_again(const run_text& run) {
   };
   if (!std::ranges::all_of(run.files(), lasts)) return nullptr;
   return open_source(run.inputs, run.how_to_read());
+}
+
+void follow_steps(source& from, const selection& selected, const followed_steps& hears) {
+  const auto next = [&](step& now) {
+    try {
+      return !hears.is_stopped() && from.next(now);
+    } catch (const input_error&) {
+      if (hears.is_stopped()) return false;
+      throw;
+    }
+  };
+  std::optional<step_key> last;
+  step now;
+  while (next(now)) {
+    if (last && !(*last < now.key)) hears.begin_again();
+    last = now.key;
+    if (selected.takes(now.key.step) && !hears.see(now, from.tensors())) return;
+  }
 }
 
 void check_steps_counted(std::uint64_t steps, const run_text& run) {

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <span>
 #include <stdexcept>
 #include <ulp/ask/answers/reading.hpp>
-#include <ulp/report/tables/table.hpp>
+#include <ulp/ask/questions/number_text.hpp>
 
 namespace ulp {
 
@@ -30,17 +31,25 @@ void repeated_steps::see(const step_key& key, const step_scalars& logged) {
   was_skipped_ = logged.found_inf.value_or(false) || !logged.applied.value_or(true);
 }
 
-bool replayed_run::add(const step& now, const std::vector<tensor_info>& tensors, const scenario& s,
-                       std::vector<tensor_outcome>* of_tensors) {
+void replay_account::add(const trajectory_row& row) {
+  critical_.push_back({row.key.step, row.critical_scale});
+  if (row.clamped) clamped_ += *row.clamped;
+  if (!std::isfinite(row.clipped_norm.high)) return;
+  norm_ = std::fmax(norm_, row.clipped_norm.high);
+  norm_exact_ = norm_exact_ && row.norm_exact && row.clipped_norm.exact();
+}
+
+trajectory_row replayed_run::add(const step& now, const std::vector<tensor_info>& tensors, const scenario& s,
+                                 std::vector<tensor_outcome>* of_tensors) {
   notes_.see(now, tensors);
   repeated_.see(now.key, now.scalars);
   learning_rates_.push_back(now.scalars.learning_rate);
-  const trajectory_row row = by_.advance(now, tensors, of_tensors);
+  trajectory_row row = by_.advance(now, tensors, of_tensors);
   if (row.lacks_input) throw std::invalid_argument(fmt::format("{}: {}", s.scaler.entry().name, row.error));
   sum_.add(row);
+  account_.add(row);
   watch_.add(row);
-  rows_.push_back(row);
-  return row.error.empty();
+  return row;
 }
 
 void replayed_run::check(const source& from, const replay_question& asked) const {
@@ -71,26 +80,21 @@ void replayed_run::tell(const source& from, const replay_question& asked, const 
   for (const std::string& text : watch_.warnings()) to.warn(text);
 }
 
-std::vector<summary_line> replayed_run::lines(const replay_question& asked, const scenario& s) const {
-  replay_account account;
-  for (const trajectory_row& row : rows_) account.add(row);
-  return lines_of({asked.what, s, by_.choice(), account, sum_, learning_rates_});
-}
-
-replayed_run replay_over(const replay_question& asked, const scenario& s, listener& to,
-                         const hear_of_tensors& of_tensors) {
+replayed_run replay_over(const replay_question& asked, const scenario& s, listener& to, const replay_hearers& hears) {
   source_options how = reading_for(asked.run, std::span{&s, 1});
-  how.merged = how.merged && !of_tensors;
-  const std::unique_ptr<source> from = open_run(asked.run, how, to);
+  how.merged = how.merged && !hears.of_tensors;
+  const std::unique_ptr<source> from = open_run(asked.run, how, to, asked.look);
   check_tensors_exist(asked.what.check, *from);
-  if (of_tensors && from->tensors().empty()) throw std::invalid_argument("--per-tensor: the input has no tensors");
+  if (hears.of_tensors && from->tensors().empty())
+    throw std::invalid_argument("--per-tensor: the input has no tensors");
   replayed_run all(s);
   std::vector<tensor_outcome> outcomes;
   for_each_step(*from, s.counted, to, [&](const step& now) {
     outcomes.clear();
-    const bool goes_on = all.add(now, from->tensors(), s, of_tensors ? &outcomes : nullptr);
-    if (of_tensors) of_tensors(outcomes, from->tensors());
-    return goes_on;
+    const trajectory_row row = all.add(now, from->tensors(), s, hears.of_tensors ? &outcomes : nullptr);
+    if (hears.of_rows) hears.of_rows(row);
+    if (hears.of_tensors) hears.of_tensors(outcomes, from->tensors());
+    return row.error.empty();
   });
   all.check(*from, asked);
   all.tell(*from, asked, s, how.attempts == which_attempts::all, to);

@@ -6,14 +6,11 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/answers/run_notes.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/report/tables/regret_text.hpp>
-#include <ulp/report/tables/run_notes.hpp>
-#include <ulp/report/tables/sweep_table.hpp>
 #include <utility>
 
 namespace ulp {
@@ -64,37 +61,16 @@ grid_text completed(grid_text grid, const std::string& config_file, const run_te
   return grid;
 }
 
-table sweep_answer::rows() const { return sweep_table(policies, all->steps()); }
-
-void sweep_answer::hindsight(const std::function<void(const table&)>& part) const {
-  constexpr std::size_t in_a_part = 4096;
-  table rows;
-  rows.columns = {{"step", ""}, {"format", ""}, {"rounding", ""}, {"scale", ""}};
-  std::set<std::pair<std::string, std::string>> written;
-  for (std::size_t i = 0; i < grid.size(); ++i) {
-    const std::string rounding = grid[i].rounding.text(value_format_named(grid[i].format));
-    if (written.contains({grid[i].format, rounding})) continue;
-    const std::optional<best_trajectory> best = all->free_best(i);
-    if (!best) continue;
-    written.emplace(grid[i].format, rounding);
-    for (std::size_t t = 0; t < best->exponents.size(); ++t) {
-      rows.rows.push_back({all->step_number(t), grid[i].format, rounding, std::ldexp(1.0, best->exponents[t])});
-      if (rows.rows.size() < in_a_part) continue;
-      part(rows);
-      rows.rows.clear();
-    }
-  }
-  part(rows);
-}
-
-sweep_answer sweep_over(const run_text& run, const grid_text& grid, const std::string& magnitude_cost, listener& to) {
+sweep_answer sweep_over(const run_text& run, const grid_text& grid, const std::string& magnitude_cost, listener& to,
+                        first_look look) {
   std::vector<scenario_text> texts = grid_of(grid);
   const std::vector<scenario> scenarios = scenarios_of(texts, run);
   sweep_answer answer;
   answer.grid = std::move(texts);
-  answer.all = std::make_unique<sweep>(scenarios, positive_number(magnitude_cost, "--magnitude-cost"));
-  sweep& all = *answer.all;
-  const std::unique_ptr<source> from = open_run(run, reading_for(run, scenarios), to);
+  const auto swept = std::make_shared<sweep>(scenarios, positive_number(magnitude_cost, "--magnitude-cost"));
+  sweep& all = *swept;
+  answer.all = swept;
+  const std::unique_ptr<source> from = open_run(run, reading_for(run, scenarios), to, look);
   check_tensors_exist(grid.base.check, *from);
   run_notes notes;
   bool factor_unknown = false;
@@ -115,8 +91,9 @@ sweep_answer sweep_over(const run_text& run, const grid_text& grid, const std::s
   answer.policies = ranked(answer.grid, answer.results, all.steps());
   if (grid.own) to.configured(*grid.own);
   tell_notes(answer.grid, scenarios, notes.lines(all.choice()), factor_unknown, to);
-  const bool any_applied = std::ranges::any_of(answer.results, [](const sweep_result& r) { return r.poisoned > 0; });
-  answer.lost_to_all = lost_to_all_text(all.steps_lost_to_all(), any_applied);
+  answer.steps = all.steps();
+  answer.lost_to_all = all.steps_lost_to_all();
+  answer.any_applied = std::ranges::any_of(answer.results, [](const sweep_result& r) { return r.poisoned > 0; });
   return answer;
 }
 

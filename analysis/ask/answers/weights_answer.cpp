@@ -7,10 +7,7 @@
 #include <ulp/ask/answers/reading.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/report/tables/sorted.hpp>
-#include <ulp/report/tables/weights_table.hpp>
 
-#include "../../report/findings/weights.hpp"
 #include "configured_formats.hpp"
 #include "dump_files.hpp"
 
@@ -54,8 +51,10 @@ void refuse_what_was_recorded(const weights_question& asked) {
 
 }  // namespace
 
-weights_answer weights_over(const weights_question& asked, listener& to) {
-  weights_layout layout{.by = asked.by, .named = asked.run.named_groups(), .curvature = {}};
+weights_answer weights_over(const weights_question& asked, listener& to,
+                            const std::function<void(const weights_answer&)>& look) {
+  weights_answer answer{.layout = {.by = asked.by, .named = asked.run.named_groups(), .curvature = {}}};
+  weights_layout& layout = answer.layout;
   if (layout.is_by("group") != !layout.named.empty())
     throw std::invalid_argument(layout.is_by("group") ? "--by group: say which groups by --group NAME=REGEX"
                                                       : "--group: is used with --by group");
@@ -64,28 +63,20 @@ weights_answer weights_over(const weights_question& asked, listener& to) {
   if (!asked.curvature.empty()) layout.curvature = positive_number(asked.curvature, "--curvature");
   const std::optional<configuration> config = configuration_of(asked.config, {}, asked.run);
   if (config) to.configured(*config);
-  const std::vector<weights_case> cases = cases_of(asked, config);
-  if (!asked.sort.empty()) check_key(weights_table({.cases = cases, .items = {}}, layout), asked.sort);
+  if (config) answer.said = config->said;
+  answer.counted.cases = cases_of(asked, config);
+  if (look) look(answer);
 
   run_text run = asked.run;
   run.inputs = files_of(run.inputs, "a dump of each step");
   const bool is_recording = !are_dumps(run.inputs, run.how_to_read());
   if (is_recording) refuse_what_was_recorded(asked);
-  weights_answer answer{.counted = count_weights(run, cases, learning_rate, to)};
+  answer.counted = count_weights(run, answer.counted.cases, learning_rate, to);
   const bool of_gradients = std::ranges::any_of(
       answer.counted.items, [](const weights_item& i) { return i.origin == update_origin::gradient; });
   if (is_recording && of_gradients && !asked.learning_rate.empty()) refuse_learning_rate(run.inputs.front());
-  if (config) answer.conclusions = conclusions_of(answer.counted, config->said);
-  for (std::size_t c = 0; c < cases.size(); ++c) answer.losses.push_back(loss_text(answer.counted, c));
   if (const double decided = decided_share(answer.counted); decided < 1)
     to.note(fmt::format("{:.4g} % of the updates are decided; the others are in ranges [low, high]", 100 * decided));
-  answer.rows = weights_table(answer.counted, layout);
-  const bool has_several = answer.rows.rows.size() > cases.size();
-  if (!asked.sort.empty()) sort_rows(answer.rows, asked.sort);
-  if (const std::uint64_t left_out = cut_rows(answer.rows, asked.top); left_out > 0)
-    to.note(fmt::format("--top {}: {} of {} {} left out", asked.top, grouped(left_out),
-                        count_text(left_out + asked.top, "row"), left_out == 1 ? "is" : "are"));
-  answer.told = has_several ? with_sum(answer.rows, answer.counted, layout) : answer.rows;
   return answer;
 }
 

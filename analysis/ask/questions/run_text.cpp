@@ -13,7 +13,7 @@
 #include <ulp/io/bytes/limits.hpp>
 #include <ulp/io/inputs/open.hpp>
 #include <ulp/model/replay/survey.hpp>
-#include <ulp/report/tables/table.hpp>
+#include <ulp/ask/questions/number_text.hpp>
 #include <utility>
 
 namespace ulp {

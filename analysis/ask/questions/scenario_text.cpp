@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/name_suggestions.hpp>
-#include <ulp/report/tables/table.hpp>
+#include <ulp/ask/questions/number_text.hpp>
 #include <utility>
 #include <variant>
 

@@ -80,10 +80,6 @@ struct best_trial {
   bool is_decided = true;  // the recording tells which steps it skips
 };
 
-// GradScaler with various starts and growth intervals, to be run over the same steps as the survey.
-[[nodiscard]] std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
-                                                  const name_predicate& checked);
-
 // What a training log says of overflow without any gradient: where, and how large gradients were; nullopt where it
 // says nothing but which steps overflowed.
 [[nodiscard]] std::optional<finding> what_log_shows(const survey& run);

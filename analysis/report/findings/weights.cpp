@@ -146,18 +146,6 @@ std::string lost_text(const lost_layers& lost, const counted_weights& all) {
                      layers_text(lost, all));
 }
 
-std::vector<std::string> not_counted(const lost_updates& sum, const std::string& format_name) {
-  std::vector<std::string> parts;
-  const auto add = [&](std::uint64_t n, const char* one, const char* several, const std::string& what) {
-    if (n == 1) parts.push_back(fmt::format("1 {} {}", one, what));
-    if (n > 1) parts.push_back(fmt::format("{}{} {} {}", n == sum.numel ? "all " : "", grouped(n), several, what));
-  };
-  add(sum.nonfinite, "weight or its update is", "weights or their updates are", "infinite or NaN");
-  add(sum.overflowing.high, "weight is", "weights are", "beyond " + format_name);
-  add(sum.zero_updates, "update is", "updates are", "zero");
-  return parts;
-}
-
 std::string loss_text(const counted_weights& all, std::size_t of_case) {
   const weights_case& asked = all.cases[of_case];
   const lost_updates sum = sum_of(all, of_case);

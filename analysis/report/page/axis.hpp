@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/report/pictures/picture.hpp>
+#include <ulp/ask/columns/run_columns.hpp>
 
 namespace ulp {
 

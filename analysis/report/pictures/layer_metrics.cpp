@@ -199,10 +199,11 @@ std::string value_text(const layer_question& q, const value_range& value, bool m
 }
 
 layer_answer answer_to(const layer_question& q, const std::vector<layer_column>& columns, std::size_t tensors,
-                       const std::function<void(double)>& told) {
+                       listener& to) {
   layer_answer all{.question = q, .tensors = tensors, .cells = std::vector<layer_cell>(columns.size() * tensors)};
+  work counting(to, "columns", columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    told(static_cast<double>(c) / static_cast<double>(columns.size()));
+    counting.advance();
     for (const tensor_tables::entry& e : columns[c].tables->entries)
       if (e.tensor < tensors) add(q.metric, all.cells[c * tensors + e.tensor], cell_of(q, e, columns[c].scales));
   }

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "overloaded.hpp"
+#include "tables/overloaded.hpp"
 
 namespace ulp {
 namespace {

@@ -5,7 +5,7 @@
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/report/tables/plain_values.hpp>
 
-#include "overloaded.hpp"
+#include "tables/overloaded.hpp"
 
 namespace ulp {
 namespace {

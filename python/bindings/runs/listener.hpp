@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/listener.hpp>
+#include <ulp/ask/progress/listener.hpp>
 
 namespace ulp::python {
 

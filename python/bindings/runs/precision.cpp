@@ -13,6 +13,13 @@
 #include <ulp/ask/answers/weights_answer.hpp>
 #include <ulp/ask/questions/recipe_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/report/findings/accumulation.hpp>
+#include <ulp/report/findings/drift.hpp>
+#include <ulp/report/findings/weights_finding.hpp>
+#include <ulp/report/tables/accumulation_table.hpp>
+#include <ulp/report/tables/random_bits_table.hpp>
+#include <ulp/report/tables/sorted.hpp>
+#include <ulp/report/tables/weights_table.hpp>
 #include <utility>
 #include <vector>
 
@@ -46,8 +53,9 @@ py::tuple weights(const py::list& inputs, keywords& given) {
   given.take("lr", &asked.learning_rate);
   given.take("curvature", &asked.curvature);
   given.take("config", &asked.config);
-  given.take("sort", &asked.sort);
-  given.take("top", &asked.top);
+  row_order order;
+  given.take("sort", &order.sort);
+  given.take("top", &order.top);
   asked.run = run_of(inputs, given);
   given.take(options_of(asked.rounding));
   given.refuse_others();
@@ -55,9 +63,13 @@ py::tuple weights(const py::list& inputs, keywords& given) {
   asked.by = split_at_commas(asked.by);
   check_each("by", asked.by, weight_groups);
   return told([&](note_keeper& heard) {
-    weights_answer answer = weights_over(asked, heard);
-    hear_all(answer.conclusions, heard);
-    return std::move(answer.rows);
+    const weights_answer answer = weights_over(asked, heard, [&](const weights_answer& none) {
+      check_order(weights_table(none.counted, none.layout), order);
+    });
+    table rows = weights_table(answer.counted, answer.layout);
+    arrange(rows, order, heard);
+    hear_all(conclusions_of(answer), heard);
+    return rows;
   });
 }
 
@@ -73,9 +85,9 @@ py::tuple accumulate(const py::list& inputs, keywords& given) {
   asked.formats = joined_names(split_at_commas(asked.formats));
   asked.chunks = split_at_commas(asked.chunks);
   return told([&](note_keeper& heard) {
-    accumulate_answer answer = accumulate_over(asked, heard);
-    hear_all(answer.conclusions, heard);
-    return std::move(answer.rows);
+    const accumulate_answer answer = accumulate_over(asked, heard);
+    hear_all(conclusions_of(answer), heard);
+    return accumulation_table(answer.rows);
   });
 }
 
@@ -84,11 +96,15 @@ py::tuple random_bits_needed(const py::list& inputs, keywords& given) {
   given.take("format", &asked.formats);
   given.take("lr", &asked.learning_rate);
   given.take("lose", &asked.share);
-  given.take("by_tensor", &asked.by_tensor);
+  bool by_tensor = false;
+  given.take("by_tensor", &by_tensor);
   asked.run = run_of(inputs, given);
   given.refuse_others();
   asked.formats = joined_names(split_at_commas(asked.formats));
-  return told([&](note_keeper& heard) { return random_bits_over(asked, heard).rows; });
+  return told([&](note_keeper& heard) {
+    const random_bits_answer answer = random_bits_over(asked, heard);
+    return by_tensor ? random_bits_by_tensor(answer) : random_bits_table(answer);
+  });
 }
 
 py::tuple optimizer8(const py::list& inputs, keywords& given) {
@@ -98,7 +114,8 @@ py::tuple optimizer8(const py::list& inputs, keywords& given) {
   given.take("w0", &asked.weights);
   given.take("parts", &asked.parts);
   given.take("elements", &asked.elements);
-  given.take("by_tensor", &asked.by_tensor);
+  bool by_tensor = false;
+  given.take("by_tensor", &by_tensor);
   given.take("mark", &asked.mark);
   given.take("quantizers", &asked.quantizers);
   given.take("seed", &asked.seed);
@@ -108,10 +125,10 @@ py::tuple optimizer8(const py::list& inputs, keywords& given) {
   asked.recipes = joined_recipes(split_at_commas(asked.recipes));
   asked.parts = split_at_commas(asked.parts);
   return told([&](note_keeper& heard) {
-    optimizer8_answer answer = optimizer8_over(asked, heard);
-    if (asked.quantizers) return std::move(answer.quantizers);
-    hear_all(answer.conclusions, heard);
-    return std::move(answer.rows);
+    const optimizer8_answer answer = optimizer8_over(asked, heard);
+    if (asked.quantizers) return quantizer_table(answer.quantizers);
+    hear_all(conclusions_of(answer), heard);
+    return drift_table(answer, by_tensor);
   });
 }
 

@@ -16,8 +16,15 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/bytes/printable.hpp>
+#include <ulp/report/findings/advice.hpp>
 #include <ulp/report/page/figures.hpp>
+#include <ulp/report/page/page.hpp>
+#include <ulp/report/tables/outcome_table.hpp>
+#include <ulp/report/tables/regret_text.hpp>
+#include <ulp/report/tables/replay_summary.hpp>
 #include <ulp/report/tables/scaler_table.hpp>
+#include <ulp/report/tables/sorted.hpp>
+#include <ulp/report/tables/sweep_table.hpp>
 #include <ulp/report/tables/trajectory_table.hpp>
 #include <utility>
 #include <vector>
@@ -75,16 +82,17 @@ py::tuple replay(const py::list& inputs, const py::dict& options) {
   std::vector<summary_line> lines;
   unlocked([&] {
     const scenario s = scenario_of(asked.what, asked.run);
-    hear_of_tensors of_tensors;
+    std::vector<trajectory_row> all_rows;
+    replay_hearers hears{.of_rows = [&](const trajectory_row& row) { all_rows.push_back(row); }};
     if (per_tensor)
-      of_tensors = [&](const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& all) {
+      hears.of_tensors = [&](const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& all) {
         tensors.add(per_tensor_table(outcomes, all));
       };
-    const replayed_run run = replay_over(asked, s, heard, of_tensors);
-    lines = run.lines(asked, s);
+    const replayed_run run = replay_over(asked, s, heard, hears);
+    lines = lines_of(run, asked, s);
     // In parts, since the table of all rows at once takes many times their own room.
     constexpr std::size_t in_a_part = 4096;
-    std::span<const trajectory_row> rows = run.rows();
+    std::span<const trajectory_row> rows = all_rows;
     do {
       const std::size_t n = std::min(rows.size(), in_a_part);
       steps.add(trajectory_table(rows.first(n), s, run.sum()));
@@ -134,9 +142,10 @@ py::tuple sweep(const py::list& inputs, const py::dict& options) {
   growing_table best;
   unlocked([&] {
     const sweep_answer answer = sweep_over(run, completed(grid, config, run), magnitude_cost, heard);
-    if (!answer.lost_to_all.empty()) heard.note(answer.lost_to_all);
-    rows.add(answer.rows());
-    if (hindsight) answer.hindsight([&](const table& part) { best.add(part); });
+    if (const std::string lost = lost_to_all_text(answer.lost_to_all, answer.any_applied); !lost.empty())
+      heard.note(lost);
+    rows.add(sweep_table(answer.policies, answer.steps));
+    if (hindsight) hindsight_table(answer, [&](const table& part) { best.add(part); });
   });
   return py::make_tuple(rows.arrays(), heard.notes(), hindsight ? py::object(best.arrays()) : py::none());
 }
@@ -149,8 +158,9 @@ py::tuple outcomes(const py::list& inputs, const py::dict& options) {
   given.take("scale", &asked.scales);
   given.take("by", &asked.by);
   given.take("as_recorded", &asked.as_recorded);
-  given.take("sort", &asked.sort);
-  given.take("top", &asked.top);
+  row_order order;
+  given.take("sort", &order.sort);
+  given.take("top", &order.top);
   asked.run = run_of(inputs, given);
   given.take(options_of(asked.rounding));
   given.refuse_others();
@@ -161,7 +171,13 @@ py::tuple outcomes(const py::list& inputs, const py::dict& options) {
   check_each("by", asked.by, outcome_groups);
   note_keeper heard;
   growing_table rows;
-  unlocked([&] { rows.add(outcomes_over(asked, heard).rows); });
+  unlocked([&] {
+    const outcome_answer answer =
+        outcomes_over(asked, heard, [&](const counted_outcomes& none) { check_order(outcome_table(none, {}), order); });
+    table all = outcome_table(answer.counted, answer.tensors);
+    arrange(all, order, heard);
+    rows.add(all);
+  });
   return py::make_tuple(rows.arrays(), heard.notes());
 }
 
@@ -178,7 +194,7 @@ py::tuple advise(const py::list& inputs, const py::dict& options) {
   given.refuse_others();
   note_keeper heard;
   growing_table rows;
-  unlocked([&] { rows.add(advice_table(advice_over(asked, heard))); });
+  unlocked([&] { rows.add(advice_table(advice_on(advice_over(asked, heard)))); });
   return py::make_tuple(rows.arrays(), heard.notes());
 }
 
@@ -201,7 +217,7 @@ py::tuple plot(const py::list& inputs, const std::string& view, const py::dict& 
   unlocked([&] {
     const std::vector<std::string> scalers =
         what.scaler.empty() ? std::vector<std::string>{} : std::vector{what.scaler};
-    const report_page page = page_over(page_about(run, what, scalers, own, epsilon), heard);
+    const report_page page = page_of(page_over(page_about(run, what, scalers, own, epsilon), heard));
     if (own) heard.configured(*own);
     for (const std::string& line : page.notes) heard.note(line);
     svg = figure_of(page, view);

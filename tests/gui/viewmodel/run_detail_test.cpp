@@ -18,7 +18,7 @@ using ulp::gui::step_range;
 
 namespace {
 
-const auto quiet = [](double) {};
+ulp::listener& quiet = ulp::nobody();
 const ulp::tensor_mask both{true, true};
 
 // 1 and 2^-(step mod 30) in each of two tensors; of every second step.

@@ -31,7 +31,7 @@ namespace {
 std::shared_ptr<const loaded_run> run_of_folder(const std::filesystem::path& folder) {
   std::vector<std::string> inputs;
   for (const auto& f : std::filesystem::directory_iterator(folder)) inputs.push_back(f.path().string());
-  return load_run({.inputs = inputs}, [](double) {});
+  return load_run({.inputs = inputs}, ulp::nobody());
 }
 
 // One of the charts on the screen.

@@ -59,12 +59,12 @@ class run {
     options_.groups.push_back({name, regex(expression)});
   }
   [[nodiscard]] advice given(const std::optional<weights_told>& updates = {}) const {
-    adviser all(options_, {}, {});
+    run_examination all(options_, {}, {});
     for (const step& s : steps_) all.add(s, tensors_);
     if (const auto less = all.again(tensors_))
       for (const step& s : steps_)
         if (less->takes(s.key.step)) all.add_again(s, tensors_);
-    return all.result(tensors_, updates);
+    return advice_on(all.result(tensors_), updates);
   }
   [[nodiscard]] std::vector<finding> findings() const { return given().findings; }
 

@@ -1,14 +1,16 @@
-// What `ulp advise` says of a run.
+// What `ulp advise` asks of a run.
 #ifndef ULP_ASK_ANSWERS_ADVICE_ANSWER_HPP
 #define ULP_ASK_ANSWERS_ADVICE_ANSWER_HPP
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
-#include <ulp/ask/answers/listener.hpp>
+#include <ulp/ask/answers/examined_run.hpp>
+#include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/rounding_text.hpp>
 #include <ulp/ask/questions/run_text.hpp>
-#include <ulp/report/findings/advice.hpp>
-#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 
@@ -19,13 +21,16 @@ struct advice_question {
   std::string epsilon = "1e-5";
   std::string config;  // a framework's file, whose words say what to change
   rounding_text rounding;
+  std::string framework;  // whose words these are where no file is named; empty: as logged
+  first_look look = first_look::yes;
 };
 
 // Throws input_error, std::invalid_argument.
-[[nodiscard]] advice advice_over(const advice_question& asked, listener& to);
+[[nodiscard]] examined_run advice_over(const advice_question& asked, listener& to);
 
-// A row for each finding, the summary first.
-[[nodiscard]] table advice_table(const advice& given);
+// The step from which on advice leaves the run out; nullopt where it is judged whole. Throws input_error,
+// std::invalid_argument.
+[[nodiscard]] std::optional<std::int64_t> left_out_from(const advice_question& asked, listener& to);
 
 }  // namespace ulp
 

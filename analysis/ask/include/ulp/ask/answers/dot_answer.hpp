@@ -1,4 +1,4 @@
-// What `ulp precision dot` says: the errors of dot products in the orders of dot_error.hpp.
+// What `ulp precision dot` asks: the errors of dot products in the orders of dot_error.hpp.
 #ifndef ULP_ASK_ANSWERS_DOT_ANSWER_HPP
 #define ULP_ASK_ANSWERS_DOT_ANSWER_HPP
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/listener.hpp>
-#include <ulp/report/tables/table.hpp>
+#include <ulp/ask/progress/listener.hpp>
+#include <ulp/model/precision/dot_error.hpp>
 
 namespace ulp {
 
@@ -25,11 +25,17 @@ struct dot_question {
   std::uint64_t seed = 0;
 };
 
+struct dot_row {
+  std::string operands;  // their format
+  dot_order order;
+  dot_errors errors;
+};
+
 struct dot_answer {
   std::uint64_t length = 0;
   std::uint64_t products = 0;
   std::string operands;  // "normal numbers of seed 0", "a of FILE with b of FILE"
-  table rows;
+  std::vector<dot_row> rows;
 };
 
 // Throws input_error, std::invalid_argument.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <ulp/ask/answers/listener.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/io/source/source.hpp>
 

@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/ask/answers/listener.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/model/precision/random_bit_need.hpp>
-#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 
@@ -19,15 +18,19 @@ struct random_bits_question {
   std::vector<std::string> formats{"bfloat16"};
   std::string learning_rate;   // of dumps with gradients; empty: as logged
   std::string share = "0.01";  // of the mass of updates that may be lost
-  bool by_tensor = false;
+};
+
+struct tensor_need {
+  std::string format;
+  std::string tensor;
+  random_bit_need need;
 };
 
 struct random_bits_answer {
   // Of each format in which some update counts, over all tensors and steps. Of others a note says why none does.
   std::vector<std::pair<std::string, random_bit_need>> all;
+  std::vector<tensor_need> of_tensors;  // over all steps
   double share = 0;
-  // For each format and number of bits a row; by tensor, for each format and tensor one with the fewest bits.
-  table rows;
 };
 
 // Throws input_error, std::invalid_argument.

@@ -3,12 +3,14 @@
 #define ULP_ASK_ANSWERS_READING_HPP
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
-#include <ulp/ask/answers/listener.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/replay/scenario.hpp>
@@ -16,9 +18,14 @@
 
 namespace ulp {
 
+// Whether a small recording is checked wholly, see refuse_damaged. That takes as long as reading it: one that was checked when it
+// was opened, or is watched while it grows, is not checked each time.
+enum class first_look : bool { no, yes };
+
 // Opens the inputs, as `how` says, and tells what a user should know about them, some of it when they are read to their
 // end: `to` outlives the source. Throws input_error, std::invalid_argument.
-[[nodiscard]] std::unique_ptr<source> open_run(const run_text& run, const source_options& how, listener& to);
+[[nodiscard]] std::unique_ptr<source> open_run(const run_text& run, const source_options& how, listener& to,
+                                               first_look look = first_look::yes);
 
 // The same inputs once more, which tells nothing; nullptr where they cannot be read twice, such as a pipe.
 [[nodiscard]] std::unique_ptr<source> open_run_again(const run_text& run);
@@ -38,6 +45,16 @@ void for_each_step(source& from, const selection& selected, listener& to, Act ac
       return;
   }
 }
+
+// What hears of a recording that is being written.
+struct followed_steps {
+  std::function<bool(const step&, const std::vector<tensor_info>&)> see;  // the next step; false: no more
+  std::function<void()> begin_again;  // steps are recorded again, as a run that was resumed does: the run begins anew
+  std::function<bool()> is_stopped;   // by the user: an error that comes then is a read that was broken off
+};
+
+// Its selected steps as they come, until it is closed, `see` wants no more or the user stops it.
+void follow_steps(source& from, const selection& selected, const followed_steps& hears);
 
 // These throw std::invalid_argument, whose text is for people.
 

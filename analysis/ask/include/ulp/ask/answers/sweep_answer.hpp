@@ -1,17 +1,17 @@
-// What `ulp sweep` says of a run: many policies, formats and roundings, ranked.
+// What `ulp sweep` asks: many policies over one run.
 #ifndef ULP_ASK_ANSWERS_SWEEP_ANSWER_HPP
 #define ULP_ASK_ANSWERS_SWEEP_ANSWER_HPP
 
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/listener.hpp>
+#include <ulp/ask/answers/policy_grid.hpp>
+#include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
-#include <ulp/ask/sweep/policy_grid.hpp>
 #include <ulp/model/sweep/sweep.hpp>
-#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 
@@ -20,21 +20,17 @@ namespace ulp {
 
 struct sweep_answer {
   std::vector<scenario_text> grid;
-  std::vector<sweep_result> results;   // of the grid
-  std::vector<swept_policy> policies;  // ranked
-  std::unique_ptr<sweep> all;
-  std::string lost_to_all;  // what is to be said of steps that every policy lost; empty where there is none
-
-  // A row for each policy.
-  [[nodiscard]] table rows() const;
-  // Columns step, format, rounding, scale: for each format and rounding a row for each step, with the scale of the best
-  // trajectory in hindsight that starts and moves as it likes. It comes in parts of the same columns, at least one.
-  void hindsight(const std::function<void(const table&)>& part) const;
+  std::vector<sweep_result> results;      // of the grid
+  std::vector<swept_policy> policies;     // ranked
+  std::shared_ptr<const sweep> all;       // has the best trajectories in hindsight
+  std::uint64_t steps = 0;                // of the run
+  std::vector<std::int64_t> lost_to_all;  // steps that every policy lost
+  bool any_applied = false;               // some policy applies them instead
 };
 
 // The grid, completed, over the whole run; `magnitude_cost` as it is typed. Throws input_error, std::invalid_argument.
 [[nodiscard]] sweep_answer sweep_over(const run_text& run, const grid_text& grid, const std::string& magnitude_cost,
-                                      listener& to);
+                                      listener& to, first_look look = first_look::yes);
 
 }  // namespace ulp
 

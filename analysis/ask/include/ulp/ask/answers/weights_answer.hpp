@@ -3,18 +3,21 @@
 #define ULP_ASK_ANSWERS_WEIGHTS_ANSWER_HPP
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/listener.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/rounding_text.hpp>
 #include <ulp/ask/questions/run_text.hpp>
+#include <ulp/io/config/config_import.hpp>
 #include <ulp/io/inputs/update_pairs.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/replay/scenario.hpp>
 #include <ulp/model/updates/lost_update.hpp>
-#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 
@@ -28,12 +31,10 @@ struct weights_question {
   run_text run;
   std::vector<std::string> formats;  // empty: what the configuration says, else the 16-bit formats
   rounding_text rounding;
-  std::vector<std::string> by{"tensor"};  // some of weight_groups
   std::string learning_rate;              // of dumps with gradients; empty: as logged
+  std::vector<std::string> by{"tensor"};  // some of weight_groups
   std::string curvature;                  // L, for the stall radius; empty: none
   std::string config;                     // a framework's own configuration; empty: none
-  std::string sort;                       // a key of the table, largest first; empty: by group
-  std::uint64_t top = 0;                  // rows; 0: all
 };
 
 struct weights_case {
@@ -81,16 +82,34 @@ struct counted_weights {
 [[nodiscard]] counted_weights count_weights(const run_text& run, const std::vector<weights_case>& cases,
                                             double learning_rate, listener& to);
 
-struct weights_answer {
-  counted_weights counted;
-  std::vector<std::string> conclusions;  // what the configuration means for these weights; without one none
-  std::vector<std::string> losses;       // of each case how many updates are lost, and where most are
-  table rows;
-  table told;  // the same for people, with the sum of all
+// Of all items: the share of updates of which it is decided whether they are lost; 1 without updates.
+[[nodiscard]] double decided_share(const counted_weights& all);
+
+// Why no update counts: parts of `sum`, each "all 4 weights are beyond float16".
+[[nodiscard]] std::vector<std::string> not_counted(const lost_updates& sum, const std::string& format_name);
+
+// Why a run of this kind tells nothing of its updates, in one sentence; empty where it does. Reads no values.
+[[nodiscard]] std::string why_no_updates(const run_text& run, source_kind kind);
+
+// What is to be told apart in the counts.
+struct weights_layout {
+  std::vector<std::string> by;  // some of weight_groups
+  std::vector<tensor_group> named;
+  std::optional<double> curvature;
+
+  [[nodiscard]] bool is_by(const std::string& what) const;
 };
 
-// Throws input_error, std::invalid_argument.
-[[nodiscard]] weights_answer weights_over(const weights_question& asked, listener& to);
+struct weights_answer {
+  weights_layout layout;
+  counted_weights counted;
+  std::optional<imported_config> said;
+};
+
+// `look` is called before anything is counted, with the layout and the cases: what it throws ends the work. Throws input_error,
+// std::invalid_argument.
+[[nodiscard]] weights_answer weights_over(const weights_question& asked, listener& to,
+                                          const std::function<void(const weights_answer&)>& look = {});
 
 }  // namespace ulp
 

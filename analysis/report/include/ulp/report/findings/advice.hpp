@@ -8,16 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/questions/rounding_text.hpp>
-#include <ulp/ask/questions/run_text.hpp>
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
-#include <ulp/io/config/config_import.hpp>
-#include <ulp/model/causes/diagnosis.hpp>
-#include <ulp/model/cells/step.hpp>
-#include <ulp/model/replay/scenario.hpp>
-#include <ulp/model/replay/survey.hpp>
-#include <ulp/model/sweep/sweep.hpp>
+#include <ulp/ask/answers/examined_run.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {
@@ -77,66 +69,15 @@ struct advice {
   [[nodiscard]] bool all_clear() const noexcept;
 };
 
-// Whose configuration is written, and what it says already.
-struct own_configuration {
-  std::string framework = "pytorch_gradscaler";  // or a scaler
-  std::string format;                            // a name of the catalogue; empty where it does not say
-  bool is_static = false;                        // its scale is constant
-  std::optional<std::string> weights_kept_in;    // as imported_config has it
-  bool weights_stochastic = false;
-};
-[[nodiscard]] own_configuration own_configuration_of(const imported_config& said);
-
-struct advice_options {
-  std::string format_name = "float16";  // the format that is scaled
-  ulp::format format;
-  ulp::rounding rounding;            // to it
-  rounding_text typed;               // each format that is compared may have another
-  double epsilon = 1e-5;             // the share of the magnitude of gradients that underflow may take
-  std::size_t worst = 5;             // tensors that are named
-  std::vector<tensor_group> groups;  // looked at beside single tensors
-  own_configuration configured;
-};
-
-// What they are as texts: `groups` are the run's. Throws std::invalid_argument, also where the rounding is drawn.
-[[nodiscard]] advice_options advice_options_of(const std::string& format, const rounding_text& rounding,
-                                               const std::string& epsilon, const run_text& run);
-
-// Fed with the steps of a run: once, and where the run died once more up to there, so that nothing but the first question
-// is answered by what came after.
-class adviser {
- public:
-  adviser(advice_options options, selection counted, name_predicate checked);
-
-  // As survey::expect.
-  void expect(std::size_t steps) { whole_.expect(steps); }
-  void add(const step& now, const std::vector<tensor_info>& tensors);
-  // After the last step: what is to be read again; nullopt where that is not needed. A source that cannot be read again is
-  // judged with all its steps.
-  [[nodiscard]] std::optional<selection> again(const std::vector<tensor_info>& tensors);
-  void add_again(const step& now, const std::vector<tensor_info>& tensors);
-
-  // All steps, and those that are judged.
-  [[nodiscard]] const survey& whole() const noexcept { return whole_; }
-  [[nodiscard]] const survey& judged() const noexcept { return less_ ? *less_ : whole_; }
-  [[nodiscard]] const advice_options& options() const noexcept { return options_; }
-
-  // `updates`: what weights_finding says of the same run.
-  [[nodiscard]] advice result(const std::vector<tensor_info>& tensors, std::optional<weights_told> updates = {});
-
- private:
-  advice_options options_;
-  selection counted_;
-  name_predicate checked_;
-  std::vector<scenario> scenarios_;
-  survey whole_;
-  std::optional<survey> less_;
-  std::optional<sweep> trials_;
-  std::optional<diagnosis> found_;
-};
+[[nodiscard]] advice advice_on(const examined_run& run);
+// `updates`: what is said of its weights, see weights_finding.
+[[nodiscard]] advice advice_on(const examined_run& run, std::optional<weights_told> updates);
 
 // The summary as the first of the findings, topic "summary".
 [[nodiscard]] finding finding_of(const advice_summary& first);
+
+// A row for each finding, the summary first.
+[[nodiscard]] table advice_table(const advice& given);
 
 }  // namespace ulp
 

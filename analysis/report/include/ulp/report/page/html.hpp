@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <ulp/ask/columns/run_columns.hpp>
 #include <ulp/report/findings/advice.hpp>
-#include <ulp/report/pictures/picture.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {

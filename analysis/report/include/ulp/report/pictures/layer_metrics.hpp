@@ -5,13 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include <ulp/ask/columns/run_picture.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
-#include <ulp/report/pictures/run_picture.hpp>
 
 namespace ulp {
 
@@ -98,9 +98,9 @@ struct layer_answer {
   }
 };
 
-// A few microseconds for each tensor and column. `told` hears the share that is done; what it throws ends the work.
+// A few microseconds for each tensor and column.
 [[nodiscard]] layer_answer answer_to(const layer_question& question, const std::vector<layer_column>& columns,
-                                     std::size_t tensors, const std::function<void(double)>& told);
+                                     std::size_t tensors, listener& to);
 
 }  // namespace ulp
 

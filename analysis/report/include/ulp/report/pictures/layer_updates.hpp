@@ -5,11 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include <ulp/ask/questions/run_text.hpp>
+#include <ulp/ask/answers/weights_answer.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/report/pictures/layer_metrics.hpp>
@@ -29,15 +28,11 @@ struct layer_updates {
   std::vector<std::string> notes;   // what the updates are, where they are no recorded ones
 };
 
-// Why a run of this kind tells nothing of its updates, in one sentence; empty where it does. Reads no values.
-[[nodiscard]] std::string why_no_updates(const run_text& run, source_kind kind);
-// Why it does not for this format; likewise.
+// Why a run of this kind tells nothing of its updates for this format, in one sentence; empty where it does.
 [[nodiscard]] std::string why_no_updates(source_kind kind, const format& to, const std::string& format_name);
 
-// Of all steps; `tensors` are the run's, as it was read. `told` hears the share that is done, 0 where that is not known; what it
-// throws ends the work. Throws input_error, and std::invalid_argument where the run is said to tell nothing.
-[[nodiscard]] layer_updates count_layer_updates(const run_text& run, const std::vector<tensor_info>& tensors,
-                                                const format& to, const std::function<void(double)>& told);
+// Of weights counted in one case; `tensors` are the run's, as it was read.
+[[nodiscard]] layer_updates layer_updates_of(const counted_weights& counted, const std::vector<tensor_info>& tensors);
 
 // Summed over each column: the steps from first_step to last_step.
 [[nodiscard]] layer_answer answer_to(const layer_question& question, const std::vector<column_span>& columns,

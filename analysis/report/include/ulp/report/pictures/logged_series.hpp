@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/report/pictures/run_picture.hpp>
+#include <ulp/ask/columns/run_picture.hpp>
 #include <ulp/report/pictures/series_extremes.hpp>
 
 namespace ulp {

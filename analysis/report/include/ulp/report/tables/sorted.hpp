@@ -4,19 +4,23 @@
 
 #include <cstdint>
 #include <string>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 
+struct row_order {
+  // A key of the table: the largest number first, of a range by its upper end; rows without one last, equal ones as they come.
+  // Empty: as they come.
+  std::string sort;
+  std::uint64_t top = 0;  // rows; 0: all
+};
+
 // Throws std::invalid_argument where no column has the key.
-void check_key(const table& of, const std::string& key);
+void check_order(const table& of, const row_order& order);
 
-// The largest number of this key first, of a range by its upper end; rows without one last; equal ones stay as they are.
-// Throws std::invalid_argument where the column holds no numbers.
-void sort_rows(table& of, const std::string& key);
-
-// Leaves the first `most`, all where that is 0; returns how many are gone.
-std::uint64_t cut_rows(table& of, std::uint64_t most);
+// Tells of rows that are left out. Throws std::invalid_argument where it cannot be sorted so.
+void arrange(table& of, const row_order& order, listener& to);
 
 }  // namespace ulp
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/model/outcomes/expectation.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
 
@@ -117,18 +118,12 @@ template <typename Thing, typename Things>
 [[nodiscard]] std::string to_json(const named_values& summary, std::string_view key, const table& t,
                                   std::string_view schema, const std::vector<std::string>& notes);
 
-// Shortest round-trip decimal: "65536", "6.103515625e-05", "inf", "nan".
-[[nodiscard]] std::string shortest(double x);
 // "2^16" where x is a power of two with |exponent| > 3, else shortest(x).
 [[nodiscard]] std::string as_power(double x);
 // "2^16.50" of a mean of log2 of scales; "0" and "inf" where it is infinite, "-" where it is NaN.
 [[nodiscard]] std::string power_text(double log2);
 // "2^24.86" of a scale, rounded down, so that what is safe stays so; "0", "inf", "nan".
 [[nodiscard]] std::string log2_text(double scale);
-// 1234567 as "1,234,567".
-[[nodiscard]] std::string grouped(std::uint64_t n);
-// "1 step", "1,234 steps".
-[[nodiscard]] std::string count_text(std::uint64_t n, std::string_view noun);
 
 }  // namespace ulp
 
