@@ -88,7 +88,7 @@ problem take(std::string_view& text, std::uint64_t& value) {
   return lost != 0 ? problem::too_large : problem::none;
 }
 
-// The same for a bit string: its first digit are the first four bits.
+// Takes the digits of a bit string: its first digit are the first four bits.
 problem take_bits(std::string_view& text, vector_line& line) {
   skip_blanks(text);
   if (text.empty()) return problem::missing;

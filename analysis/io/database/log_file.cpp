@@ -22,7 +22,7 @@ std::uint32_t number_at(bytes b, std::size_t at, bool big_endian = true) {
   return n;
 }
 
-// Of all that was added.
+// SQLite's checksum of a log, over all bytes that were added.
 class checksum {
  public:
   explicit checksum(bool big_endian) : big_endian_(big_endian) {}

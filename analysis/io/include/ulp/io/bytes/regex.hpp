@@ -27,7 +27,7 @@ class regex {
 
   // Whether it is found anywhere in the text.
   [[nodiscard]] bool matches(std::string_view text) const;
-  // The same, which makes it a name_predicate.
+  // `matches`, so that an expression is a name_predicate.
   [[nodiscard]] bool operator()(std::string_view text) const { return matches(text); }
 
   // Of the last match in the text, the first group that took part, or all of it where there are no groups. Matches do not

@@ -35,7 +35,7 @@ class atomic_file {
   std::unique_ptr<state> state_;
 };
 
-// The same for a file that is written under a name, with others beside it (a database and its journal): it is made in a
+// A file that is whole or absent too, but written under a name, with others beside it (a database and its journal): it is made in a
 // folder of its own that no other user may enter. It takes the place of nothing, of an empty file or, where that is wanted, of a
 // recording that nobody writes to; whoever reads that one goes on reading it.
 class whole_database {

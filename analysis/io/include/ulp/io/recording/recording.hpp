@@ -59,7 +59,7 @@ struct group_total {
   cell_table table;
 };
 
-// Those of one step.
+// A total of one step.
 struct step_total : group_total {
   step_key key;
 };
@@ -68,7 +68,7 @@ struct step_total : group_total {
 // triggers, or is newer than this program, is refused before anything in it is used; blobs are checked before use.
 [[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path,
                                                      which_attempts attempts = which_attempts::all);
-// The same, of the steps from first to last alone, in the time that these take.
+// Opens the steps from first to last alone, in the time that these take.
 [[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last,
                                                      which_attempts attempts = which_attempts::all);
 
@@ -79,7 +79,7 @@ struct step_total : group_total {
 // and their sums count as reported.
 enum class totals_with : std::uint8_t { cells, summaries };
 
-// The same, with its totals in place of its tensors: one for each kind and role, named after these, several rows in a step
+// Opens a recording with its totals in place of its tensors: one for each kind and role, named after these, several rows in a step
 // where factors differ. The types of values are not known. Several times faster where tensors need not be told apart; with
 // summaries only, a million steps take seconds.
 [[nodiscard]] std::unique_ptr<source> open_totals(const std::string& path, totals_with with = totals_with::cells,

@@ -49,7 +49,7 @@ class source {
 
   [[nodiscard]] virtual source_kind kind() const = 0;
 
-  // The same for people: "safetensors dump", "recording".
+  // The kind as people read it: "safetensors dump", "recording".
   [[nodiscard]] virtual std::string description() const = 0;
 
   // Of a training log, whose it is: "DeepSpeed", "DeepSpeed and Megatron-LM"; else empty.
