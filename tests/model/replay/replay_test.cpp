@@ -428,6 +428,126 @@ TEST_CASE("poisoned is a step that overflows and is neither skipped, nor an erro
   CHECK_FALSE(counted.poisoned);
 }
 
+TEST_CASE("the norm after clipping is the bound's where it triggers, and as it was elsewhere") {
+  const auto after = [](scenario s, std::vector<float> values) {
+    return replayer(std::move(s)).advance(step_of(0, {row_of(0, std::move(values), 1)}), two).clipped_norm;
+  };
+  scenario norm = float16_under("static");
+  norm.clip_norm = norm_clipping{.max_norm = 2.5};
+  const double clipped = 5 * (2.5 / (5 + 1e-6));
+  CHECK(after(norm, {3, 4}) == value_range{clipped, clipped});
+  CHECK(after(norm, {1.5, 2}).low == 2.5 * (2.5 / (2.5 + 1e-6)));
+  CHECK(after(norm, {0.75, 1}) == value_range{1.25, 1.25});
+  // Each value on its own: 3 and 4 become 2.
+  scenario values = float16_under("static");
+  values.clip_value = value_clipping{.max_value = 2};
+  CHECK(after(values, {0.75, 1}) == value_range{1.25, 1.25});
+  CHECK(after(values, {INFINITY, -2}) == value_range{std::sqrt(8.0), std::sqrt(8.0)});
+  CHECK(std::isnan(after(values, {NAN, 1}).low));
+  CHECK(std::isnan(after(values, {NAN, 1}).high));
+  CHECK(std::isnan(after(float16_under("static"), {3, 4}).low));
+}
+
+TEST_CASE("gradients are divided by the next scale where the policy does that") {
+  const auto row = [](const char* name, const char* window) {
+    return replayer(float16_under(name, {{"init_scale", 4.0}, {window, 1.0}})).advance(log_line(0, 1), {});
+  };
+  CHECK(row("deepspeed_dynamic", "scale_window").scale_next == 8);
+  CHECK(row("deepspeed_dynamic", "scale_window").unscaled_by == 8);
+  CHECK(row("pytorch", "growth_interval").scale_next == 8);
+  CHECK(row("pytorch", "growth_interval").unscaled_by == 4);
+}
+
+TEST_CASE("a policy that counts by an edge counts no NaN, and is certain where no cell is cut by it") {
+  const auto popart = [](tensor_row row, double edge) {
+    return replayer(
+               float16_under("popart_als", {{"binEdgeLocation", edge / 65504}, {"thresholdUpperCountProportion", 0.5}}))
+        .advance(step_of(0, {std::move(row)}), two);
+  };
+  // Two above and one below: it halves, though with the NaNs more are not above than are.
+  CHECK(popart(row_of(0, {9000, -9000, 1, NAN, NAN, NAN, NAN}, 1), 8188).scale_next == 0.5);
+  CHECK(popart(row_of(0, {9000, -9000, 1, 1, 1}, 1), 8188).scale_next == 2);
+  tensor_row binade = row_of(0, {}, 1);
+  binade.table.numel = 4;
+  binade.table.max_abs = 16000;
+  binade.table.min_abs = not_known;
+  binade.table.cells = {{cell_sign::unknown, whole_binade, 13, 4}};
+  CHECK(popart(binade, 8188).found_inf_certain);
+  CHECK_FALSE(popart(binade, 9000).found_inf_certain);
+}
+
+TEST_CASE("groups have the norm of their weight gradients, or of what they hold where none is one") {
+  std::vector<tensor_info> tensors = two;
+  tensors.push_back({.name = "a.bias", .kind = tensor_kind::weight_grad});
+  tensors.push_back({.name = "a.act", .kind = tensor_kind::activation_grad});
+  scenario s = float16_under("static");
+  const auto begins = [](const char* with) { return [with](std::string_view name) { return name.starts_with(with); }; };
+  s.groups = {{"act", begins("act")}, {"a", begins("a")}, {"none", begins("none")}};
+  const trajectory_row row = replayer(s).advance(
+      step_of(0, {row_of(0, {3}, 1), row_of(1, {6, 8}, 1), row_of(2, {4}, 1), row_of(3, {100}, 1)}), tensors);
+  REQUIRE(row.group_norms.size() == 3);
+  CHECK(row.group_norms[0] == 10);
+  CHECK(row.group_norms[1] == 5);
+  CHECK(std::isnan(row.group_norms[2]));
+  CHECK(row.norm == 5);
+}
+
+TEST_CASE("a summary counts each kind of step once") {
+  trajectory_summary sum;
+  const auto add = [&](std::int64_t number, auto set) {
+    trajectory_row row;
+    row.key.step = number;
+    row.scale_used = std::ldexp(4.0, static_cast<int>(number));
+    row.scale_next = 2 * row.scale_used;
+    row.recorded_applied = true;
+    set(row);
+    sum.add(row);
+  };
+  add(1, [](trajectory_row& row) { row.clipped = true; });
+  add(2, [](trajectory_row& row) { row.clipped = std::nullopt; });
+  add(0, [](trajectory_row& row) { row.recorded_nan = row.recorded_inf = row.at_every_scale = true; });
+  add(3, [](trajectory_row& row) { row.recorded_inf = true; });
+  add(4, [](trajectory_row& row) {
+    row.found_inf_certain = false;
+    row.found_inf = true;
+    row.recorded_applied = false;
+    row.skipped = true;
+  });
+  CHECK_FALSE(sum.first_divergence);
+  add(5, [](trajectory_row& row) { row.found_inf_certain = false; });
+  add(6, [](trajectory_row& row) {
+    row.recorded_applied = false;
+    row.poisoned = row.as_recorded = true;
+    row.found_inf_certain = false;
+  });
+  add(7, [](trajectory_row& row) {
+    row.skipped = true;
+    row.error = "raised";
+  });
+  CHECK(sum.steps == 8);
+  CHECK(sum.clipped == 1);
+  CHECK(sum.clipping_unknown == 1);
+  CHECK(sum.recorded_nan == 1);
+  CHECK(sum.recorded_inf == 1);
+  CHECK(sum.first_recorded_nonfinite == 0);
+  CHECK(sum.beyond_scaling == 1);
+  CHECK(sum.uncertain == 3);
+  CHECK(sum.skipped == 2);
+  CHECK(sum.first_skip == 4);
+  CHECK(sum.poisoned == 1);
+  CHECK(sum.as_recorded);
+  CHECK_FALSE(sum.has_counts);
+  CHECK(sum.first_divergence == 6);
+  CHECK_FALSE(sum.divergence_certain);
+  CHECK(sum.recorded_outcome_known);
+  CHECK(sum.first_scale == 8);
+  CHECK(sum.last_scale == 1024);
+  CHECK(sum.least_scale == 4);
+  CHECK(sum.greatest_scale == 512);
+  CHECK(sum.mean_log2_scale() == 2 + 28 / 8.0);
+  CHECK(sum.error == "raised");
+}
+
 TEST_CASE("each counted tensor is told apart") {
   scenario s = float16_under("static", {{"loss_scale", 4.0}});
   replayer r(s);

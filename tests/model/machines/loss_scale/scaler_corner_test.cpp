@@ -56,6 +56,7 @@ TEST_CASE("counters that are compared with a window of 0") {
   // unskipped is 0 after an overflow, and is compared then too: the scale halves and doubles at once.
   CHECK(scales_of(made("apex_amp", {{"scale_window", 0.0}}), "1101") == "65536 65536 65536 65536");
   CHECK(scales_of(made("apex_amp", {{"scale_window", 0.0}, {"max_loss_scale", 2.0}}), "11") == "2 2");
+  CHECK(scales_of(made("apex_amp", {{"scale_window", 1.0}}), "1101") == "32768 16384 32768 16384");
   CHECK(scales_of(made("pytorch", {{"growth_interval", 0.0}}), "0100") == "65536 32768 32768 32768");
   CHECK(scales_of(made("jmp", {{"period", 0.0}}), "0100") == "32768 16384 16384 16384");
   // A counter that is at least the window.
