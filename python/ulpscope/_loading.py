@@ -10,9 +10,8 @@ from types import ModuleType
 _MISSING = {
     "_core": "needs ulpscope._core, the compiled part of the package, which cannot be imported ({cause}): install the package with pip "
     "or CMake (docs/python.md); the recorder alone needs nothing compiled",
-    "_runs": "needs ulpscope._runs, the compiled part that reads recorded runs, which cannot be imported ({cause}): this package was "
-    "built for arrays alone; install it with pip or CMake without ULP_BUILD_CLI=OFF (docs/python.md lists the libraries "
-    "it needs)",
+    "_runs": "needs ulpscope._runs, the compiled part that reads recorded runs, which cannot be imported ({cause}): install the "
+    "package with pip or CMake without ULP_BUILD_CLI=OFF, which builds it for arrays alone (docs/python.md lists the libraries)",
 }
 
 

@@ -2,11 +2,11 @@
 
 Everything here takes what the command line takes, under the same names with underscores for hyphens (`clip_norm=1`
 is `--clip-norm 1`), and gives what `--json` gives, as a `Table`: a dictionary of numpy columns that
-`pandas.DataFrame` takes as it is. It needs numpy and the compiled part of the package.
+`pandas.DataFrame` accepts directly. It needs numpy and the compiled module `ulpscope._runs`.
 
-Long work does not hold the interpreter's lock, so other threads run meanwhile, and ends with `KeyboardInterrupt` at
-Ctrl-C. Bad input raises `ValueError` with the sentence of the command line, a missing file `FileNotFoundError`, a
-keyword that no option has `TypeError`.
+Long work releases the interpreter's lock, so that other threads run meanwhile; Ctrl-C ends it with `KeyboardInterrupt`. Bad
+input raises `ValueError` with the message of the command line, a missing file `FileNotFoundError`, an unknown keyword
+`TypeError`.
 """
 
 from __future__ import annotations
@@ -217,9 +217,9 @@ class Recording(Run):
 
 
 def open(inputs: Union[Path, Iterable[Path]], **options: Any) -> Run:
-    """Opens anything that `ulp` reads, a path or a list of them: `Run(inputs, **options)`.
+    """Opens anything that `ulp` reads, a path or a list of paths: `Run(inputs, **options)`.
 
-    What a file is, its content says. Several dumps are the steps of one run.
+    The kind of a file is recognised by its content. Several dumps are the steps of one run.
     """
     return Run(inputs, **options)
 
@@ -275,7 +275,7 @@ def sweep(input: Input, scaler: Any = None, format: Any = None, **settings: Any)
 
 
 def advise(input: Input, **options: Any) -> Table:
-    """What a run needs, in plain words: `ulp advise`.
+    """What to change in a run, in plain words: `ulp advise`.
 
     Options: `format`, `epsilon` (the share of the magnitude of gradients that underflow may take), `check`, `config`,
     `rounding` and its switches, `group`, and those of `Run`. A `Table` with a row for each finding, the summary first:
@@ -286,7 +286,7 @@ def advise(input: Input, **options: Any) -> Table:
 
 
 def precision(input: Input, question: str, format: Any = None, **options: Any) -> Table:
-    """What few bits do beside loss scaling: `ulp precision QUESTION`.
+    """What low precision does beyond loss scaling: `ulp precision QUESTION`.
 
     `input` is a path, several, a folder of dumps, or a `Run`; `format` one or several, else the command's own. The
     questions and their options, beside those of `Run`:
@@ -316,9 +316,9 @@ def views() -> List[str]:
 
 
 class Scenario:
-    """What makes a replay, to be asked of several runs.
+    """The settings of a replay, to be used with several runs.
 
-    Takes the settings of `replay`. They are checked when a run is replayed.
+    Takes the settings of `replay`, which are checked when a run is replayed.
     """
 
     def __init__(self, scaler: Optional[str] = None, format: Any = None, **settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""Loss-scale policies: the catalogue, and each of them to be stepped by hand."""
+"""Loss-scale policies: the catalogue, and scalers to step by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Scaler", "ScalerError", "scaler", "scalers"]
 
 
 class ScalerError(RuntimeError):
-    """What the framework itself raises at this step, in its words: a scale at its floor, too many skipped steps."""
+    """An error that the framework itself raises at this step, in its words: a scale at its floor, too many skipped steps."""
 
 
 def scalers(name: Optional[str] = None) -> Table:
@@ -161,7 +161,7 @@ class Scaler:
 
 def _check_state(values: Any) -> None:
     if not isinstance(values, Mapping):
-        raise TypeError(f"state: {values!r} is no dictionary of names and numbers")
+        raise TypeError(f"state: {values!r} is not a dictionary of names and numbers")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise TypeError(f"state: {name} is {value!r}, which is not a number")

@@ -166,7 +166,7 @@ class Parts:
         return others << 8 | low
 
     def count_added(self, parameter):
-        """A pass that came to a parameter, before a hook of torch tells it."""
+        """Counts a pass that came to a parameter, before its own hook does."""
         if id(parameter) in self.passes:
             self.passes[id(parameter)].added(parameter)
 

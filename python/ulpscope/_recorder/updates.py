@@ -119,7 +119,7 @@ class Updates:
         functools.update_wrapper(wrapped, call)
         del wrapped.__wrapped__
         if hasattr(call, "__func__"):
-            wrapped.__wrapped__ = call.__func__  # its signature, for who asks
+            wrapped.__wrapped__ = call.__func__  # inspect.signature finds the original through it
         method = types.MethodType(wrapped, of)
         self._wrapped.append((of, name, method, vars(of).get(name)))
         setattr(of, name, method)
