@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "evidence.hpp"
 #include "places.hpp"
 #include "series.hpp"
 
@@ -282,6 +283,10 @@ std::optional<loss_rise> lasting_rise_of(const std::vector<step_survey>& steps) 
   if (!found) found = never_falls(losses);
   if (!found) return std::nullopt;
   return loss_rise{steps[found->onset].key.step, found->before, found->after, found->is_back};
+}
+
+void examine_divergence(const evidence& e, std::vector<cause>& found) {
+  if (e.diverged && !e.ruin) found.emplace_back(*e.diverged);
 }
 
 }  // namespace ulp

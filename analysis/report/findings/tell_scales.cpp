@@ -56,7 +56,7 @@ std::vector<std::string> lines_for(const telling& about, loss_scale_choice choic
   return configuration_lines(own.framework, choice);
 }
 
-told told_of(const high_initial_scale& h, const telling& about) {
+told told_of(const initial_scale& h, const telling& about) {
   told t;
   const bool is_jump = !std::isnan(h.scale_before);
   const std::string lost =
@@ -94,7 +94,7 @@ told told_of(const high_initial_scale& h, const telling& about) {
   return t;
 }
 
-told told_of(const handled_overflow& h, const telling& about) {
+told told_of(const gradient_overflow& h, const telling& about) {
   told t;
   const bool is_one = h.skipped.steps == 1;
   t.happened = about.steps == 1 ? fmt::format("its only step overflowed ({}) and was skipped", h.skipped.first)

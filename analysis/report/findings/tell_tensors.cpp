@@ -74,7 +74,7 @@ void advise_against_underflow(std::string& change, std::vector<std::string>& lin
   }
 }
 
-told told_of(const underflow_before_recording& u, const telling& about) {
+told told_of(const underflow& u, const telling& about) {
   told t;
   const std::string& name = about.tensors[u.worst].name;
   const bool has_scale = !std::isnan(u.scale);
@@ -97,7 +97,7 @@ told told_of(const underflow_before_recording& u, const telling& about) {
   return t;
 }
 
-told told_of(const vanished_in_time& v, const telling& about) {
+told told_of(const vanished& v, const telling& about) {
   told t;
   const std::string& name = about.tensors[v.tensor].name;
   t.happened = fmt::format("gradients vanish at {}: its zeros rise from {} to {}, most of it by step {}", name,
@@ -153,7 +153,7 @@ told told_of(const vanished_in_depth& v, const telling& about) {
   return t;
 }
 
-told told_of(const dead_tensors& d, const telling& about) {
+told told_of(const dead_layer& d, const telling& about) {
   told t;
   constexpr std::size_t most = 4;
   std::vector<std::string> names;

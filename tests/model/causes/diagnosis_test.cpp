@@ -77,7 +77,7 @@ TEST_CASE("overflow that a lower scale ends is handled, with NaN beside the infi
       run.add({{0.9F}, {0.5F}});
   }
   CHECK(run.names() == names{"gradient_overflow"});
-  CHECK(first_of<handled_overflow>(run).skipped.steps == 1);
+  CHECK(first_of<gradient_overflow>(run).skipped.steps == 1);
   CHECK_FALSE(run.found().died_at);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("a log of overflow alone") {
     for (int i = 0; i < 17; ++i) run.log(true, std::ldexp(1.0, 32 - i));
     for (int i = 0; i < 100; ++i) run.log(false, 32768);
     CHECK(run.names() == names{"initial_scale"});
-    CHECK(first_of<high_initial_scale>(run).fitting_scale == 32768);
+    CHECK(first_of<initial_scale>(run).fitting_scale == 32768);
   }
   SECTION("an end at every scale") {
     made_run run;
@@ -102,7 +102,7 @@ TEST_CASE("a log of overflow alone") {
     for (int i = 0; i < 100; ++i) run.log(false, 65536);
     for (int i = 0; i < 3; ++i) run.log(true, std::ldexp(1.0, 16 - i));
     CHECK(run.names() == names{"gradient_overflow"});
-    CHECK(first_of<handled_overflow>(run).at_end == 3);
+    CHECK(first_of<gradient_overflow>(run).at_end == 3);
     CHECK_FALSE(run.found().died_at);
   }
   SECTION("a scale that ends at its floor though steps are finite") {
@@ -195,7 +195,7 @@ TEST_CASE("sparse rewards are no bad batches, a single outlier is one") {
   }
   CHECK(sparse.names().empty());
   CHECK(once.names() == names{"bad_batch"});
-  CHECK(first_of<bad_batches>(once).steps == std::vector<std::int64_t>{250});
+  CHECK(first_of<bad_batch>(once).steps == std::vector<std::int64_t>{250});
 }
 
 TEST_CASE("infinities that no scaler takes care of are not called handled") {
@@ -452,7 +452,7 @@ TEST_CASE("NaN in all tensors, again and again, is not told as lost losses") {
     run.add(lost ? not_a_number : 0.01F);
   }
   CHECK(run.names().front() == "bad_batch");
-  CHECK_FALSE(first_of<bad_batches>(run).loss_is_lost);
+  CHECK_FALSE(first_of<bad_batch>(run).loss_is_lost);
 }
 
 TEST_CASE("a peak of one step long ago, and a loss that rises at the end, are no divergence") {

@@ -49,7 +49,7 @@ struct trained {
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const cause& c : found.causes)
-      if (!std::holds_alternative<handled_overflow>(c)) all.push_back(name_of(c));
+      if (!std::holds_alternative<gradient_overflow>(c)) all.push_back(name_of(c));
     return all;
   }
   template <typename Cause>
@@ -126,7 +126,7 @@ TEST_CASE("a learning rate that jumps is a divergence from that step on") {
 TEST_CASE("a start that is too high costs the first steps") {
   const trained t = train({.init_scale = 0x1p40});
   CHECK(t.names() == names{"initial_scale"});
-  const auto& h = t.first<high_initial_scale>();
+  const auto& h = t.first<initial_scale>();
   CHECK(h.skipped.first == 0);
   CHECK(h.skipped.steps == static_cast<std::uint64_t>(h.skipped.last) + 1);
   CHECK(h.first_scale == 0x1p40);
@@ -139,7 +139,7 @@ TEST_CASE("one batch that the forward pass cannot hold") {
     if (at.kind == site_kind::activation && at.tensor == "hidden.input" && at.step == 120) multiply(values, 1e9F);
   }});
   CHECK(t.names() == names{"bad_batch"});
-  const auto& b = t.first<bad_batches>();
+  const auto& b = t.first<bad_batch>();
   CHECK(b.steps == std::vector<std::int64_t>{120});
   CHECK_FALSE(b.is_finite);
   CHECK_FALSE(t.found.died_at);
@@ -153,8 +153,8 @@ TEST_CASE("one batch whose gradients stand out in float32") {
                                },
                            .is_float32 = true});
   CHECK(t.names() == names{"bad_batch"});
-  CHECK(t.first<bad_batches>().steps == std::vector<std::int64_t>{150});
-  CHECK(t.first<bad_batches>().is_finite);
+  CHECK(t.first<bad_batch>().steps == std::vector<std::int64_t>{150});
+  CHECK(t.first<bad_batch>().is_finite);
 }
 
 TEST_CASE("a forward pass that overflows takes the loss with it, to the end") {
@@ -190,7 +190,7 @@ TEST_CASE("layers that no gradient reaches from the first step on") {
     if (at.kind == site_kind::activation_grad && at.tensor == "narrow.output") multiply(values, 0);
   }});
   CHECK(t.names() == names{"dead_layer"});
-  const auto& d = t.first<dead_tensors>();
+  const auto& d = t.first<dead_layer>();
   CHECK(t.tensors[d.tensors.front()].name == "embedding.weight");
   CHECK(t.tensors[d.tensors.back()].name == "narrow.bias");
   REQUIRE(d.living);
@@ -209,7 +209,7 @@ TEST_CASE("gradients that vanish while the loss stands still") {
                                },
                            .steps = 250});
   REQUIRE(t.names() == names{"vanished"});
-  const auto& v = t.first<vanished_in_time>();
+  const auto& v = t.first<vanished>();
   CHECK(t.tensors[v.tensor].name.starts_with("hidden."));
   CHECK(v.zeros_after > 0.9);
   CHECK(v.zeros_before < 0.5);

@@ -1,5 +1,5 @@
 // What hampered or ended a run, told apart by what its steps show. Every cause comes with the steps and figures that speak
-// for it; the words are in ulp/report. Thresholds are stated where they are used (diagnosis/*.cpp): they were set on runs
+// for it; the words are in ulp/report. Thresholds are stated where they are used (causes/*.cpp): they were set on runs
 // that were really trained, good and bad (docs/trust.md).
 #ifndef ULP_MODEL_CAUSES_DIAGNOSIS_HPP
 #define ULP_MODEL_CAUSES_DIAGNOSIS_HPP
@@ -7,13 +7,45 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include <ulp/model/replay/survey.hpp>
 
+// The causes, one row each, in the order in which they are told: here, and nowhere else. ROW(NAME) joins the figures `NAME`
+// below; examine_NAME() in causes/NAME.cpp, which finds it; told_of(NAME) in report/findings, its words; and by its name
+// the card in report/findings/cards.cpp and the row in docs/diagnosis.md.
+// clang-format off
+#define ULP_CAUSES(ROW) \
+  ROW(recorded_wrongly) \
+  ROW(divergence) \
+  ROW(initial_scale) \
+  ROW(bad_batch) \
+  ROW(forward_overflow) \
+  ROW(loss_overflow) \
+  ROW(open_overflow) \
+  ROW(unhandled_overflow) \
+  ROW(nan_source) \
+  ROW(zero_gradients) \
+  ROW(underflow) \
+  ROW(vanished) \
+  ROW(vanished_in_depth) \
+  ROW(scale_at_floor) \
+  ROW(dead_layer) \
+  ROW(gradient_overflow)
+// clang-format on
+#define ULP_LISTED_CAUSE(name) , name
+
 namespace ulp {
+namespace detail {
+template <class, class... Causes>
+struct causes_of {
+  using type = std::variant<Causes...>;
+};
+}  // namespace detail
 
 // Steps by their numbers; `steps` of those between them are meant.
 struct step_span {
@@ -53,7 +85,7 @@ struct divergence {
 
 // A search for the scale: at the start of the run, or after the scale had jumped, as where a run is resumed without the state
 // of its scaler.
-struct high_initial_scale {
+struct initial_scale {
   step_span skipped;
   double first_scale = not_known;
   bool is_at_most = false;           // the first scale is that or less
@@ -63,7 +95,7 @@ struct high_initial_scale {
 };
 
 // Steps among healthy ones that no scale explains.
-struct bad_batches {
+struct bad_batch {
   std::vector<std::int64_t> steps;
   bool is_finite = false;  // outliers; else their gradients are infinite or NaN
   bool loss_is_lost = false;
@@ -72,7 +104,7 @@ struct bad_batches {
 };
 
 // Overflow that a scaler skipped, and after which training went on.
-struct handled_overflow {
+struct gradient_overflow {
   step_span skipped;
   std::uint64_t places = 0;
   std::uint64_t longest = 0;
@@ -141,7 +173,7 @@ struct zero_gradients {
 };
 
 // Gradients that had been rounded to a narrow format near its least number, so that many of their zeros were none.
-struct underflow_before_recording {
+struct underflow {
   std::uint32_t worst = 0;        // tensor: with the most zeros of those that have values
   double zeros = 0;               // share of its elements
   double mean_units = not_known;  // of its nonzero magnitudes, in least numbers of the format
@@ -152,7 +184,7 @@ struct underflow_before_recording {
 };
 
 // Gradients vanish as training goes on: zeros become almost all of some tensors while the loss stands still.
-struct vanished_in_time {
+struct vanished {
   // The last one in the order of the model whose module has no other, since backward reaches it first.
   std::uint32_t tensor = 0;
   std::optional<std::uint32_t> living;  // the next one, which keeps its gradients
@@ -189,21 +221,18 @@ struct scale_at_floor {
 };
 
 // Modules whose gradients are zero in every step.
-struct dead_tensors {
+struct dead_layer {
   std::vector<std::uint32_t> tensors;
   std::optional<std::uint32_t> living;  // the next one after the last of them
   step_span steps;                      // whose gradients are finite
 };
 
-using cause =
-    std::variant<recorded_wrongly, divergence, high_initial_scale, bad_batches, handled_overflow, forward_overflow,
-                 loss_overflow, open_overflow, unhandled_overflow, nan_source, zero_gradients,
-                 underflow_before_recording, vanished_in_time, vanished_in_depth, scale_at_floor, dead_tensors>;
+using cause = detail::causes_of<void ULP_CAUSES(ULP_LISTED_CAUSE)>::type;
 
-// One word for programs: "recorded_wrongly", "divergence", "initial_scale", "bad_batch", "gradient_overflow",
-// "forward_overflow", "loss_overflow", "open_overflow", "unhandled_overflow", "nan_source", "zero_gradients", "underflow",
-// "vanished", "vanished_in_depth", "scale_at_floor", "dead_layer".
+// One word for programs: that of the row.
 [[nodiscard]] std::string name_of(const cause& of);
+// Of all causes, in the order of the rows.
+[[nodiscard]] std::span<const std::string_view> cause_names() noexcept;
 
 // The loss is above what it was, to the end, for whatever reason.
 struct loss_rise {
@@ -215,8 +244,7 @@ struct loss_rise {
 
 struct diagnosis {
   std::uint64_t told_steps = 0;  // of which the input tells whether they overflowed, or what they hold
-  // The first explains most: what killed the run, then in the order of the alternatives of `cause`; what the scaler
-  // handled comes last.
+  // The first explains most: what killed the run, then in the order of the rows.
   std::vector<cause> causes;
   // From this step on the run is lost: what comes then says nothing of what training needs.
   std::optional<std::int64_t> died_at;

@@ -1,6 +1,6 @@
 // Single steps among healthy ones: what their data did.
-#ifndef ULP_MODEL_CAUSES_BATCHES_HPP
-#define ULP_MODEL_CAUSES_BATCHES_HPP
+#ifndef ULP_MODEL_CAUSES_BAD_BATCH_HPP
+#define ULP_MODEL_CAUSES_BAD_BATCH_HPP
 
 #include <cstddef>
 #include <optional>
@@ -17,7 +17,7 @@ namespace ulp {
 // theirs.
 [[nodiscard]] bool is_batch(const std::vector<step_survey>& steps, const lost_place& place);
 struct found_batches {
-  bad_batches what;
+  bad_batch what;
   std::size_t last = 0;  // index of the last one
 };
 // Steps before the index `end` whose gradients are finite and far larger than those of the steps around them.

@@ -1,10 +1,11 @@
-#include "batches.hpp"
+#include "bad_batch.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <ulp/formats/catalog.hpp>
 #include <utility>
 
+#include "evidence.hpp"
 #include "series.hpp"
 
 namespace ulp {
@@ -105,7 +106,7 @@ found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end
     if (const double size = size_of(steps[i], of); !is_lost(steps[i]) && std::isfinite(size))
       sizes.emplace_back(i, size);
   found_batches found{.what = {.is_finite = true}};
-  bad_batches& bad = found.what;
+  bad_batch& bad = found.what;
   for (std::size_t i = around; i + around < sizes.size(); ++i) {
     double largest = 0;
     for (std::size_t j = i - around; j <= i + around; ++j)
@@ -159,6 +160,13 @@ std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& st
                           median(std::move(after)) <= smaller_after * size_at(found.onset);
   if (!comes_down && !std::isfinite(worst.learning_rate)) return std::nullopt;
   return ruined_at(found.onset);
+}
+
+// The one that ended the run, else those that did not.
+void examine_bad_batch(const evidence& e, std::vector<cause>& found) {
+  if (e.ruin) found.emplace_back(*e.ruin);
+  for (const bad_batch& bad : {e.bad_loss, e.bad, e.bad_nan, e.outliers})
+    if (!bad.steps.empty()) found.emplace_back(bad);
 }
 
 }  // namespace ulp

@@ -1,8 +1,10 @@
-#include "loss_scales.hpp"
+#include "scale_at_floor.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "evidence.hpp"
 
 namespace ulp {
 namespace {
@@ -38,43 +40,7 @@ descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
   return d;
 }
 
-}  // namespace
-
-std::optional<high_initial_scale> search_of(const std::vector<step_survey>& steps, const lost_place& place) {
-  constexpr double many_falls = 0x1p5;
-  constexpr std::size_t long_search = 5;
-  constexpr std::int64_t early = 100;
-  constexpr double usual_start = 0x1p17;
-  const step_survey& begin = steps[place.first];
-  const double first = scale_of(begin);
-  const double then = scale_of(steps[place.last + 1]);
-  const double last = scale_of(steps[place.last]);
-  const high_initial_scale found{.skipped = {begin.key.step, steps[place.last].key.step, place.length()},
-                                 .first_scale = first,
-                                 .is_at_most = std::isnan(begin.loss_scale),
-                                 .last_scale = last,
-                                 .fitting_scale = then};
-  const bool falls = then < first || (std::isnan(then) && last < first);
-  if (place.losses > 0) return std::nullopt;
-  if (place.first == 0) {
-    // A recording of every n-th step has few of a search.
-    const bool is_long = place.length() >= long_search || first >= many_falls * then;
-    const bool is_start = begin.key.step <= early || first > usual_start;
-    const bool is_unlogged = std::isnan(first) && std::isnan(then) && begin.found_inf;
-    return is_long && is_start && (falls || is_unlogged) ? std::optional{found} : std::nullopt;
-  }
-  // No scaler grows the scale so much in so few steps: it was made anew.
-  constexpr double far_above = 0x1p3;
-  const step_survey& before = steps[place.first - 1];
-  const double held = scale_of(before);
-  const auto gap = static_cast<double>(begin.key.step - before.key.step);
-  const bool is_jump = place.length() > 1 && held > 0 && first >= far_above * held && std::log2(first / held) > gap;
-  if (!is_jump || !falls) return std::nullopt;
-  high_initial_scale jump = found;
-  jump.scale_before = held;
-  return jump;
-}
-
+// From the index `begin` on.
 std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, std::size_t begin) {
   constexpr double deep = 0x1p10;
   constexpr double near = 4;  // it may try to rise
@@ -84,6 +50,8 @@ std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, st
   return f;
 }
 
+}  // namespace
+
 std::optional<scale_at_floor> high_floor_of(const std::vector<step_survey>& steps) {
   // The first scale counts as one; a scale that somebody lowered by hand falls once.
   constexpr std::uint64_t several = 3;
@@ -92,6 +60,13 @@ std::optional<scale_at_floor> high_floor_of(const std::vector<step_survey>& step
   if (!std::isfinite(f.floor) || falls < several || !stays || 2 * f.lost < f.at_floor.steps) return std::nullopt;
   f.is_too_high = true;
   return f;
+}
+
+void examine_scale_at_floor(const evidence& e, std::vector<cause>& found) {
+  if (e.high_floor)
+    found.emplace_back(*e.high_floor);
+  else if (const auto floor = e.died ? std::nullopt : floor_of(e.steps, e.searched))
+    found.emplace_back(*floor);
 }
 
 }  // namespace ulp

@@ -12,7 +12,7 @@ TEST_CASE("a batch that was applied and ruined the weights is no divergence") {
     run.add(i < 80 ? 1.0F : i == 80 ? 4e5F : 0.1F);
   }
   CHECK(run.names() == names{"bad_batch"});
-  const auto b = first_of<bad_batches>(run);
+  const auto b = first_of<bad_batch>(run);
   CHECK(b.ends_the_run);
   CHECK(b.steps == std::vector<std::int64_t>{80});
   CHECK(b.outlier == Approx(4e5));
@@ -42,8 +42,8 @@ TEST_CASE("a batch some steps before a divergence is what began it") {
     run.add(i < 140 ? 1.0F : i == 140 ? 5e5F : i < 144 ? 1.0F : 40.0F + static_cast<float>(i - 144));
   }
   CHECK(run.names() == names{"bad_batch"});
-  CHECK(first_of<bad_batches>(run).steps == std::vector<std::int64_t>{140});
-  CHECK(first_of<bad_batches>(run).ends_the_run);
+  CHECK(first_of<bad_batch>(run).steps == std::vector<std::int64_t>{140});
+  CHECK(first_of<bad_batch>(run).ends_the_run);
   CHECK(run.found().died_at == 140);
 }
 

@@ -16,7 +16,7 @@ TEST_CASE("a scale that jumps was made anew") {
   };
   const made_run far = jumping_to(0x1p32, 0);
   CHECK(far.names() == names{"initial_scale"});
-  const auto h = first_of<high_initial_scale>(far);
+  const auto h = first_of<initial_scale>(far);
   CHECK(h.scale_before == 1024);
   CHECK(h.first_scale == 0x1p32);
   CHECK(h.fitting_scale == 4096);
@@ -50,8 +50,8 @@ TEST_CASE("of two jumps the longer one is told, the other is handled") {
   jump_from(30);
   jump_from(25);
   CHECK(run.names() == names{"initial_scale", "gradient_overflow"});
-  CHECK(first_of<high_initial_scale>(run).skipped.steps == 20);
-  CHECK(std::get<handled_overflow>(run.found().causes.back()).skipped.steps == 15);
+  CHECK(first_of<initial_scale>(run).skipped.steps == 20);
+  CHECK(std::get<gradient_overflow>(run.found().causes.back()).skipped.steps == 15);
 }
 
 TEST_CASE("a search of which every seventh step was recorded") {
@@ -61,8 +61,8 @@ TEST_CASE("a search of which every seventh step was recorded") {
     run.skip(6);
   }
   CHECK(run.names() == names{"initial_scale"});
-  CHECK(first_of<high_initial_scale>(run).skipped.steps == 4);
-  CHECK(first_of<high_initial_scale>(run).skipped.last == 21);
+  CHECK(first_of<initial_scale>(run).skipped.steps == 4);
+  CHECK(first_of<initial_scale>(run).skipped.last == 21);
 }
 
 TEST_CASE("a floor above one at which most steps overflow") {

@@ -49,7 +49,7 @@ TEST_CASE("values near the least number of their format had been cut off") {
   };
   const made_run cut = with(least, "float16");
   CHECK(cut.names() == names{"underflow"});
-  const auto u = first_of<underflow_before_recording>(cut);
+  const auto u = first_of<underflow>(cut);
   CHECK(u.tensors == 1);
   CHECK(u.of == 1);
   CHECK(u.all_zero == 1);
@@ -67,7 +67,7 @@ TEST_CASE("what was zero all along is no part of what vanishes, and nothing that
     run.add({{i < 81 ? 1.0F : 0.0F}, {0.0F}, {i == 80 ? 20.0F : 1.0F}});
   }
   CHECK(run.names() == names{"vanished", "dead_layer"});
-  const auto v = first_of<vanished_in_time>(run);
+  const auto v = first_of<vanished>(run);
   CHECK(v.living == 2U);
   CHECK(v.peak == Approx(14).epsilon(0.1));  // of the norm
   CHECK(v.peak_step == 80);
@@ -82,7 +82,7 @@ TEST_CASE("the module where all gradients vanish is named, with the next that li
     run.add({{dying}, {dying}, {dying}, {dying}, {dying}, {1.0F}});
   }
   CHECK(run.names() == names{"vanished"});
-  const auto v = first_of<vanished_in_time>(run);
+  const auto v = first_of<vanished>(run);
   CHECK(v.tensor == 3);
   CHECK(v.living == 5U);
   CHECK(v.tensors == 5);
