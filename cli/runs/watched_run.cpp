@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ulp/model/recipe/scaling.hpp>
 #include <ulp/report/pictures/picture.hpp>
 #include <utility>
 
@@ -29,7 +30,7 @@ std::string headroom_text(double headroom) {
 watched_run::watched_run(scenario s, std::string format_name, bool replays)
     : scenario_(std::move(s)),
       format_name_(std::move(format_name)),
-      watch_(replays ? scenario_.scaler : without_policy()) {
+      watch_(replays ? scenario_.recipe.machine() : without_policy()) {
   if (replays) replay_.emplace(scenario_);
 }
 
@@ -53,7 +54,7 @@ void watched_run::add(const step& now, const std::vector<tensor_info>& tensors) 
     last_overflow_ = now.key.step;
   }
   const trajectory_row row = replay_ ? replay_->advance(now, tensors) : row_of(now);
-  if (!row.error.empty()) throw usage_error(fmt::format("{}: {}", scenario_.scaler.entry().name, row.error));
+  if (!row.error.empty()) throw usage_error(fmt::format("{}: {}", scenario_.recipe.machine().entry().name, row.error));
   skipped_ += row.skipped ? 1 : 0;
   bounds_ = row.so_far;
   next_scale_ = row.scale_next;
@@ -87,15 +88,17 @@ bool watched_run::has_scale_changes() const {
 double watched_run::present_scale() const { return replay_ ? next_scale_ : last_.scalars.loss_scale; }
 
 std::vector<standing> watched_run::standings(const step& now, const std::vector<tensor_info>& tensors) const {
-  const double limit = limits_of(scenario_.format, scenario_.rounding).overflow;
+  const double limit = limits_of(scenario_.recipe.usual().format, scenario_.recipe.usual().rounding).overflow;
+  const scaling scales = scenario_.recipe.scales();
   std::vector<standing> all;
   for (const tensor_row& row : now.tensors) {
     const tensor_info& info = tensors[row.tensor];
-    if (!is_scaled(info.kind) || !scenario_.counted.takes(info)) continue;
+    if (!is_scaled(info, scales) || !scenario_.counted.takes(info)) continue;
     const double scale = std::isnan(present_scale()) ? row.unit() : present_scale();
     standing& of = all.emplace_back();
     of.tensor = info.name;
-    of.counts = outcomes_of(row.table, scenario_.format, undrawn(scenario_.rounding), {scale, row.unit()}, row.type);
+    of.counts = outcomes_of(row.table, scenario_.recipe.usual().format, undrawn(scenario_.recipe.usual().rounding),
+                            {scale, row.unit()}, row.type);
     of.largest = row.table.max_abs / row.unit();
     if (of.largest > 0) of.headroom = limit - std::log2(of.largest) - std::log2(scale);
   }
@@ -126,10 +129,10 @@ summary watched_run::lines(const std::vector<standing>& tensors, double rate) co
   std::string overflows = logs_overflow_ ? count_text(overflows_, "step") : "not logged";
   if (last_overflow_) overflows += fmt::format(", the last in step {}", *last_overflow_);
   const count_range skips = bounds_.known ? bounds_.skipped : count_range{0, steps_};
-  const std::string policy =
-      replay_ ? fmt::format("{}{} under {}, whose scale is now {}", skips.exact() ? "" : "~",
-                            count_text(skipped_, "step"), scenario_.scaler.entry().name, as_power(next_scale_))
-              : "";
+  const std::string policy = replay_ ? fmt::format("{}{} under {}, whose scale is now {}", skips.exact() ? "" : "~",
+                                                   count_text(skipped_, "step"),
+                                                   scenario_.recipe.machine().entry().name, as_power(next_scale_))
+                                     : "";
   const std::string scale = std::isnan(logged.loss_scale) ? "not logged" : as_power(logged.loss_scale);
   return {
       {"steps",
@@ -143,7 +146,7 @@ summary watched_run::lines(const std::vector<standing>& tensors, double rate) co
         {"last_overflow_step", last_overflow_ ? table_value{*last_overflow_} : table_value{}}}},
       {"skipped",
        policy,
-       {{"scaler", value_if(replay_.has_value(), std::string{scenario_.scaler.entry().name})},
+       {{"scaler", value_if(replay_.has_value(), std::string{scenario_.recipe.machine().entry().name})},
         {"skipped", replay_ ? table_value{skips} : table_value{value_range{not_known, not_known}}},
         {"scale_next", value_if(replay_.has_value(), next_scale_)}}},
       {"largest",

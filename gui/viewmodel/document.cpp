@@ -16,6 +16,7 @@
 #include <ulp/io/recording/check.hpp>
 #include <ulp/io/recording/recording.hpp>
 #include <ulp/model/machines/policy_probe.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 #include <ulp/model/replay/replay.hpp>
 #include <ulp/model/replay/trajectory_watch.hpp>
 #include <ulp/report/pictures/layer_updates.hpp>
@@ -185,7 +186,7 @@ void read_steps(const loaded_run& run, step_range range, const background::repor
 tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const background::report& told) {
   tensor_tables all;
   read_steps(run, {number, number}, told, [&](const step& now, const std::vector<tensor_info>& tensors) {
-    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(tensors[row.tensor].kind));
+    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(tensors[row.tensor]));
     return true;
   });
   return all;
@@ -200,7 +201,7 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   const auto result = std::make_shared<replayed_run>();
   result->steps.reserve(run.picture.steps().size());
   replayer r(s);
-  trajectory_watch watch(s.scaler);
+  trajectory_watch watch(s.recipe.machine());
   run_notes notes;
   replay_account account;
   std::vector<double> learning_rates;
@@ -250,10 +251,10 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
     result->least_scales = extremes_of(log2_least);
     result->greatest_scales = extremes_of(log2_greatest);
   }
-  result->per_layer = s.scaler.per_layer();
-  if (!s.scaler.per_layer()) {
-    result->floor = floor_of(s.scaler);
-    result->ceiling = ceiling_of(s.scaler);
+  result->per_layer = s.recipe.machine().scope() == machine_scope::tensor;
+  if (!result->per_layer) {
+    result->floor = floor_of(s.recipe.machine());
+    result->ceiling = ceiling_of(s.recipe.machine());
   }
   for (const replay_step& one : result->steps) {
     if (one.skipped) result->skipped.push_back(one.step);

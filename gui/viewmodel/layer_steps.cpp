@@ -5,6 +5,8 @@
 #include <iterator>
 #include <vector>
 
+#include <ulp/model/recipe/scaling.hpp>
+
 namespace ulp::gui {
 
 step_range seen_of(const drawn_columns& drawn, const column_span& span) {
@@ -43,7 +45,7 @@ void layer_steps::read(step_range range, const std::function<bool(std::int64_t, 
                                          .factor = row.unit(),
                                          .type = row.type,
                                          .table = row.table,
-                                         .is_scaled = is_scaled(tensors[row.tensor].kind)};
+                                         .is_scaled = is_scaled(tensors[row.tensor])};
           add(question_.metric, cells[row.tensor], cell_of(question_, one, {scale, scale}));
         }
         return true;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <ulp/io/recording/recording.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp::gui {
 namespace {
@@ -23,7 +24,7 @@ class detail_reader {
         [&](const step& now, const std::vector<tensor_info>& tensors) {
           ++done_;
           tensor_tables& column = columns.at_step(now.key.step);
-          for (const tensor_row& row : now.tensors) column.add(row, is_scaled(tensors[row.tensor].kind));
+          for (const tensor_row& row : now.tensors) column.add(row, is_scaled(tensors[row.tensor]));
           return true;
         });
     return columns;
@@ -39,7 +40,7 @@ class detail_reader {
       tell();
       done_ += block.steps;
       tensor_tables& column = columns.at_block(block.first_step, block.last_step);
-      for (const tensor_row& row : block.tensors) column.add(row, is_scaled(levels.tensors()[row.tensor].kind));
+      for (const tensor_row& row : block.tensors) column.add(row, is_scaled(levels.tensors()[row.tensor]));
     }
     return columns;
   }

@@ -40,7 +40,7 @@ std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenar
   all->spec = spec;
   const scenario s = scenario_of(spec, run.text);
   advice_options options = advice_options_of(spec.format, spec.rounding, usual_epsilon, run.text);
-  options.configured.framework = s.scaler.entry().name;
+  options.configured.framework = s.recipe.machine().entry().name;
   adviser adviser(options, s.counted, s.checked);
   adviser.expect(run.picture.steps().size());
   run_notes notes;

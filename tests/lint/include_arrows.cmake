@@ -70,7 +70,7 @@ allow("^python:" std python report ask train io model formats fmt pybind11 tbb)
 
 # Folders of a room are layers, the lowest first: a file may include its own folder and those before it. A folder that is
 # not listed is an error. Rooms that are not here have no order.
-set(layers_model cells outcomes updates machines machines/loss_scale replay hindsight sweep causes optimizers precision)
+set(layers_model cells outcomes updates machines machines/loss_scale recipe replay hindsight sweep causes optimizers precision)
 set(layers_io bytes output encoding database source csv dumps tensorboard training_log recording inputs export arrays merge
   config/syntax config/shell config)
 set(layers_ask questions answers sweep)

@@ -11,6 +11,7 @@
 #include <ulp/ask/answers/reading.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/cells/codes.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 #include "accumulation_ways.hpp"
 
@@ -36,7 +37,7 @@ std::map<std::uint32_t, seen_tensor> read_rows(const accumulate_question& asked,
     if (!selected.takes(now.key.step)) continue;
     for (const tensor_row& row : now.tensors) {
       const tensor_info& info = from.tensors()[row.tensor];
-      if (!is_scaled(info.kind) || !selected.takes(info)) continue;
+      if (!is_scaled(info) || !selected.takes(info)) continue;
       seen_tensor& seen = all[row.tensor];
       seen.numel = std::max(seen.numel, row.table.numel);
       if (now.key.microbatch >= 0) {

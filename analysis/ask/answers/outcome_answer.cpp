@@ -10,6 +10,7 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/io/source/source.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 #include <ulp/model/replay/recording_doubts.hpp>
 #include <ulp/report/tables/run_notes.hpp>
 #include <ulp/report/tables/sorted.hpp>
@@ -50,7 +51,7 @@ void add(outcome_totals& to, const tensor_row& row, const outcome_case& q, doubl
 void add(counted_outcomes& to, const tensor_row& row, const tensor_info& info, const step_key& key, bool as_recorded) {
   const bool known = !as_recorded && !std::isnan(row.factor);
   // What is no gradient has no loss scale, whatever is asked; --as-recorded multiplies everything.
-  const bool is_scaled = as_recorded || ulp::is_scaled(info.kind);
+  const bool is_scaled = as_recorded || ulp::is_scaled(info);
   (!is_scaled ? to.unit.unscaled : known ? to.unit.true_gradient : to.unit.recorded) = true;
   outcome_group& sums = to.groups[outcome_key_of(to, row, info, key)];
   sums.mixed_kinds = !sums.steps.empty() && (sums.mixed_kinds || sums.kind != info.kind);

@@ -36,7 +36,7 @@ bool replayed_run::add(const step& now, const std::vector<tensor_info>& tensors,
   repeated_.see(now.key, now.scalars);
   learning_rates_.push_back(now.scalars.learning_rate);
   const trajectory_row row = by_.advance(now, tensors, of_tensors);
-  if (row.lacks_input) throw std::invalid_argument(fmt::format("{}: {}", s.scaler.entry().name, row.error));
+  if (row.lacks_input) throw std::invalid_argument(fmt::format("{}: {}", s.recipe.machine().entry().name, row.error));
   sum_.add(row);
   watch_.add(row);
   rows_.push_back(row);
@@ -57,7 +57,7 @@ void replayed_run::check(const source& from, const replay_question& asked) const
 
 void replayed_run::tell(const source& from, const replay_question& asked, const scenario& s, bool all_attempts,
                         listener& to, const std::vector<std::string>& late) const {
-  if (!sum_.error.empty()) to.tell(fmt::format("{} ends the run: {}", s.scaler.entry().name, sum_.error));
+  if (!sum_.error.empty()) to.tell(fmt::format("{} ends the run: {}", s.recipe.machine().entry().name, sum_.error));
   if (asked.own) to.configured(*asked.own);
   for (const std::string& text : policy_notes(s, asked.what.format)) to.note(text);
   for (const std::string& text : group_notes(s.groups, from.tensors(), s.counted)) to.note(text);

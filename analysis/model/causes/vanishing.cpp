@@ -178,7 +178,7 @@ std::optional<vanished_in_time> vanished_in_time_of(const survey& run, const std
   std::map<std::uint32_t, zero_rise> rises;
   std::set<std::string_view> living;  // modules
   for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
-    if (!has_values(run.tensors()[i]) || !is_scaled(tensors[i].kind)) continue;
+    if (!has_values(run.tensors()[i]) || !run.tensors()[i].is_scaled) continue;
     if (const std::optional<zero_rise> rise = zero_rise_of(run.tensors()[i], last))
       rises[i] = *rise;
     else if (is_alive_at(run.tensors()[i], last))
@@ -225,7 +225,7 @@ std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run, const s
   std::map<std::pair<std::string, tensor_kind>, std::vector<layer>> families;
   for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
     const tensor_survey& t = run.tensors()[i];
-    if (!has_values(t) || !is_scaled(tensors[i].kind)) continue;
+    if (!has_values(t) || !t.is_scaled) continue;
     const auto parts = parts_until(t, last);
     auto [family, numbers] = family_of(tensors[i].name);
     if (numbers.empty() || parts.empty()) continue;

@@ -122,7 +122,7 @@ std::optional<step_surveyor::surveyed> step_surveyor::see(const step& now, const
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (m.counted || m.checked) as_recorded_ = as_recorded_ || !t.factor_known();
-    if (is_scaled(all[t.tensor].kind)) {
+    if (m.is_scaled) {
       ++s.tensors;
       if (t.table.nans > 0) seen.with_nan.push_back(t.tensor);
       if (t.table.infinities() > 0) seen.with_infinities.push_back(t.tensor);
@@ -130,7 +130,7 @@ std::optional<step_surveyor::surveyed> step_surveyor::see(const step& now, const
       elements += t.table.numel;
       zeros += t.table.zeros;
     }
-    sums.add(t, m, all[t.tensor].kind);
+    sums.add(t, m);
     if (m.checked && t.parts.is_sum()) {
       s.has_sums = true;
       // One of n parts is at least an n-th of their sum.
@@ -197,7 +197,7 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   for (std::size_t i = tensors_.size(); i < all.size(); ++i) {
     const tensor_choice::membership& m = choice()[i];
     tensors_.emplace_back();
-    tensors_.back().is_scaled = is_scaled(all[i].kind);
+    tensors_.back().is_scaled = m.is_scaled;
     tensors_.back().counted = m.counted && (tensors_.back().is_scaled || !surveyor_.counted().kinds.empty());
     tensors_.back().checked = m.checked;
   }

@@ -25,7 +25,7 @@ struct trial {
 
 trial trial_of(const scenario& s, const sweep_result& r) {
   trial t{.result = &r};
-  for (const scaler_parameter& p : s.scaler.parameters()) {
+  for (const scaler_parameter& p : s.recipe.machine().parameters()) {
     const double* const number = std::get_if<double>(&p.value);
     if (p.name == "init_scale") t.start = *number;
     if (p.name == "growth_interval") t.interval = *number;
@@ -131,9 +131,8 @@ std::vector<scenario> scaler_trials(const advice_options& options, const selecti
   for (const double start : trial_starts)
     for (const double interval : trial_intervals) {
       scenario s{
-          make_scaler(*find_scaler("pytorch_gradscaler"), {{"init_scale", start}, {"growth_interval", interval}})};
-      s.format = options.format;
-      s.rounding = options.rounding;
+          make_scaler(*find_scaler("pytorch_gradscaler"), {{"init_scale", start}, {"growth_interval", interval}}),
+          {options.format, options.rounding}};
       s.counted = counted;
       s.checked = checked;
       all.push_back(std::move(s));

@@ -41,9 +41,9 @@ std::vector<page_maker::replayed> page_maker::replays_of(const page_question& as
   std::vector<replayed> all;
   for (const scenario_text& text : asked.policies) {
     const scenario s = scenario_of(text, run);
-    all.push_back({text, s, replayer(s), trajectory_watch(s.scaler), {}});
-    all.back().page.name = s.scaler.entry().name;
-    all.back().page.parameters = set_parameters_of(s.scaler);
+    all.push_back({text, s, replayer(s), trajectory_watch(s.recipe.machine()), {}});
+    all.back().page.name = s.recipe.machine().entry().name;
+    all.back().page.parameters = set_parameters_of(s.recipe.machine());
   }
   return all;
 }

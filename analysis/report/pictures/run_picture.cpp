@@ -1,3 +1,4 @@
+#include <ulp/model/recipe/scaling.hpp>
 #include <ulp/report/pictures/run_picture.hpp>
 
 #include <algorithm>
@@ -111,7 +112,7 @@ step_survey run_picture::survey_of(const pictured_step& s) const {
 void run_picture::add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables,
                             const std::vector<tensor_info>& all) {
   tensor_tables& column = columns_.at_block(first, last);
-  for (const tensor_row& row : tables) column.add(row, is_scaled(all[row.tensor].kind));
+  for (const tensor_row& row : tables) column.add(row, is_scaled(all[row.tensor]));
 }
 
 std::size_t run_picture::column_of(std::int64_t step) const noexcept {

@@ -22,17 +22,19 @@ std::string share(const count_range& c, const value_range& of_nonzero) {
 }
 
 void add_policy(std::vector<summary_line>& to, const finished_replay& r) {
-  std::string text{r.what.scaler.entry().name};
+  std::string text{r.what.recipe.machine().entry().name};
   named_values parameters;
-  for (const auto& p : r.what.scaler.parameters()) {
+  for (const auto& p : r.what.recipe.machine().parameters()) {
     parameters.all.push_back({p.name, std::visit([](const auto& v) { return table_value{v}; }, p.value)});
     if (!std::holds_alternative<std::monostate>(p.value)) text += " " + p.name + "=" + to_string(p.value);
   }
-  const std::string rounding = r.text.rounding.text(r.what.format);
+  const std::string rounding = r.text.rounding.text(r.what.recipe.usual().format);
   const std::string checked = rule_text(r.choice);
   const bool has_tensors = r.choice.rule() != check_rule::undecided;
   to.push_back(
-      {"scaler", text, {{"scaler", std::string{r.what.scaler.entry().name}}, {"parameters", std::move(parameters)}}});
+      {"scaler",
+       text,
+       {{"scaler", std::string{r.what.recipe.machine().entry().name}}, {"parameters", std::move(parameters)}}});
   to.push_back(
       {"format", fmt::format("{}, {}", r.text.format, rounding), {{"format", r.text.format}, {"rounding", rounding}}});
   to.push_back({"checked",
@@ -63,8 +65,8 @@ void add_scales(std::vector<summary_line>& to, const finished_replay& r) {
     to.push_back({title, text, {{title, value_if(!text.empty(), text)}}});
   };
   add_words("critical", critical_text(r.rows.critical()));
-  add_words("recovery", recovery_text(r.what.scaler));
-  add_words("expected", prediction_text(r.what.scaler, r.rows.critical(), sum));
+  add_words("recovery", recovery_text(r.what.recipe.machine()));
+  add_words("expected", prediction_text(r.what.recipe.machine(), r.rows.critical(), sum));
 }
 
 void add_recorded(std::vector<summary_line>& to, const trajectory_summary& sum) {

@@ -245,5 +245,6 @@ TEST_CASE("what cannot be trained is refused") {
   CHECK_THROWS_AS(training({.microbatches = 0}, hook, std::nullopt), std::invalid_argument);
   CHECK_THROWS_AS(training({.width = 7}, hook, std::nullopt), std::invalid_argument);
   for (const scaler_entry& entry : scaler_catalog())
-    if (entry.per_layer) CHECK_THROWS_AS(training({}, hook, make_scaler(entry)), std::invalid_argument);
+    if (entry.scope == machine_scope::tensor)
+      CHECK_THROWS_AS(training({}, hook, make_scaler(entry)), std::invalid_argument);
 }

@@ -45,7 +45,7 @@ class repeated_steps {
 // The run so far.
 class replayed_run {
  public:
-  explicit replayed_run(const scenario& s) : by_(s), watch_(s.scaler) {}
+  explicit replayed_run(const scenario& s) : by_(s), watch_(s.recipe.machine()) {}
 
   // False where the policy ends the run. Throws std::invalid_argument where it needs what the input lacks.
   bool add(const step& now, const std::vector<tensor_info>& tensors, const scenario& s,

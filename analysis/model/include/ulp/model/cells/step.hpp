@@ -35,11 +35,6 @@ inline constexpr dtype last_dtype = dtype::float8_e5m2fnuz;
 // Of one value, in bytes; 0 for unknown.
 [[nodiscard]] std::uint64_t size_of(dtype type) noexcept;
 
-// Whether a tensor is multiplied by the loss scale: gradients are, and what may be one.
-[[nodiscard]] constexpr bool is_scaled(tensor_kind kind) noexcept {
-  return kind != tensor_kind::weight && kind != tensor_kind::update && kind != tensor_kind::activation;
-}
-
 [[nodiscard]] std::string_view to_string(tensor_kind kind) noexcept;
 [[nodiscard]] std::string_view to_string(tensor_role role) noexcept;
 [[nodiscard]] std::string_view to_string(dtype type) noexcept;
