@@ -12,7 +12,7 @@
 
 #include <ulp/formats/convert.hpp>
 #include <ulp/io/recording/joint_tables.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 #include <ulp/model/optimizers/processor_state.hpp>
 #include <ulp/model/updates/joint_table.hpp>
 

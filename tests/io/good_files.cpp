@@ -6,7 +6,7 @@
 
 #include <ulp/io/recording/recording.hpp>
 #include <ulp/model/cells/cell_counter.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 #include "builders.hpp"
 #include "tf_builders.hpp"

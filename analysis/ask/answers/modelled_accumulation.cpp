@@ -10,7 +10,7 @@
 
 #include <ulp/ask/answers/reading.hpp>
 #include <ulp/io/source/source.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 #include <ulp/model/recipe/scaling.hpp>
 
 #include "accumulation_ways.hpp"

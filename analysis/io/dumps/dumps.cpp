@@ -8,7 +8,7 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/source/share.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 #include <ulp/model/cells/tensor_counter.hpp>
 
 #include "bytes/text.hpp"

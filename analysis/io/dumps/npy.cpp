@@ -93,9 +93,9 @@ std::optional<numpy_type> type_called(std::string_view descr) {
     default: return std::nullopt;
   }
   auto type = one_of({2, 4, 8, 12, 16});
-  if (*size == 2) type->values = {dtype::float16, bytes};
-  if (*size == 4) type->values = {dtype::float32, bytes};
-  if (*size == 8) type->values = {dtype::float64, bytes};
+  const auto row = std::ranges::find_if(
+      element_types, [&](const element_type& t) { return t.numpy.starts_with('f') && t.bytes == *size; });
+  if (type && row != element_types.end()) type->values = {row->type, bytes};
   return type;
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <ulp/model/cells/cell_counter.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 namespace ulp::io {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/io/bytes/error.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 #include "bytes/text.hpp"
 #include "file_kind.hpp"

@@ -10,7 +10,7 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/recording/joint_tables.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 #include <utility>
 
 #include "bytes/text.hpp"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 namespace ulp {
 namespace {

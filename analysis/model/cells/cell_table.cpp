@@ -10,7 +10,7 @@
 
 #include <ulp/formats/codec.hpp>
 
-#include "outcomes/buckets.hpp"
+#include "buckets.hpp"
 
 namespace ulp {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/model/cells/array_counter.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 namespace ulp {
 namespace {

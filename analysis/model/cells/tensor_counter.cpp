@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 namespace ulp {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "binades.hpp"
-#include "buckets.hpp"
+#include "cells/buckets.hpp"
 
 namespace ulp {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "binades.hpp"
-#include "buckets.hpp"
+#include "cells/buckets.hpp"
 #include "ramps.hpp"
 
 namespace ulp {

@@ -10,7 +10,7 @@
 #include <ulp/model/outcomes/lost_mass.hpp>
 
 #include "binades.hpp"
-#include "buckets.hpp"
+#include "cells/buckets.hpp"
 #include "lost_in_binade.hpp"
 
 namespace ulp {

@@ -7,7 +7,7 @@
 #include <ulp/model/outcomes/lost_mass.hpp>
 
 #include "binades.hpp"
-#include "buckets.hpp"
+#include "cells/buckets.hpp"
 #include "ramps.hpp"
 
 namespace ulp {

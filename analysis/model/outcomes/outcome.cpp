@@ -8,9 +8,8 @@
 #include <optional>
 
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/cells/codes.hpp>
 
-#include "buckets.hpp"
+#include "cells/buckets.hpp"
 
 namespace ulp {
 namespace {
@@ -298,9 +297,8 @@ threshold divided(const threshold& t, const multiplier& by) noexcept {
 
 int read_as_zero_below(const rounding& mode, dtype recorded) noexcept {
   if (!mode.daz) return std::numeric_limits<int>::min();
-  if (recorded == dtype::float64) return binary64.emin();
-  const format* const narrow = format_of_codes(recorded);
-  return narrow != nullptr ? narrow->emin() : binary32.emin();
+  const format* const of = properties_of(recorded).of;
+  return of != nullptr ? of->emin() : binary32.emin();
 }
 
 bool keeps_infinity(const format& to, const rounding& mode) noexcept {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 #include <ulp/model/outcomes/expectation.hpp>
 
 namespace ulp {
@@ -71,9 +71,8 @@ inline bool is_power_of_two(double x) {
 }
 
 inline int significand_bits(dtype type) {
-  if (type == dtype::float64) return 53;
-  const format* const narrow = format_of_codes(type);
-  return narrow != nullptr ? narrow->fraction_bits + 1 : 24;
+  const format* const of = properties_of(type).of;
+  return (of != nullptr ? of->fraction_bits : binary32.fraction_bits) + 1;
 }
 
 // How far the drawn probability of a value of the binade may be from p. None where the random bits are all that y /

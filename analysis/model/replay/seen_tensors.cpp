@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 #include <ulp/model/machines/policy_analysis.hpp>
 
 #include "running_step.hpp"

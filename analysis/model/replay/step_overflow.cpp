@@ -8,10 +8,10 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/model/cells/codes.hpp>
 #include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 
-#include "outcomes/buckets.hpp"
+#include "cells/buckets.hpp"
 #include "smallest_overflowing.hpp"
 
 namespace ulp {

@@ -10,7 +10,7 @@
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/hindsight/hindsight.hpp>
 
-#include "outcomes/buckets.hpp"
+#include "cells/buckets.hpp"
 #include "replay/step_accumulator.hpp"
 #include "replay/step_overflow.hpp"
 #include "underflow_counts.hpp"

@@ -8,7 +8,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 
-#include "outcomes/buckets.hpp"
+#include "cells/buckets.hpp"
 
 namespace ulp {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/model/cells/array_counter.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -8,7 +8,7 @@
 #include <ulp/io/recording/recording.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/cells/cell_counter.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 
 #include <algorithm>
 #include <cmath>

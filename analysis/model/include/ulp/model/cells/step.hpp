@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <ulp/model/cells/cell_table.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 namespace ulp {
 
@@ -19,25 +20,9 @@ namespace ulp {
 enum class tensor_kind : std::uint8_t { unknown, weight_grad, activation_grad, weight, update, activation };
 // How the run's mixed-precision rules keep a tensor: in the 16-bit format, or in float32.
 enum class tensor_role : std::uint8_t { unknown, low, float32 };
-// The type that values were recorded in.
-enum class dtype : std::uint8_t {
-  unknown,
-  float64,
-  float32,
-  float16,
-  bfloat16,
-  float8_e4m3fn,
-  float8_e5m2,
-  float8_e4m3fnuz,
-  float8_e5m2fnuz,
-};
-inline constexpr dtype last_dtype = dtype::float8_e5m2fnuz;
-// Of one value, in bytes; 0 for unknown.
-[[nodiscard]] std::uint64_t size_of(dtype type) noexcept;
 
 [[nodiscard]] std::string_view to_string(tensor_kind kind) noexcept;
 [[nodiscard]] std::string_view to_string(tensor_role role) noexcept;
-[[nodiscard]] std::string_view to_string(dtype type) noexcept;
 // By the names that to_string gives; parse_kind reads "wgrad" and "agrad" too. nullopt for anything else.
 [[nodiscard]] std::optional<tensor_kind> parse_kind(std::string_view text) noexcept;
 [[nodiscard]] std::optional<tensor_role> parse_role(std::string_view text) noexcept;

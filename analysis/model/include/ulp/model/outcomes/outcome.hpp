@@ -18,35 +18,10 @@
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
 #include <ulp/model/cells/cell_table.hpp>
+#include <ulp/model/cells/ranges.hpp>
 #include <ulp/model/cells/step.hpp>
 
 namespace ulp {
-
-// A count known to lie in [low, high].
-struct count_range {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  [[nodiscard]] constexpr bool exact() const noexcept { return low == high; }
-  constexpr count_range& operator+=(const count_range& other) noexcept {
-    low += other.low;
-    high += other.high;
-    return *this;
-  }
-  friend constexpr bool operator==(const count_range&, const count_range&) = default;
-};
-
-// A real number known to lie in [low, high], except for the rounding of these doubles.
-struct value_range {
-  double low = 0;
-  double high = 0;
-  [[nodiscard]] constexpr bool exact() const noexcept { return low == high; }
-  constexpr value_range& operator+=(const value_range& other) noexcept {
-    low += other.low;
-    high += other.high;
-    return *this;
-  }
-  friend constexpr bool operator==(const value_range&, const value_range&) = default;
-};
 
 struct outcome_counts {
   std::uint64_t numel = 0;

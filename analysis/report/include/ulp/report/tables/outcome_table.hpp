@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <ulp/io/source/source.hpp>
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 #include <ulp/model/replay/scenario.hpp>
 #include <ulp/report/tables/table.hpp>
 

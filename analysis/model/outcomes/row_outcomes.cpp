@@ -1,11 +1,10 @@
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 
 #include <cmath>
 
-#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 
-#include "outcomes/ramps.hpp"
+#include "ramps.hpp"
 
 namespace ulp {
 namespace {
@@ -58,21 +57,6 @@ unpacked scaled(double value, multiplier by) {
 }
 
 }  // namespace
-
-const format* format_of_codes(dtype type) noexcept {
-  switch (type) {
-    case dtype::float16: return &float16;
-    case dtype::bfloat16: return &bfloat16;
-    case dtype::float8_e4m3fn: return &float8_e4m3fn;
-    case dtype::float8_e5m2: return &float8_e5m2;
-    case dtype::float8_e4m3fnuz: return &float8_e4m3fnuz;
-    case dtype::float8_e5m2fnuz: return &float8_e5m2fnuz;
-    case dtype::unknown:
-    case dtype::float64:
-    case dtype::float32: break;
-  }
-  return nullptr;
-}
 
 outcome_counts outcomes_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by) {
   const outcome_counts counts = outcomes_of(row.table, to, mode, by, row.type);

@@ -1,5 +1,5 @@
 // Pins what complete histograms of codes decide to rounding every value, where cells leave ranges.
-#include <ulp/model/cells/codes.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 
 #include "support/catch.hpp"
 

@@ -2,8 +2,8 @@
 // the row has the complete histogram of its codes. Then every count is exact at every scale and in every format, under
 // stochastic rounding with any number of random bits too (as far as the products with the scale are doubles), and errors
 // are exact, except for the rounding of sums, in all deterministic roundings at factors that are powers of two.
-#ifndef ULP_MODEL_CELLS_CODES_HPP
-#define ULP_MODEL_CELLS_CODES_HPP
+#ifndef ULP_MODEL_OUTCOMES_ROW_OUTCOMES_HPP
+#define ULP_MODEL_OUTCOMES_ROW_OUTCOMES_HPP
 
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
@@ -15,9 +15,6 @@
 #include <ulp/model/outcomes/outcome.hpp>
 
 namespace ulp {
-
-// The format whose codes rows of that type keep; nullptr where they keep none.
-[[nodiscard]] const format* format_of_codes(dtype type) noexcept;
 
 [[nodiscard]] outcome_counts outcomes_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by);
 [[nodiscard]] count_range count_above(const tensor_row& row, double edge, multiplier by);
