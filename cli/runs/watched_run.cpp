@@ -88,7 +88,7 @@ bool watched_run::has_scale_changes() const {
 double watched_run::present_scale() const { return replay_ ? next_scale_ : last_.scalars.loss_scale; }
 
 std::vector<standing> watched_run::standings(const step& now, const std::vector<tensor_info>& tensors) const {
-  const double limit = limits_of(scenario_.recipe.usual().format, scenario_.recipe.usual().rounding).overflow;
+  const double limit = limits_of(scenario_.recipe.usual()).overflow;
   const scaling scales = scenario_.recipe.scales();
   std::vector<standing> all;
   for (const tensor_row& row : now.tensors) {
@@ -97,8 +97,7 @@ std::vector<standing> watched_run::standings(const step& now, const std::vector<
     const double scale = std::isnan(present_scale()) ? row.unit() : present_scale();
     standing& of = all.emplace_back();
     of.tensor = info.name;
-    of.counts = outcomes_of(row.table, scenario_.recipe.usual().format, undrawn(scenario_.recipe.usual().rounding),
-                            {scale, row.unit()}, row.type);
+    of.counts = outcomes_of(row.table, undrawn(scenario_.recipe.usual()), {scale, row.unit()}, row.type);
     of.largest = row.table.max_abs / row.unit();
     if (of.largest > 0) of.headroom = limit - std::log2(of.largest) - std::log2(scale);
   }

@@ -89,7 +89,7 @@ scenario draw_scenario(const scaler_entry& entry, std::mt19937& random) {
   rounding mode;
   if (random() % 4 == 0) mode.overflow = overflow_mode::saturate;
   if (random() % 4 == 0) mode.direction = direction::toward_zero;
-  s.recipe.round_all(to, mode);
+  s.recipe.round_all({to, mode});
   return s;
 }
 
@@ -103,8 +103,7 @@ double magnitude_cost(const std::vector<float>& values, const scenario& s, doubl
     const auto result = encode(s.recipe.usual().format, magnitude * scale, s.recipe.usual().rounding);
     total += magnitude;
     if ((result.code & s.recipe.usual().format.magnitude_mask()) == 0) lost += magnitude;
-    if (any(result.flags, status::overflow) &&
-        !overflow_is_infinite(s.recipe.usual().format, s.recipe.usual().rounding, false))
+    if (any(result.flags, status::overflow) && !overflow_is_infinite(s.recipe.usual(), false))
       lost += magnitude - largest / scale;
   }
   return total == 0 ? 0 : std::min(1.0, weight * lost / total);
@@ -168,7 +167,7 @@ TEST_CASE("no scaler of the catalogue and no random walk beats the best of its c
       if (!r.regret) continue;
       compared.insert(std::string{s.recipe.machine().entry().name});
       const policy_regret& p = *r.regret;
-      const bool saturates = !overflow_is_infinite(s.recipe.usual().format, s.recipe.usual().rounding, false);
+      const bool saturates = !overflow_is_infinite(s.recipe.usual(), false);
       if (!saturates) RC_ASSERT(std::abs(p.cost - cost) < margin);
       RC_ASSERT(p.regret() >= 0);
       RC_ASSERT(p.free_regret() >= p.regret());

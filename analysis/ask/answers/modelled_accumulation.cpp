@@ -49,7 +49,7 @@ std::map<std::uint32_t, seen_tensor> read_rows(const accumulate_question& asked,
       seen.nonzero += row.table.nonzero_finite();
       seen.not_normal.resize(ways.size());
       for (std::size_t w = 0; w < ways.size(); ++w) {
-        const outcome_counts counts = outcomes_of(row, ways[w].how.accumulator, ways[w].how.rounding, multiplier{});
+        const outcome_counts counts = outcomes_of(row, {ways[w].how.accumulator, ways[w].how.rounding}, multiplier{});
         for (const count_range& part : {counts.underflow, counts.subnormal, counts.overflow})
           seen.not_normal[w] += part;
       }

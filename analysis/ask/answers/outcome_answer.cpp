@@ -42,10 +42,10 @@ outcome_key outcome_key_of(const counted_outcomes& all, const tensor_row& row, c
 
 void add(outcome_totals& to, const tensor_row& row, const outcome_case& q, double factor, bool is_scaled) {
   const multiplier by{.scale = is_scaled ? q.scale : 1, .factor = factor};
-  to.counts += outcomes_of(row, q.format, q.rounding, by);
-  to.lost += lost_to_underflow(row, q.format, q.rounding, by);
-  to.noise += noise_of(row, q.format, q.rounding, by);
-  if (q.is_drawn()) to.expected += expected_outcomes_of(row, q.format, q.rounding, by);
+  to.counts += outcomes_of(row, {q.format, q.rounding}, by);
+  to.lost += lost_to_underflow(row, {q.format, q.rounding}, by);
+  to.noise += noise_of(row, {q.format, q.rounding}, by);
+  if (q.is_drawn()) to.expected += expected_outcomes_of(row, {q.format, q.rounding}, by);
 }
 
 void add(counted_outcomes& to, const tensor_row& row, const tensor_info& info, const step_key& key, bool as_recorded) {

@@ -11,8 +11,8 @@ const scaling& loss_scaling() {
   return rules;
 }
 
-void recipe::round_all(const format& to, const rounding& mode) {
-  treatments = treatments.map([&](const treatment& t) { return treatment{to, mode, t.scale}; });
+void recipe::round_all(const treatment& all) {
+  treatments = treatments.map([&](const treatment& t) { return treatment{all.format, all.rounding, t.scale}; });
 }
 
 recipe loss_scaling_recipe(const treatment& all, scaler machine) {

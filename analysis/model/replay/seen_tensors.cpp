@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include <ulp/model/outcomes/row_outcomes.hpp>
 #include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 
 #include "running_step.hpp"
 
@@ -33,8 +33,7 @@ tensor_outcome outcome_of(const tensor_row& t, const step_key& key, multiplier b
   tensor_outcome result{.key = key, .tensor = t.tensor, .scale = by.scale, .checked = checked, .counts = counts};
   result.max_abs = t.table.max_abs / by.factor;
   if (t.table.nonfinite() == 0)
-    result.critical_scale =
-        critical_scale_of(t.table.largest_possible() / by.factor, how.format, how.rounding).largest_safe;
+    result.critical_scale = critical_scale_of(t.table.largest_possible() / by.factor, how).largest_safe;
   return result;
 }
 
@@ -61,7 +60,7 @@ void replayer::see_tensors(running_step& now) {
 
     if (m.counted) {
       const treatment& how = treatments_[t.tensor];
-      const outcome_counts counts = outcomes_of(t, how.format, how.rounding, by);
+      const outcome_counts counts = outcomes_of(t, how, by);
       row.counts += counts;
       row.has_counts = true;
       if (now.per_tensor != nullptr) now.per_tensor->push_back(outcome_of(t, row.key, by, m.checked, counts, how));

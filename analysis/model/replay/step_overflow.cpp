@@ -23,8 +23,7 @@ constexpr overflow_answer surely_if(bool found) { return {found, found, found}; 
 
 // What is not a number, delivered as infinity or NaN.
 bool delivers_nonfinite(bool nan, const scenario& s) {
-  return nan ? s.recipe.usual().format.has_nan()
-             : keeps_infinity(s.recipe.usual().format, s.recipe.usual().rounding) && !hides_infinities(s);
+  return nan ? s.recipe.usual().format.has_nan() : keeps_infinity(s.recipe.usual()) && !hides_infinities(s);
 }
 
 // The largest magnitude is at least this.
@@ -54,12 +53,12 @@ overflow_answer drawn(double scaled, const scenario& s, std::int64_t step) {
 
 // The smallest magnitude that does not round to a finite number of the format.
 threshold overflow_of(const format& f) {
-  return thresholds_of(f, {.direction = direction::nearest_even}, false).overflow;
+  return thresholds_of({f, {.direction = direction::nearest_even}}, false).overflow;
 }
 
 // The smallest magnitude that overflows, where that is one number.
 double undrawn_overflow(const scenario& s) {
-  return double_from(thresholds_of(s.recipe.usual().format, undrawn(s.recipe.usual().rounding), false).overflow.at);
+  return double_from(thresholds_of(undrawn(s.recipe.usual()), false).overflow.at);
 }
 
 }  // namespace
@@ -153,8 +152,8 @@ struct step_overflow::limit {
 step_overflow::limit step_overflow::limit_of(const format* rounded_to, const scenario& s) const {
   const bool is_nearest = s.recipe.usual().rounding.direction == direction::nearest_even ||
                           s.recipe.usual().rounding.direction == direction::nearest_away;
-  const bool is_delivered = overflow_is_infinite(s.recipe.usual().format, s.recipe.usual().rounding, false);
-  if (!is_delivered && !overflow_is_infinite(s.recipe.usual().format, s.recipe.usual().rounding, true))
+  const bool is_delivered = overflow_is_infinite(s.recipe.usual(), false);
+  if (!is_delivered && !overflow_is_infinite(s.recipe.usual(), true))
     return {.ratio = std::numeric_limits<double>::infinity()};
   if (rounded_to == nullptr && (std::isnan(loss_scale_) || loss_scale_ == 1))
     return {.same = s.recipe.usual().format == float16};
@@ -166,14 +165,12 @@ step_overflow::limit step_overflow::limit_of(const format* rounded_to, const sce
 
 overflow_answer step_overflow::of(const values& v, double scale, const scenario& s) const {
   const multiplier by{.scale = scale, .factor = v.factor};
-  if (!by.usable() || hides_infinities(s) ||
-      !overflow_is_infinite(s.recipe.usual().format, s.recipe.usual().rounding, false))
-    return {};
+  if (!by.usable() || hides_infinities(s) || !overflow_is_infinite(s.recipe.usual(), false)) return {};
   if (v.is_sum) return of_sum(v, scale, s);
   if (s.recipe.usual().rounding.direction == direction::stochastic)
     return v.reached > 0 ? of_magnitude(scale / v.factor * v.reached, s) : overflow_answer{};
   if (v.is_scaled && v.rounded_to != nullptr && scale <= loss_scale_ && limit_of(v.rounded_to, s).same) return {};
-  const threshold overflow = thresholds_of(s.recipe.usual().format, s.recipe.usual().rounding, false).overflow;
+  const threshold overflow = thresholds_of(s.recipe.usual(), false).overflow;
   const auto found = [&](double magnitude) { return magnitude > 0 && reaches(overflow, by, magnitude); };
   return {found(v.reached), found(v.reached), found(v.not_exceeded)};
 }
@@ -210,7 +207,7 @@ overflow_answer step_overflow::of(const lost_values& v, double scale, const scen
 overflow_answer step_overflow::of_signs(const tensor_row& row, double scale, const scenario& s) const {
   const multiplier by{.scale = scale, .factor = row.unit()};
   if (!by.usable() || hides_infinities(s)) return {};
-  const count_range infinite = outcomes_of(row, s.recipe.usual().format, s.recipe.usual().rounding, by).infinite;
+  const count_range infinite = outcomes_of(row, s.recipe.usual(), by).infinite;
   return {infinite.low > 0, infinite.low > 0, infinite.high > 0};
 }
 
@@ -218,13 +215,11 @@ overflow_answer step_overflow::of_signs(const tensor_row& row, double scale, con
 overflow_answer step_overflow::of_magnitude(double scaled, const scenario& s) const {
   if (!std::isfinite(scaled)) return surely_if(delivers_nonfinite(std::isnan(scaled), s));
   if (hides_infinities(s)) return {};
-  const bool positive = overflow_is_infinite(s.recipe.usual().format, s.recipe.usual().rounding, false);
-  const bool negative = overflow_is_infinite(s.recipe.usual().format, s.recipe.usual().rounding, true);
+  const bool positive = overflow_is_infinite(s.recipe.usual(), false);
+  const bool negative = overflow_is_infinite(s.recipe.usual(), true);
   if (!positive && !negative) return {};
   if (s.recipe.usual().rounding.direction == direction::stochastic) return drawn(scaled, s, step_->key.step);
-  const bool found = thresholds_of(s.recipe.usual().format, s.recipe.usual().rounding, !positive)
-                         .overflow.in_double()
-                         .reached_by(scaled);
+  const bool found = thresholds_of(s.recipe.usual(), !positive).overflow.in_double().reached_by(scaled);
   return {found && positive == negative, found, found};
 }
 
@@ -273,7 +268,7 @@ overflow_answer step_overflow::at(double scale, const scenario& s) const {
     answer |= surely_if((std::isnan(scale) || any_zero_) && delivers_nonfinite(true, s));
     answer |= surely_if(delivers_nonfinite(false, s));
   }
-  if (overflow_depends_on_sign(s.recipe.usual().format, s.recipe.usual().rounding)) {
+  if (overflow_depends_on_sign(s.recipe.usual())) {
     for (const auto& [row, is_scaled] : rows_) {
       const double by = is_scaled ? scale : 1;
       const values v = values_of(*row, is_scaled);
@@ -303,9 +298,7 @@ critical_answer step_overflow::critical(const largest_gradient& largest, const s
   if (!largest.known()) return {};
   if (hides_infinities(s)) return {largest.nan() ? 0 : std::numeric_limits<double>::infinity()};
   const bool lost = !lost_.empty();
-  const double c = critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.recipe.usual().format,
-                                     s.recipe.usual().rounding)
-                       .largest_safe;
+  const double c = critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.recipe.usual()).largest_safe;
   const auto is_rounded = [](const values& v) { return v.rounded_to != nullptr; };
   if (!lost && !found_ && std::ranges::none_of(values_, is_rounded)) return {c};
   if (std::isnan(loss_scale_)) return lost ? critical_answer{} : critical_answer{c};

@@ -127,8 +127,8 @@ class step_overflow {
 [[nodiscard]] inline bool hides_infinities(const scenario& s) { return s.clip_value && s.order.clip_before_check; }
 
 // Where one sign overflows and the other does not.
-[[nodiscard]] inline bool overflow_depends_on_sign(const format& to, const rounding& mode) {
-  return overflow_is_infinite(to, mode, false) != overflow_is_infinite(to, mode, true);
+[[nodiscard]] inline bool overflow_depends_on_sign(const treatment& how) {
+  return overflow_is_infinite(how, false) != overflow_is_infinite(how, true);
 }
 
 }  // namespace ulp

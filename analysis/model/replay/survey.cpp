@@ -49,24 +49,24 @@ double censored_magnitude_of(std::uint64_t zeros, const tensor_info& of, double 
   return std::ldexp(static_cast<double>(zeros), least) / unit;
 }
 
-outcome_counts tensor_survey::outcomes(const format& to, const rounding& mode, double scale) const {
+outcome_counts tensor_survey::outcomes(const treatment& how, double scale) const {
   outcome_counts all;
   for (const auto& [of, table] : tables)
-    all += outcomes_of(table, to, mode, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
+    all += outcomes_of(table, how, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
   return all;
 }
 
-lost_mass tensor_survey::lost(const format& to, const rounding& mode, double scale) const {
+lost_mass tensor_survey::lost(const treatment& how, double scale) const {
   lost_mass all;
   for (const auto& [of, table] : tables)
-    all += lost_to_underflow(table, to, mode, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
+    all += lost_to_underflow(table, how, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
   return all;
 }
 
-rounding_noise tensor_survey::noise(const format& to, const rounding& mode, double scale) const {
+rounding_noise tensor_survey::noise(const treatment& how, double scale) const {
   rounding_noise all;
   for (const auto& [of, table] : tables)
-    all += noise_of(table, to, mode, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
+    all += noise_of(table, how, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
   return all;
 }
 
@@ -227,27 +227,27 @@ double survey::censored_magnitude(const tensor_set& of) const {
   return all;
 }
 
-outcome_counts survey::outcomes(const format& to, const rounding& mode, double scale) const {
+outcome_counts survey::outcomes(const treatment& how, double scale) const {
   outcome_counts all;
-  for (const tensor_survey& t : tensors_) all += t.outcomes(to, mode, scale);
+  for (const tensor_survey& t : tensors_) all += t.outcomes(how, scale);
   return all;
 }
 
-outcome_counts survey::outcomes(const tensor_set& of, const format& to, const rounding& mode, double scale) const {
+outcome_counts survey::outcomes(const tensor_set& of, const treatment& how, double scale) const {
   outcome_counts all;
-  for (const std::size_t i : of.tensors) all += tensors_[i].outcomes(to, mode, scale);
+  for (const std::size_t i : of.tensors) all += tensors_[i].outcomes(how, scale);
   return all;
 }
 
-lost_mass survey::lost(const tensor_set& of, const format& to, const rounding& mode, double scale) const {
+lost_mass survey::lost(const tensor_set& of, const treatment& how, double scale) const {
   lost_mass all;
-  for (const std::size_t i : of.tensors) all += tensors_[i].lost(to, mode, scale);
+  for (const std::size_t i : of.tensors) all += tensors_[i].lost(how, scale);
   return all;
 }
 
-rounding_noise survey::noise(const tensor_set& of, const format& to, const rounding& mode, double scale) const {
+rounding_noise survey::noise(const tensor_set& of, const treatment& how, double scale) const {
   rounding_noise all;
-  for (const std::size_t i : of.tensors) all += tensors_[i].noise(to, mode, scale);
+  for (const std::size_t i : of.tensors) all += tensors_[i].noise(how, scale);
   return all;
 }
 

@@ -25,10 +25,9 @@ std::string why_replayed(const scenario& s) {
   const treatment& how = s.recipe.usual();
   if (how.rounding.direction == direction::stochastic) return "stochastic rounding is drawn";
   if (s.clip_value && s.order.clip_before_check) return "values are clipped before the overflow check";
-  const threshold positive = thresholds_of(how.format, how.rounding, false).nonzero;
-  const threshold negative = thresholds_of(how.format, how.rounding, true).nonzero;
-  if (!(positive == negative) || overflow_depends_on_sign(how.format, how.rounding))
-    return "the rounding depends on the sign";
+  const threshold positive = thresholds_of(how, false).nonzero;
+  const threshold negative = thresholds_of(how, true).nonzero;
+  if (!(positive == negative) || overflow_depends_on_sign(how)) return "the rounding depends on the sign";
   if (how.rounding.daz) return "inputs are flushed (DAZ)";
   if (s.recipe.machine().scope() == machine_scope::tensor) return "a scale for each layer";
   if (!std::isnan(s.recipe.machine().edge())) return "the policy counts by an edge";
@@ -100,7 +99,7 @@ struct sweep::implementation {
         slow.push_back({.scenario = i, .replay = replayer(s), .why = std::move(why)});
         continue;
       }
-      const delivery d{s.recipe.usual().format, s.recipe.usual().rounding};
+      const treatment& d = s.recipe.usual();
       const auto same = std::find_if(deliveries.begin(), deliveries.end(), [&](const auto& b) { return b.of == d; });
       delivery_of.push_back(static_cast<std::size_t>(same - deliveries.begin()));
       if (same == deliveries.end())
@@ -191,13 +190,12 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
     magnitude_loss loss;
     for (const auto& [factor, table] : counted) {
       add_underflow(counts, table, d.of, factor);
-      if (all.tells_regret) loss += magnitude_loss_of(table, d.of.format, d.of.rounding, factor);
+      if (all.tells_regret) loss += magnitude_loss_of(table, d.of, factor);
     }
     d.underflow.add(counts);
     if (all.tells_regret) d.costs.add(exponents_of(d.overflow.back()), loss);
     count_range& at_one = d.unscaled.emplace_back();
-    for (const auto& [factor, table] : unscaled)
-      at_one += outcomes_of(table, d.of.format, d.of.rounding, {.factor = factor}).underflow;
+    for (const auto& [factor, table] : unscaled) at_one += outcomes_of(table, d.of, {.factor = factor}).underflow;
   }
 }
 

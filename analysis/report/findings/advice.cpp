@@ -88,7 +88,7 @@ advice adviser::result(const std::vector<tensor_info>& tensors, std::optional<we
   const advice_options& o = options_;
   const bool values = has_values(run);
   const bool maxima = has_maxima(run);
-  const window w = window_of(run.steps(), o.format, o.rounding);
+  const window w = window_of(run.steps(), {o.format, o.rounding});
   const std::vector<named_kind> kinds = kinds_of(run, tensors);
   const bool died_at_once = found_->died_at && *found_->died_at == whole_.steps().front().key.step;
 

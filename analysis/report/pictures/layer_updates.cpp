@@ -70,7 +70,7 @@ std::string why_no_updates(const run_text& run, source_kind kind) {
 }
 
 std::string why_no_updates(source_kind kind, const format& to, const std::string& format_name) {
-  if (kind == source_kind::dump || tells_lost_updates(to, rounding{})) return {};
+  if (kind == source_kind::dump || tells_lost_updates({to})) return {};
   return fmt::format("Joint tables tell of formats with a sign, a zero, subnormals and NaN; {} is none.", format_name);
 }
 

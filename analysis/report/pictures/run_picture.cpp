@@ -11,8 +11,8 @@ auto order_of(const tensor_tables::entry& e) { return std::tuple{e.tensor, e.fac
 
 bool shows(const tensor_mask& shown, std::uint32_t tensor) { return tensor < shown.size() && shown[tensor]; }
 
-outcome_counts outcomes_of(const tensor_tables::entry& e, const format& to, const rounding& mode, double scale) {
-  return ulp::outcomes_of(e.table, to, mode, {.scale = e.is_scaled ? scale : 1, .factor = e.factor}, e.type);
+outcome_counts outcomes_of(const tensor_tables::entry& e, const treatment& how, double scale) {
+  return ulp::outcomes_of(e.table, how, {.scale = e.is_scaled ? scale : 1, .factor = e.factor}, e.type);
 }
 
 }  // namespace
@@ -45,19 +45,18 @@ binade_counts tensor_tables::binades(const tensor_mask& shown) const {
   return all;
 }
 
-outcome_counts tensor_tables::outcomes(const tensor_mask& shown, const format& to, const rounding& mode,
-                                       double scale) const {
+outcome_counts tensor_tables::outcomes(const tensor_mask& shown, const treatment& how, double scale) const {
   outcome_counts all;
   for (const entry& e : entries)
-    if (shows(shown, e.tensor)) all += outcomes_of(e, to, mode, scale);
+    if (shows(shown, e.tensor)) all += outcomes_of(e, how, scale);
   return all;
 }
 
-std::vector<outcome_counts> tensor_tables::outcomes_by_tensor(std::size_t tensors, const format& to,
-                                                              const rounding& mode, double scale) const {
+std::vector<outcome_counts> tensor_tables::outcomes_by_tensor(std::size_t tensors, const treatment& how,
+                                                              double scale) const {
   std::vector<outcome_counts> all(tensors);
   for (const entry& e : entries)
-    if (e.tensor < tensors) all[e.tensor] += outcomes_of(e, to, mode, scale);
+    if (e.tensor < tensors) all[e.tensor] += outcomes_of(e, how, scale);
   return all;
 }
 

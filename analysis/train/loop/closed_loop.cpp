@@ -34,7 +34,7 @@ replayer replay_of(const training& recorded, const closed_loop_options& o, scena
 
 loop_outcome train_closed(const closed_loop_options& o, const scenario& policy, const closed_loop_watch& watch,
                           closed_loop_result& into) {
-  low_rounding hook(policy.recipe.usual().format, policy.recipe.usual().rounding, policy.seed);
+  low_rounding hook(policy.recipe.usual(), policy.seed);
   training loop(o.training, hook, policy.recipe.machine());
   replayer self = replay_of(loop, o, policy);
   loop_outcome made;

@@ -73,7 +73,7 @@ TEST_CASE("the usual recipe rounds all tensors alike and scales gradients by its
   CHECK(of_run.machine().scale() == 8);
   CHECK(loss_scaling_recipe({float16}, layerwise(4)).usual().scale == scale_source::tensor);
 
-  of_run.round_all(bfloat16, {});
+  of_run.round_all({bfloat16});
   CHECK(of_run.usual() == treatment{bfloat16, {}, scale_source::run});
   CHECK(of_run.treatments.of(tensor("w", tensor_kind::weight)) == treatment{bfloat16, {}, scale_source::none});
 }

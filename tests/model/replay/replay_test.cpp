@@ -342,7 +342,7 @@ TEST_CASE("each counted tensor is told apart") {
   CHECK(tensors[0].checked);
   CHECK(tensors[0].counts.underflow == count_range{1, 1});
   CHECK(tensors[0].max_abs == 2);
-  CHECK(tensors[0].critical_scale == critical_scale_of(2, float16).largest_safe);
+  CHECK(tensors[0].critical_scale == critical_scale_of(2, {float16}).largest_safe);
   CHECK_FALSE(tensors[1].checked);
   CHECK(tensors[1].counts.overflow == count_range{1, 1});
   CHECK(std::isnan(tensors[1].critical_scale));

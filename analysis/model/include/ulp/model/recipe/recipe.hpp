@@ -23,7 +23,7 @@ struct recipe {
   [[nodiscard]] scaling scales() const { return treatments.map(&treatment::scale); }
 
   // All tensors are rounded so; where their scales come from stays.
-  void round_all(const format& to, const rounding& mode);
+  void round_all(const treatment& all);
 };
 
 // The usual recipe: all tensors are rounded alike, and the machine scales as loss_scaling() says. `all.scale` is not read.
