@@ -84,7 +84,7 @@ table loops_table(std::span<const closed_loop_result> seeds) {
 summary summary_of(const finished_loops& all) {
   const closed_loop_options& o = all.options;
   const skip_agreement a = agreement_of(all.seeds);
-  const std::string rounding = to_string(o.policy.rounding);
+  const std::string rounding = to_string(o.policy.recipe.usual().rounding);
   named_values parameters;
   for (const auto& p : o.policy.recipe.machine().parameters())
     parameters.all.push_back({p.name, std::visit([](const auto& v) { return table_value{v}; }, p.value)});

@@ -62,8 +62,8 @@ page_maker::page_maker(page_question asked)
   const replayed& first = replays_.front();
   page_.input = input_text(asked_.run.inputs);
   page_.format_name = first.text.format;
-  page_.format = first.what.format;
-  page_.rounding = first.what.rounding;
+  page_.format = first.what.recipe.usual().format;
+  page_.rounding = first.what.recipe.usual().rounding;
   if (first.what.clip_norm) page_.clip_norm = first.what.clip_norm->max_norm;
 }
 
