@@ -38,7 +38,9 @@ class lane_results {
 
   lane_results(operation op, const format& to, const block_operands& places, const array_rounding& how,
                const kernels* loops)
-      : places_(places), encode_(to, of_result(how), 0, lanes, exact_factor{}, loops, false), daz_(how.rounding.daz) {
+      : places_(places),
+        encode_(plan_encoder<Number>(of_result(to, how), 0, lanes, exact_factor{}, loops, false), how.random),
+        daz_(how.rounding.daz) {
     if (loops == nullptr || loops->arithmetic == nullptr) return;
     std::array<format, 3> formats;
     for (std::size_t j = 0; j < places.size(); ++j) {
@@ -60,7 +62,7 @@ class lane_results {
       }
     }
     const auto planned = plan_operation(lanes, op, to, std::span{formats}.first(places.size()), how.rounding);
-    if (!planned || !encode_.usable()) return;
+    if (!planned || !encode_.plan().usable()) return;
     // What is beyond the largest number may be rounded down to that: with what probability, the largest does not tell.
     if (how.rounding.direction == direction::stochastic && to.emax() == lanes.emax()) --first_single_;
     const auto way = static_cast<std::size_t>(*planned);
@@ -95,8 +97,8 @@ class lane_results {
   static constexpr format lanes = sizeof(Number) == sizeof(float) ? binary32 : binary64;
 
   // daz has asked the operands.
-  static conversion of_result(const array_rounding& how) {
-    conversion of{.rounding = how.rounding, .random = how.random};
+  static treatment of_result(const format& to, const array_rounding& how) {
+    treatment of{to, how.rounding};
     of.rounding.daz = false;
     return of;
   }

@@ -12,6 +12,7 @@
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/detail/exact.hpp>
 #include <ulp/formats/random_bits.hpp>
+#include <ulp/formats/treatment.hpp>
 
 namespace ulp::detail {
 
@@ -52,9 +53,8 @@ inline constexpr std::size_t most_random_words = (1024 + 2 * 1074) / 32 + 1;
 
 class codec_encoder {
  public:
-  codec_encoder(const format& to, const rounding& mode, const exact_factor& factor,
-                const random_stream& random) noexcept
-      : to_(to), mode_(mode), factor_(factor), random_(random) {}
+  codec_encoder(const treatment& how, const exact_factor& factor, const random_stream& random) noexcept
+      : how_(how), factor_(factor), random_(random) {}
 
   // Element `index` of the array.
   [[nodiscard]] std::uint32_t operator()(const unpacked& element, std::uint64_t index,
@@ -67,14 +67,15 @@ class codec_encoder {
 
  private:
   [[nodiscard]] encoded rounded(const unpacked& x, std::uint64_t index) const noexcept {
-    if (mode_.direction != direction::stochastic) return encode(to_, x, mode_);
-    if (mode_.random_bits != exact_probability)
-      return encode(to_, x, mode_, random_bits(random_.seed, random_.stream, index, mode_.random_bits));
+    if (how_.rounding.direction != direction::stochastic) return encode(how_.format, x, how_.rounding);
+    if (how_.rounding.random_bits != exact_probability)
+      return encode(how_.format, x, how_.rounding,
+                    random_bits(random_.seed, random_.stream, index, how_.rounding.random_bits));
     std::array<std::uint32_t, most_random_words> words{};
     // Those of tininess, which is asked at x's own precision, are no more.
-    const std::size_t needed = static_cast<std::size_t>(discarded_bits(to_, x) + 31) / 32;
+    const std::size_t needed = static_cast<std::size_t>(discarded_bits(how_.format, x) + 31) / 32;
     for (std::size_t i = 0; i < needed; ++i) words[i] = random_word(random_.seed, random_.stream, index, i);
-    return encode(to_, x, mode_, random_input{words.data(), needed});
+    return encode(how_.format, x, how_.rounding, random_input{words.data(), needed});
   }
 
   void count(const unpacked& x, const encoded& result, conversion_counts& counts) const noexcept {
@@ -84,13 +85,12 @@ class codec_encoder {
     counts.inexact += any(result.flags, status::inexact) ? 1 : 0;  // zero too, where there is none
     if (x.kind == number_class::zero) return;
     counts.overflowed += any(result.flags, status::overflow) ? 1 : 0;
-    const std::uint64_t magnitude = result.code & to_.magnitude_mask();
-    if (magnitude >= to_.min_normal_code() || any(result.flags, status::invalid | status::overflow)) return;
+    const std::uint64_t magnitude = result.code & how_.format.magnitude_mask();
+    if (magnitude >= how_.format.min_normal_code() || any(result.flags, status::invalid | status::overflow)) return;
     ++(magnitude == 0 ? counts.newly_zero : counts.subnormal);
   }
 
-  format to_;
-  rounding mode_;
+  treatment how_;
   exact_factor factor_;
   random_stream random_;
 };

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "codec.hpp"
+#include "conversion_plan.hpp"
 #include "stream.hpp"
 #include "threads.hpp"
 #include "tiles.hpp"
@@ -93,24 +94,23 @@ struct code_elements {
   }
 };
 
-// put(begin, size, quick, encode): encode(place, streams) writes the codes of the block there, past the caches if it `streams` and
-// is `quick`, and then is of up to `quick_step` elements.
+// put(begin, size, is_long, encode): encode(place, streams) writes the codes of the block there, past the caches if it `streams`
+// and the block may be long, of up to `long_step` elements.
 template <class Elements, class Put>
 void encode_elements(const format& to, const Elements& elements, const conversion& how, conversion_counts* counts,
-                     std::size_t quick_step, Put put) {
+                     std::size_t long_step, Put put) {
   const kernels* const loops = loops_in_use().load(std::memory_order_relaxed);
-  const exact_factor factor = factor_of(how.scale);
-  const exact_factor one;
-  const bool counting = counts != nullptr;
+  const element_source source{elements.own, elements.give_floats, elements.give_doubles};
+  const conversion_plan plan = plan_conversion(to, how, source, loops, counts != nullptr);
   const auto by_blocks = [&]<class Number>(const block_encoder<Number>& encode, auto get) {
-    const std::size_t step = encode.is_quick() ? quick_step : block_size;
+    const bool is_long = encode.plan().takes_long_blocks();
     const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
       std::array<Number, block_size> buffer;
       const std::span<const Number> numbers = get(begin, n, buffer.data());
-      put(begin, n, encode.is_quick(),
+      put(begin, n, is_long,
           [&](const codes_out& place, bool streams) { encode(numbers, begin, place, streams, mine); });
     };
-    for_blocks(elements.size(), step, how.threads, counts, block);
+    for_blocks(elements.size(), is_long ? long_step : block_size, how.threads, counts, block);
   };
   const auto by_narrow_blocks = [&](const block_encoder<float>& narrow, const block_encoder<double>& wide) {
     const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
@@ -127,30 +127,20 @@ void encode_elements(const format& to, const Elements& elements, const conversio
     };
     for_blocks(elements.size(), block_size, how.threads, counts, block);
   };
-  if (factor.is_power_of_two() && elements.give_floats) {
-    const block_encoder<float> encode{to, how, factor.exponent, elements.own, one, loops, counting};
-    if (encode.usable())
-      return by_blocks(encode, [&](auto begin, auto n, float* buffer) { return elements.get(begin, n, buffer); });
-  }
-  if (factor.is_power_of_two() && elements.give_doubles) {
-    const block_encoder<double> encode{to, how, factor.exponent, elements.own, one, loops, counting};
-    if (loops != nullptr && may_narrow(to, how.rounding, factor.exponent)) {
-      const block_encoder<float> narrow{to, how, factor.exponent, elements.own, one, loops, counting};
-      if (narrow.usable() && encode.usable()) return by_narrow_blocks(narrow, encode);
-    }
-    if (encode.usable())
-      return by_blocks(encode, [&](auto begin, auto n, double* buffer) { return elements.get(begin, n, buffer); });
-  }
-  if (factor.is_float() && elements.give_floats) {
-    const block_encoder<double> encode{to, how, 0, elements.own, factor, loops, counting};
-    if (encode.usable())
-      return by_blocks(encode, [&](auto begin, auto n, double* products) {
+  const auto as_they_are = [&](auto begin, auto n, auto* buffer) { return elements.get(begin, n, buffer); };
+  switch (plan.way) {
+    case element_way::floats: return by_blocks(block_encoder{plan.of_floats, how.random}, as_they_are);
+    case element_way::doubles: return by_blocks(block_encoder{plan.of_doubles, how.random}, as_they_are);
+    case element_way::narrowed: return by_narrow_blocks({plan.of_floats, how.random}, {plan.of_doubles, how.random});
+    case element_way::products:
+      return by_blocks(block_encoder{plan.of_doubles, how.random}, [&](auto begin, auto n, double* products) {
         std::array<float, block_size> buffer;
-        multiply(elements.get(begin, n, buffer.data()), factor, products);
+        multiply(elements.get(begin, n, buffer.data()), plan.factor, products);
         return std::span<const double>{products, n};
       });
+    case element_way::singly: break;
   }
-  const codec_encoder encode{to, how.rounding, factor, how.random};
+  const codec_encoder encode{{to, how.rounding}, plan.factor, how.random};
   const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
     std::array<std::uint32_t, block_size> codes;
     for (std::size_t i = 0; i < n; ++i) codes[i] = encode(elements.exact(begin + i), begin + i, mine);

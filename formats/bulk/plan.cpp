@@ -37,74 +37,77 @@ bits_of<Number> smallest_that(int power, bool negative, Condition is_so) {
 }
 
 template <class Bits, class Number>
-void plan_flushing(encode_plan<Bits>& plan, const format& to, const rounding& mode, int power) {
-  if (!to.has_subnormals()) {
-    plan.below_lowest = Bits{1} << to.fraction_bits;
-    plan.zero_below.fill(power_of_two<Number>(to.emin() - power));
+void plan_flushing(encode_plan<Bits>& plan, const treatment& how, int power) {
+  if (!how.format.has_subnormals()) {
+    plan.below_lowest = Bits{1} << how.format.fraction_bits;
+    plan.zero_below.fill(power_of_two<Number>(how.format.emin() - power));
     return;
   }
-  switch (mode.flush) {
+  switch (how.rounding.flush) {
     case flush::never: break;
-    case flush::before_rounding: plan.zero_below.fill(power_of_two<Number>(to.emin() - power)); break;
+    case flush::before_rounding: plan.zero_below.fill(power_of_two<Number>(how.format.emin() - power)); break;
     case flush::after_rounding:
       for (const bool negative : {false, true})
         plan.zero_below[negative ? 1 : 0] = smallest_that<Number>(power, negative, [&](const unpacked& x) {
           // Where NaN has the code that would be -0, there is none.
-          const std::uint64_t result = encode(to, x, mode).code;
-          return (to.has_negative_zero() ? result & to.magnitude_mask() : result) != 0;
+          const std::uint64_t result = encode(how.format, x, how.rounding).code;
+          return (how.format.has_negative_zero() ? result & how.format.magnitude_mask() : result) != 0;
         });
       break;
-    case flush::result: plan.zero_below_code = static_cast<Bits>(to.min_normal_code()); break;
+    case flush::result: plan.zero_below_code = static_cast<Bits>(how.format.min_normal_code()); break;
   }
 }
 
 }  // namespace
 
 template <class Bits, class Number>
-std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding& mode, int power,
-                                               const format& elements, const exact_factor& factor, bool may_carry) {
+std::optional<encode_plan<Bits>> plan_encoding(const treatment& how, int power, const format& elements,
+                                               const exact_factor& factor, bool may_carry) {
   using layout = number_layout<Bits, Number>;
   constexpr int width = 8 * sizeof(Bits);
   const format& numbers = format_of_numbers<Number>;
-  const bool stochastic = mode.direction == direction::stochastic;
-  if (!to.has_sign || !to.has_zero() || to.fraction_bits >= numbers.fraction_bits || to.width() > 32) return {};
-  if (stochastic && (mode.random_bits == exact_probability || mode.flush == flush::after_rounding)) return {};
+  const bool stochastic = how.rounding.direction == direction::stochastic;
+  if (!how.format.has_sign || !how.format.has_zero() || how.format.fraction_bits >= numbers.fraction_bits ||
+      how.format.width() > 32)
+    return {};
+  if (stochastic && (how.rounding.random_bits == exact_probability || how.rounding.flush == flush::after_rounding))
+    return {};
 
   encode_plan<Bits> plan;
-  plan.fraction_bits = to.fraction_bits;
-  plan.dropped = numbers.fraction_bits - to.fraction_bits;
-  plan.sign_position = to.width() - 1;
+  plan.fraction_bits = how.format.fraction_bits;
+  plan.dropped = numbers.fraction_bits - how.format.fraction_bits;
+  plan.sign_position = how.format.width() - 1;
   // Of float the codes of infinity are then below 2^31: 2^9 binades, 2^22 codes each.
   constexpr int most_fields = sizeof(Bits) == 4 ? 1 << 8 : 1 << 13;
-  const int lowest_field = to.emin() - power + numbers.bias;
+  const int lowest_field = how.format.emin() - power + numbers.bias;
   if (lowest_field < -most_fields) return {};
   // Beyond that, all bits of all numbers are shifted out.
   plan.lowest_field = std::min(lowest_field, static_cast<int>(numbers.exponent_field_mask()) + 2 * width);
 
-  plan.largest = static_cast<Bits>(to.max_finite_code());
+  plan.largest = static_cast<Bits>(how.format.max_finite_code());
   for (const bool negative : {false, true}) {
-    const bool finite =
-        mode.overflow != overflow_mode::ieee || !to.has_nan() || points_to_zero(mode.direction, negative);
+    const bool finite = how.rounding.overflow != overflow_mode::ieee || !how.format.has_nan() ||
+                        points_to_zero(how.rounding.direction, negative);
     plan.limit[negative ? 1 : 0] = plan.largest + (finite ? 0 : 1);
   }
   if (stochastic) {
-    plan.random_bits = mode.random_bits;
-    plan.widening = std::max(0, mode.random_bits - plan.dropped + 1);
-    plan.dropped_to_random = plan.dropped - mode.random_bits + plan.widening;
+    plan.random_bits = how.rounding.random_bits;
+    plan.widening = std::max(0, how.rounding.random_bits - plan.dropped + 1);
+    plan.dropped_to_random = plan.dropped - how.rounding.random_bits + plan.widening;
     // Shifts by one less than the width then leave nothing that rounds up.
     if (numbers.fraction_bits + 1 + plan.widening > width - 2) {
-      if (!may_carry || mode.definition != stochastic_definition::a) return {};
+      if (!may_carry || how.rounding.definition != stochastic_definition::a) return {};
       plan.carries = true;
     }
   }
-  plan_flushing<Bits, Number>(plan, to, mode, power);
-  if (mode.daz) {
+  plan_flushing<Bits, Number>(plan, how, power);
+  if (how.rounding.daz) {
     const unpacked least = product(decode(elements, elements.min_normal_code()), factor);
     plan.daz_below =
         static_cast<bits_of<Number>>(encode(numbers, least, {.direction = direction::toward_positive}).code);
   }
-  plan.min_normal_code = static_cast<Bits>(to.min_normal_code());
-  plan.zero_sign = to.has_negative_zero() ? 1 : 0;
+  plan.min_normal_code = static_cast<Bits>(how.format.min_normal_code());
+  plan.zero_sign = how.format.has_negative_zero() ? 1 : 0;
   if (plan.lowest_field < 1) {
     // Subnormal numbers are on a grid coarser than the format's, and zero has no field there.
     plan.left_out_below = layout::implicit - 1;
@@ -113,20 +116,20 @@ std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding&
   return plan;
 }
 
-template std::optional<encode_plan<std::uint32_t>> plan_encoding<std::uint32_t, float>(const format&, const rounding&,
-                                                                                       int, const format&,
+template std::optional<encode_plan<std::uint32_t>> plan_encoding<std::uint32_t, float>(const treatment&, int,
+                                                                                       const format&,
                                                                                        const exact_factor&, bool);
-template std::optional<encode_plan<std::uint64_t>> plan_encoding<std::uint64_t, float>(const format&, const rounding&,
-                                                                                       int, const format&,
+template std::optional<encode_plan<std::uint64_t>> plan_encoding<std::uint64_t, float>(const treatment&, int,
+                                                                                       const format&,
                                                                                        const exact_factor&, bool);
-template std::optional<encode_plan<std::uint64_t>> plan_encoding<std::uint64_t, double>(const format&, const rounding&,
-                                                                                        int, const format&,
+template std::optional<encode_plan<std::uint64_t>> plan_encoding<std::uint64_t, double>(const treatment&, int,
+                                                                                        const format&,
                                                                                         const exact_factor&, bool);
 
-std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, const format& to, const rounding& mode,
-                                       int power, bool counting) {
+std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, const treatment& how, int power,
+                                       bool counting) {
   constexpr int last_field = 254;
-  if (mode.direction == direction::stochastic || !is_plain(plan) || plan.dropped < 2) return {};
+  if (how.rounding.direction == direction::stochastic || !is_plain(plan) || plan.dropped < 2) return {};
   const auto field_of = [&](std::uint32_t code) {
     return static_cast<int>(code >> plan.fraction_bits) + plan.lowest_field - 1;
   };
@@ -140,24 +143,28 @@ std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, c
   quick.min_normal_code = plan.min_normal_code;
   for (const std::size_t negative : {0u, 1u}) {
     const std::uint32_t limit = plan.limit[negative];
-    const auto fraction = limit & static_cast<std::uint32_t>(to.fraction_mask());
+    const auto fraction = limit & static_cast<std::uint32_t>(how.format.fraction_mask());
     quick.limit[negative] = static_cast<std::uint32_t>(field_of(limit)) << 23 | fraction << plan.dropped;
     if (counting)
-      quick.overflow[negative] = smallest_that<float>(
-          power, negative != 0, [&](const unpacked& x) { return any(encode(to, x, mode).flags, status::overflow); });
+      quick.overflow[negative] = smallest_that<float>(power, negative != 0, [&](const unpacked& x) {
+        return any(encode(how.format, x, how.rounding).flags, status::overflow);
+      });
   }
   return quick;
 }
 
-bool may_narrow(const format& to, const rounding& mode, int power) noexcept {
+bool may_narrow(const treatment& how, int power) noexcept {
   // Subnormal doubles, which daz asks for, are not seen any more.
-  if (mode.daz || (mode.direction == direction::stochastic && mode.random_bits == exact_probability)) return false;
-  const int looked_at = to.fraction_bits + (mode.direction == direction::stochastic ? mode.random_bits : 0);
+  if (how.rounding.daz ||
+      (how.rounding.direction == direction::stochastic && how.rounding.random_bits == exact_probability))
+    return false;
+  const int looked_at =
+      how.format.fraction_bits + (how.rounding.direction == direction::stochastic ? how.rounding.random_bits : 0);
   // What tells results apart lies half way between them, and with after_rounding half way between those: a float with an
   // even last bit, which numbers rounded to odd are on the same side of as before.
-  const int spare = mode.flush == flush::after_rounding ? 3 : 2;
+  const int spare = how.rounding.flush == flush::after_rounding ? 3 : 2;
   return looked_at + spare <= binary32.fraction_bits &&
-         to.emin() - power - looked_at - spare >= binary32.min_quantum_exponent();
+         how.format.emin() - power - looked_at - spare >= binary32.min_quantum_exponent();
 }
 
 template <class Bits>

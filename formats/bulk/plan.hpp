@@ -20,9 +20,8 @@ namespace ulp::detail {
 // From numbers, float or double, that are `factor` times the elements to results that are 2^power times the numbers. daz
 // asks the elements, which are of their own format. `may_carry`: there are loops for `carries`. nullopt where a lane of `Bits` is too narrow, or no kernel does it.
 template <class Bits, class Number>
-[[nodiscard]] std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding& mode, int power,
-                                                             const format& elements, const exact_factor& factor,
-                                                             bool may_carry);
+[[nodiscard]] std::optional<encode_plan<Bits>> plan_encoding(const treatment& how, int power, const format& elements,
+                                                             const exact_factor& factor, bool may_carry);
 
 // Whether plain loops do what the plan says: no counts, no flushing, one grid of float's.
 template <class Bits>
@@ -32,12 +31,12 @@ template <class Bits>
 }
 
 // The same for quick loops. nullopt where it is not plain, or a number in it would leave float's range.
-[[nodiscard]] std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, const format& to,
-                                                     const rounding& mode, int power, bool counting);
+[[nodiscard]] std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, const treatment& how,
+                                                     int power, bool counting);
 
 // Whether rounding doubles to floats, to odd, and those to results that are 2^power times the numbers, gives what
 // rounding the doubles gives, and the same counts. Of doubles in float's range.
-[[nodiscard]] bool may_narrow(const format& to, const rounding& mode, int power) noexcept;
+[[nodiscard]] bool may_narrow(const treatment& how, int power) noexcept;
 
 // To numbers of float or double. nullopt where they do not hold the format's numbers, or no kernel does it.
 template <class Bits>

@@ -84,46 +84,22 @@ void multiply(std::span<const float> x, const exact_factor& factor, double* prod
 }
 
 template <class Number>
-block_encoder<Number>::block_encoder(const format& to, const conversion& how, int power, const format& elements,
-                                     const exact_factor& factor, const kernels* loops, bool counting)
-    : counting_(counting),
-      loops_(loops),
-      mode_(how.rounding),
-      random_(how.random),
-      left_out_(to, how.rounding, {.exponent = power}, how.random) {
-  if (loops == nullptr) return;
-  if constexpr (sizeof(Number) == 4)
-    narrow_ = plan_encoding<std::uint32_t, Number>(to, mode_, power, elements, factor,
-                                                   loops->stochastic != nullptr && !counting);
-  if (narrow_ && narrow_->carries && !is_plain(*narrow_)) narrow_.reset();
-  if (narrow_) {
-    plainly_ = !counting && is_plain(*narrow_);
-    grouping_ = plainly_ && loops->stochastic != nullptr && mode_.direction == direction::stochastic;
-    daz_below_ = static_cast<bits_of<Number>>(narrow_->daz_below);
-    if (loops->quick != nullptr) quick_ = plan_quickly(*narrow_, to, mode_, power, counting);
-  } else {
-    wide_ = plan_encoding<std::uint64_t, Number>(to, mode_, power, elements, factor, false);
-    if (wide_) daz_below_ = static_cast<bits_of<Number>>(wide_->daz_below);
-  }
-}
-
-template <class Number>
 bool block_encoder<Number>::directly(std::span<const Number> numbers, const codes_out& to, bool streams,
                                      conversion_counts& counts) const noexcept {
-  const std::size_t way = way_of(mode_);
+  const std::size_t way = way_of(plan_.how.rounding);
   const auto run = [&](const auto& loops, auto* codes) {
-    return (counting_ ? loops.count : loops.encode)[way](*quick_, numbers.data(), codes, numbers.size(), streams,
-                                                         &counts);
+    return (plan_.counting ? loops.count : loops.encode)[way](*plan_.quick, numbers.data(), codes, numbers.size(),
+                                                              streams, &counts);
   };
   if constexpr (sizeof(Number) == 4) {
     switch (to.bytes) {
-      case 1: return run(loops_->quick->to8, to.as8());
-      case 2: return run(loops_->quick->to16, to.as16());
-      case 4: return run(loops_->quick->to32, to.as32());
+      case 1: return run(plan_.loops->quick->to8, to.as8());
+      case 2: return run(plan_.loops->quick->to16, to.as16());
+      case 4: return run(plan_.loops->quick->to32, to.as32());
       default: {
         std::array<std::uint32_t, block_size> codes;
-        const bool left_out = run(loops_->quick->to32, codes.data());
-        store(std::span{codes}.first(numbers.size()), loops_, to);
+        const bool left_out = run(plan_.loops->quick->to32, codes.data());
+        store(std::span{codes}.first(numbers.size()), plan_.loops, to);
         return left_out;
       }
     }
@@ -134,18 +110,18 @@ bool block_encoder<Number>::directly(std::span<const Number> numbers, const code
 template <class Number>
 std::size_t block_encoder<Number>::by_groups(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
                                              bool streams, bool& left_out) const noexcept {
-  const std::size_t group = elements_of_group(mode_.random_bits);
+  const std::size_t group = elements_of_group(plan_.how.rounding.random_bits);
   const std::uint64_t index = random_.first + first;
   const std::size_t groups = std::min<std::uint64_t>(numbers.size() / group, index == 0 ? ~index : (0 - index) / group);
   const auto run = [&](const auto& loops, auto* codes) {
-    return loops.groups[way_of(mode_) - first_stochastic_way](*narrow_, random_, index / group * 16, numbers.data(),
-                                                              codes, groups, streams);
+    return loops.groups[way_of(plan_.how.rounding) - first_stochastic_way](*plan_.narrow, random_, index / group * 16,
+                                                                           numbers.data(), codes, groups, streams);
   };
   if constexpr (sizeof(Number) == 4) {
     switch (to.bytes) {
-      case 1: left_out = run(loops_->stochastic->to8, to.as8()); break;
-      case 2: left_out = run(loops_->stochastic->to16, to.as16()); break;
-      default: left_out = run(loops_->stochastic->to32, to.as32()); break;
+      case 1: left_out = run(plan_.loops->stochastic->to8, to.as8()); break;
+      case 2: left_out = run(plan_.loops->stochastic->to16, to.as16()); break;
+      default: left_out = run(plan_.loops->stochastic->to32, to.as32()); break;
     }
   }
   return groups * group;
@@ -158,32 +134,32 @@ bool block_encoder<Number>::by_buffers(std::span<const Number> numbers, std::uin
   std::array<std::uint32_t, block_size> codes;
   const Number* const x = numbers.data();
   const std::size_t size = numbers.size();
-  const std::size_t way = way_of(mode_);
-  if (mode_.direction == direction::stochastic)
-    fill_random(loops_, random_, first, mode_.random_bits, random.data(), size);
+  const std::size_t way = way_of(plan_.how.rounding);
+  if (plan_.how.rounding.direction == direction::stochastic)
+    fill_random(plan_.loops, random_, first, plan_.how.rounding.random_bits, random.data(), size);
   bool left_out = false;
   if constexpr (sizeof(Number) == 8) {
-    left_out = loops_->encode_double[way](*wide_, x, random.data(), codes.data(), size, counts);
-  } else if (plainly_) {
+    left_out = plan_.loops->encode_double[way](*plan_.wide, x, random.data(), codes.data(), size, counts);
+  } else if (plan_.plain) {
     const auto plainly = [&](const auto& loops, const auto* stochastic, auto* into) {
       const auto loop = stochastic != nullptr && way >= first_stochastic_way
                             ? stochastic->plain[way - first_stochastic_way]
                             : loops[way];
-      return loop(*narrow_, x, random.data(), into, size);
+      return loop(*plan_.narrow, x, random.data(), into, size);
     };
-    const all_stochastic_loops* const s = loops_->stochastic;
+    const all_stochastic_loops* const s = plan_.loops->stochastic;
     switch (to.bytes) {
-      case 1: return plainly(loops_->encode8, s == nullptr ? nullptr : &s->to8, to.as8());
-      case 2: return plainly(loops_->encode16, s == nullptr ? nullptr : &s->to16, to.as16());
-      case 4: return plainly(loops_->encode32, s == nullptr ? nullptr : &s->to32, to.as32());
-      default: left_out = plainly(loops_->encode32, s == nullptr ? nullptr : &s->to32, codes.data());
+      case 1: return plainly(plan_.loops->encode8, s == nullptr ? nullptr : &s->to8, to.as8());
+      case 2: return plainly(plan_.loops->encode16, s == nullptr ? nullptr : &s->to16, to.as16());
+      case 4: return plainly(plan_.loops->encode32, s == nullptr ? nullptr : &s->to32, to.as32());
+      default: left_out = plainly(plan_.loops->encode32, s == nullptr ? nullptr : &s->to32, codes.data());
     }
-  } else if (narrow_) {
-    left_out = loops_->encode_float[way](*narrow_, x, random.data(), codes.data(), size, counts);
+  } else if (plan_.narrow) {
+    left_out = plan_.loops->encode_float[way](*plan_.narrow, x, random.data(), codes.data(), size, counts);
   } else {
-    left_out = loops_->encode_float_wide[way](*wide_, x, random.data(), codes.data(), size, counts);
+    left_out = plan_.loops->encode_float_wide[way](*plan_.wide, x, random.data(), codes.data(), size, counts);
   }
-  store(std::span{codes}.first(size), loops_, to);
+  store(std::span{codes}.first(size), plan_.loops, to);
   return left_out;
 }
 
@@ -193,12 +169,12 @@ void block_encoder<Number>::put_left_out(std::span<const Number> numbers, std::u
   using bits = bits_of<Number>;
   constexpr bits magnitude_mask = static_cast<bits>(~bits{0}) >> 1;
   constexpr bits infinity = std::bit_cast<bits>(std::numeric_limits<Number>::infinity());
-  const bits below = static_cast<bits>(wide_ ? wide_->left_out_below : narrow_->left_out_below);
+  const bits below = static_cast<bits>(plan_.wide ? plan_.wide->left_out_below : plan_.narrow->left_out_below);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const bits magnitude = std::bit_cast<bits>(numbers[i]) & magnitude_mask;
     if (magnitude < infinity && !(magnitude - 1 < below)) continue;
     unpacked x = decode(numbers[i]);
-    x.subnormal = magnitude < daz_below_;
+    x.subnormal = magnitude < plan_.daz_below;
     const std::uint32_t code = left_out_(x, first + i, counts);
     switch (to.bytes) {
       case 1: to.as8()[i] = static_cast<std::uint8_t>(code); break;
@@ -221,17 +197,17 @@ void block_encoder<Number>::operator()(std::span<const Number> numbers, std::uin
     std::copy(numbers.begin(), numbers.end(), kept.begin());
     numbers = std::span{kept}.first(numbers.size());
   }
-  if (quick_) {
+  if (plan_.quick) {
     if (!directly(numbers, to, streams, counts)) return;
-    if (!counting_) return put_left_out(numbers, first, to, counts);
+    if (!plan_.counting) return put_left_out(numbers, first, to, counts);
   }
   for (std::size_t at = 0; at < numbers.size();) {
     const auto rest = numbers.subspan(at);
     std::size_t n = std::min(block_size, rest.size());
     bool left_out = false;
-    const std::size_t group = grouping_ ? elements_of_group(mode_.random_bits) : 0;
-    const std::size_t to_group = grouping_ ? (group - (random_.first + first + at) % group) % group : 0;
-    if (grouping_ && to.bytes != 0 && to_group == 0 && rest.size() >= group) {
+    const std::size_t group = plan_.groups ? elements_of_group(plan_.how.rounding.random_bits) : 0;
+    const std::size_t to_group = plan_.groups ? (group - (random_.first + first + at) % group) % group : 0;
+    if (plan_.groups && to.bytes != 0 && to_group == 0 && rest.size() >= group) {
       n = by_groups(rest, first + at, to.after(at), streams, left_out);
     } else {
       if (to_group != 0) n = std::min(n, to_group);

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "codec.hpp"
+#include "conversion_plan.hpp"
 #include "kernels.hpp"
 #include "plan.hpp"
 
@@ -68,18 +69,15 @@ void fill_random(const kernels* loops, const random_stream& random, std::uint64_
 // x times a factor that is_float, exactly, whatever the processor's state.
 void multiply(std::span<const float> x, const exact_factor& factor, double* products) noexcept;
 
-// Numbers, float or double, to codes: plan_encoding says of which.
+// Numbers, float or double, to codes, as a plan says that is usable.
 template <class Number>
 class block_encoder {
  public:
-  block_encoder(const format& to, const conversion& how, int power, const format& elements, const exact_factor& factor,
-                const kernels* loops, bool counting);
+  block_encoder(const encoder_plan<Number>& plan, const random_stream& random)
+      : plan_(plan), random_(random), left_out_(plan.how, {.exponent = plan.power}, random) {}
 
-  // Whether there are kernels for it.
-  [[nodiscard]] bool usable() const noexcept { return narrow_.has_value() || wide_.has_value(); }
-  // Whether it takes long blocks, where codes are written beside the numbers and not two to a byte.
-  [[nodiscard]] bool is_quick() const noexcept { return quick_.has_value() || grouping_; }
-  // `first`: the index of the first number. `streams`: past the caches, where it is quick.
+  [[nodiscard]] const encoder_plan<Number>& plan() const noexcept { return plan_; }
+  // `first`: the index of the first number. `streams`: past the caches, where it takes long blocks.
   void operator()(std::span<const Number> numbers, std::uint64_t first, const codes_out& to, bool streams,
                   conversion_counts& counts) const noexcept;
 
@@ -96,15 +94,7 @@ class block_encoder {
   void put_left_out(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
                     conversion_counts& counts) const noexcept;
 
-  std::optional<encode_plan<std::uint32_t>> narrow_;  // of float only
-  std::optional<encode_plan<std::uint64_t>> wide_;
-  std::optional<quick_plan> quick_;
-  bool counting_;
-  bool plainly_ = false;
-  bool grouping_ = false;
-  bits_of<Number> daz_below_ = 0;
-  const kernels* loops_;
-  rounding mode_;
+  encoder_plan<Number> plan_;
   random_stream random_;
   codec_encoder left_out_;
 };

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <vector>
 
+#include <ulp/model/recipe/scaling.hpp>
+
 namespace ulp::gui {
 
 step_range seen_of(const drawn_columns& drawn, const column_span& span) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <ulp/io/recording/recording.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp::gui {
 namespace {

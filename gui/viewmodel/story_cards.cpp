@@ -35,11 +35,11 @@ card_line logged_scale(const loaded_run& run) {
 // Whether the replay in front is of the policy that was found best.
 bool is_of_best(const finding& f, const scenario_text& spec) {
   const scenario s = scenario_of(spec);
-  if (std::string_view(s.scaler.entry().name) != "pytorch_gradscaler") return false;
+  if (std::string_view(s.recipe.machine().entry().name) != "pytorch_gradscaler") return false;
   const auto best = std::ranges::find(f.numbers, "best", &named_value::name);
   const auto* const values = best == f.numbers.end() ? nullptr : std::get_if<named_values>(&best->value);
   if (values == nullptr) return false;
-  return std::ranges::all_of(s.scaler.parameters(), [&](const scaler_parameter& p) {
+  return std::ranges::all_of(s.recipe.machine().parameters(), [&](const scaler_parameter& p) {
     const auto of = std::ranges::find(values->all, p.name, &named_value::name);
     const auto* const wanted = of == values->all.end() ? nullptr : std::get_if<double>(&of->value);
     const auto* const set = std::get_if<double>(&p.value);

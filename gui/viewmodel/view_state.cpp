@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <ulp/io/bytes/regex.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp::gui {
 
@@ -197,7 +198,7 @@ tensor_mask view_state::gradients_of(const loaded_run& of) const {
   const bool has_kind =
       std::ranges::any_of(of.text.kinds, [](const std::string& kind) { return kind.find('=') == std::string::npos; });
   tensor_mask gradients = all;
-  for (std::size_t t = 0; t < gradients.size(); ++t) gradients[t] = gradients[t] && is_scaled(of.tensors[t].kind);
+  for (std::size_t t = 0; t < gradients.size(); ++t) gradients[t] = gradients[t] && is_scaled(of.tensors[t]);
   return has_kind || std::ranges::find(gradients, true) == gradients.end() ? all : gradients;
 }
 

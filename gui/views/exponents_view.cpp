@@ -219,22 +219,22 @@ double exponents_view::log2_scale() const {
 
 format_bands exponents_view::bands() const {
   const scenario s = scenario_of(state().front().spec);
-  return bands_of(s.format, s.rounding, log2_scale());
+  return bands_of(s.recipe.usual(), log2_scale());
 }
 
 QString exponents_view::shares() const {
   const scenario s = scenario_of(state().front().spec);
   const double scale = state().scale_at(state().cursor_step());
-  const outcome_counts c = tables_.outcomes(state().selected(), s.format, s.rounding, scale);
+  const outcome_counts c = tables_.outcomes(state().selected(), s.recipe.usual(), scale);
   const auto nonzero = static_cast<double>(c.nonzero().high);
   QString parts = tr("lost %1, subnormal %2, normal %3, overflow %4")
                       .arg(percent(c.underflow, nonzero), percent(c.subnormal, nonzero), percent(c.normal, nonzero),
                            percent(c.overflow, nonzero));
-  if (s.rounding.direction == direction::stochastic) {
+  if (s.recipe.usual().rounding.direction == direction::stochastic) {
     expected_outcomes e;
     for (const tensor_tables::entry& t : tables_.entries)
       if (t.tensor < state().selected().size() && state().selected()[t.tensor])
-        e += expected_outcomes_of(t.table, s.format, s.rounding, {.scale = t.is_scaled ? scale : 1, .factor = t.factor},
+        e += expected_outcomes_of(t.table, s.recipe.usual(), {.scale = t.is_scaled ? scale : 1, .factor = t.factor},
                                   t.type);
     parts = tr("expected over all draws: lost %1, subnormal %2, overflow %3")
                 .arg(percent(e.underflow, nonzero), percent(e.subnormal, nonzero), percent(e.overflow, nonzero));
@@ -302,8 +302,8 @@ QString exponents_view::fill(const theme& colours) {
     constexpr double near = 40;
     const extremes scales = result->scales.between(
         0, result->steps.size(), [&](std::size_t i) { return log2_or_gap(result->steps[i].scale_used); });
-    const double lost = bands_of(s.format, s.rounding, scales.greatest).at.nonzero - 2;
-    const double overflow = bands_of(s.format, s.rounding, scales.least).at.overflow + 2;
+    const double lost = bands_of(s.recipe.usual(), scales.greatest).at.nonzero - 2;
+    const double overflow = bands_of(s.recipe.usual(), scales.least).at.overflow + 2;
     if (lost > left - near) left = std::min(left, std::floor(lost));
     if (overflow < right + near) right = std::max(right, std::ceil(overflow));
   }
@@ -345,7 +345,7 @@ QString exponents_view::fill(const theme& colours) {
   content.bars = {bars, apart, nonfinite};
   // Binades that a limit cuts, if a part of them is lost.
   const outcome_counts outcomes =
-      tables_.outcomes(state().selected(), s.format, s.rounding, state().scale_at(state().cursor_step()));
+      tables_.outcomes(state().selected(), s.recipe.usual(), state().scale_at(state().cursor_step()));
   const auto cuts = [&](double limit, const count_range& lost, int exponent) {
     return lost.high > 0 && limit > exponent && limit < exponent + 1;
   };

@@ -97,10 +97,11 @@ bool layers_view::can_ask() const {
 
 layers_view::question layers_view::asked_now() const {
   const scenario s = scenario_of(state().front().spec);
-  question now{.drawn = state().drawn(),
-               .of = {.metric = state().metric_of_layers(), .to = s.format, .mode = s.rounding},
-               .columns = {},
-               .where = where_text()};
+  question now{
+      .drawn = state().drawn(),
+      .of = {.metric = state().metric_of_layers(), .to = s.recipe.usual().format, .mode = s.recipe.usual().rounding},
+      .columns = {},
+      .where = where_text()};
   if (shows_updates()) {
     now.of.to = value_format_named(state().weights_format());
     now.of.mode = {};

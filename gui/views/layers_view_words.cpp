@@ -1,6 +1,8 @@
 // What the view of layers says: over the picture, of its rows and cells, and as a table.
 #include <algorithm>
 
+#include <ulp/model/recipe/scaling.hpp>
+
 #include "layer_words.hpp"
 #include "layers_view.hpp"
 #include "viewmodel/shown_text.hpp"
@@ -31,7 +33,7 @@ QString layers_view::heading_now() const {
   const bool nothing =
       !none.isEmpty() && std::ranges::none_of(rows_, [&](const layer_row& row) { return may_cross(q, row.total); });
   QString all = nothing ? none : heading_text(q.metric);
-  const auto is_unscaled = [this](std::uint32_t t) { return !is_scaled(state().current_run()->tensors[t].kind); };
+  const auto is_unscaled = [this](std::uint32_t t) { return !is_scaled(state().current_run()->tensors[t]); };
   if (is_of_format(q.metric)) all = all.arg(where_);
   if (is_of_scale(q.metric) && !rows_.empty() && std::ranges::all_of(shown_tensors(), is_unscaled))
     all += tr("; no loss scale multiplies these tensors");

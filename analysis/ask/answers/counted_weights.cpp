@@ -82,8 +82,8 @@ void count_dumps(counted_weights& all, const run_text& run, const source_options
     pairs->read(i, [&](std::span<const double> weights, std::span<const double> updates) {
       for (std::size_t c = 0; c < all.cases.size(); ++c) {
         weights_counts& counts = item.of[c];
-        counts.lost += count_lost_updates(weights, updates, all.cases[c].format, all.cases[c].rounding);
-        *counts.changed += count_changed(weights, all.cases[c].format, all.cases[c].rounding);
+        counts.lost += count_lost_updates(weights, updates, {all.cases[c].format, all.cases[c].rounding});
+        *counts.changed += count_changed(weights, {all.cases[c].format, all.cases[c].rounding});
         counts.beyond = *counts.changed > 0;
       }
       if (item.rounded_updates && item.origin == update_origin::recorded)
@@ -98,7 +98,7 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
   const std::string& path = run.inputs.front();
   refuse_damaged(path);
   for (const weights_case& c : all.cases)
-    if (!tells_lost_updates(c.format, c.rounding))
+    if (!tells_lost_updates({c.format, c.rounding}))
       throw std::invalid_argument(fmt::format(
           "{}: joint tables tell of nearest-even and stochastic rounding, without flushing or saturation, to "
           "formats with subnormals and NaN; give the dumps for {} and others",
@@ -123,11 +123,11 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
     later_weights = later_weights || row.origin == update_origin::next_weights;
     of_gradients = of_gradients || row.origin == update_origin::gradient;
     for (const weights_case& c : all.cases)
-      item.of.push_back(
-          {count_lost_updates(row.table, c.format, c.rounding), std::nullopt, has_weights_beyond(row.table, c.format)});
+      item.of.push_back({count_lost_updates(row.table, {c.format, c.rounding}), std::nullopt,
+                         has_weights_beyond(row.table, c.format)});
     const format* const own = format_of_differences(item);
     item.rounded_updates = own != nullptr && (row.origin == update_origin::next_weights ||
-                                              count_lost_updates(row.table, *own, {}).lost.low == 0);
+                                              count_lost_updates(row.table, {*own}).lost.low == 0);
     all.items.push_back(std::move(item));
     return true;
   });
@@ -153,7 +153,7 @@ counted_weights count_weights(const run_text& run, const std::vector<weights_cas
                               listener& to) {
   counted_weights all{.cases = cases, .items = {}};
   for (const weights_case& c : cases)
-    if (!counts_lost_updates(c.format, c.rounding))
+    if (!counts_lost_updates({c.format, c.rounding}))
       throw std::invalid_argument(
           fmt::format("{}: stochastic rounding of weights is not counted with --ftz, --daz or in formats without "
                       "subnormals; leave these out, or give another --rounding",

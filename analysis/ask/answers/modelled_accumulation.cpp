@@ -11,6 +11,7 @@
 #include <ulp/ask/answers/reading.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/outcomes/row_outcomes.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 #include "accumulation_ways.hpp"
 
@@ -36,7 +37,7 @@ std::map<std::uint32_t, seen_tensor> read_rows(const accumulate_question& asked,
     if (!selected.takes(now.key.step)) continue;
     for (const tensor_row& row : now.tensors) {
       const tensor_info& info = from.tensors()[row.tensor];
-      if (!is_scaled(info.kind) || !selected.takes(info)) continue;
+      if (!is_scaled(info) || !selected.takes(info)) continue;
       seen_tensor& seen = all[row.tensor];
       seen.numel = std::max(seen.numel, row.table.numel);
       if (now.key.microbatch >= 0) {
@@ -48,7 +49,7 @@ std::map<std::uint32_t, seen_tensor> read_rows(const accumulate_question& asked,
       seen.nonzero += row.table.nonzero_finite();
       seen.not_normal.resize(ways.size());
       for (std::size_t w = 0; w < ways.size(); ++w) {
-        const outcome_counts counts = outcomes_of(row, ways[w].how.accumulator, ways[w].how.rounding, multiplier{});
+        const outcome_counts counts = outcomes_of(row, {ways[w].how.accumulator, ways[w].how.rounding}, multiplier{});
         for (const count_range& part : {counts.underflow, counts.subnormal, counts.overflow})
           seen.not_normal[w] += part;
       }

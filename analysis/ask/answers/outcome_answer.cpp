@@ -12,6 +12,7 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/io/source/source.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 #include <ulp/model/replay/recording_doubts.hpp>
 
 namespace ulp {
@@ -41,16 +42,16 @@ outcome_key outcome_key_of(const counted_outcomes& all, const tensor_row& row, c
 
 void add(outcome_totals& to, const tensor_row& row, const outcome_case& q, double factor, bool is_scaled) {
   const multiplier by{.scale = is_scaled ? q.scale : 1, .factor = factor};
-  to.counts += outcomes_of(row, q.format, q.rounding, by);
-  to.lost += lost_to_underflow(row, q.format, q.rounding, by);
-  to.noise += noise_of(row, q.format, q.rounding, by);
-  if (q.is_drawn()) to.expected += expected_outcomes_of(row, q.format, q.rounding, by);
+  to.counts += outcomes_of(row, {q.format, q.rounding}, by);
+  to.lost += lost_to_underflow(row, {q.format, q.rounding}, by);
+  to.noise += noise_of(row, {q.format, q.rounding}, by);
+  if (q.is_drawn()) to.expected += expected_outcomes_of(row, {q.format, q.rounding}, by);
 }
 
 void add(counted_outcomes& to, const tensor_row& row, const tensor_info& info, const step_key& key, bool as_recorded) {
   const bool known = !as_recorded && !std::isnan(row.factor);
   // What is no gradient has no loss scale, whatever is asked; --as-recorded multiplies everything.
-  const bool is_scaled = as_recorded || ulp::is_scaled(info.kind);
+  const bool is_scaled = as_recorded || ulp::is_scaled(info);
   (!is_scaled ? to.unit.unscaled : known ? to.unit.true_gradient : to.unit.recorded) = true;
   outcome_group& sums = to.groups[outcome_key_of(to, row, info, key)];
   sums.mixed_kinds = !sums.steps.empty() && (sums.mixed_kinds || sums.kind != info.kind);

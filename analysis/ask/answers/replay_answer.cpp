@@ -66,7 +66,7 @@ void replayed_run::check(const source& from, const replay_question& asked) const
 
 void replayed_run::tell(const source& from, const replay_question& asked, const scenario& s, bool all_attempts,
                         listener& to, const std::vector<std::string>& late) const {
-  if (!sum_.error.empty()) to.tell(fmt::format("{} ends the run: {}", s.scaler.entry().name, sum_.error));
+  if (!sum_.error.empty()) to.tell(fmt::format("{} ends the run: {}", s.recipe.machine().entry().name, sum_.error));
   if (asked.own) to.configured(*asked.own);
   for (const std::string& text : policy_notes(s, asked.what.format)) to.note(text);
   for (const std::string& text : group_notes(s.groups, from.tensors(), s.counted)) to.note(text);

@@ -103,12 +103,12 @@ std::vector<std::string> group_notes(const std::vector<tensor_group>& groups, co
 }
 
 std::vector<std::string> policy_notes(const scenario& s, const std::string& format_name) {
-  std::vector<std::string> all = parameter_notes(s.scaler);
+  std::vector<std::string> all = parameter_notes(s.recipe.machine());
   // A scaler's own idea of the 16-bit type chooses its defaults and should be that of the replay.
-  for (const scaler_parameter& p : s.scaler.parameters())
-    if (p.name == "fp16_type" && find_format(to_string(p.value)) != s.format)
+  for (const scaler_parameter& p : s.recipe.machine().parameters())
+    if (p.name == "fp16_type" && find_format(to_string(p.value)) != s.recipe.usual().format)
       all.push_back(fmt::format("{} has the defaults of fp16_type={}, the replay is in {}; see --set fp16_type=",
-                                s.scaler.entry().name, to_string(p.value), format_name));
+                                s.recipe.machine().entry().name, to_string(p.value), format_name));
   if (s.order.clip_before_unscale)
     all.emplace_back(
         "--order: gradients are clipped while scaled, so the bound on the true gradient is the bound divided by the "

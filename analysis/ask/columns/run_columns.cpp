@@ -98,8 +98,8 @@ void scale_extremes::add(const trajectory_row& row) {
          .clipped = row.clipped.value_or(false) ? 1U : 0U});
 }
 
-format_limits limits_of(const format& to, const rounding& mode) {
-  const outcome_thresholds t = thresholds_of(to, undrawn(mode), false);
+format_limits limits_of(const treatment& how) {
+  const outcome_thresholds t = thresholds_of(undrawn(how), false);
   return {log2_of(t.nonzero.at), log2_of(t.normal.at), log2_of(t.overflow.at)};
 }
 

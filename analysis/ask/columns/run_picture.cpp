@@ -10,8 +10,8 @@ auto order_of(const tensor_tables::entry& e) { return std::tuple{e.tensor, e.fac
 
 bool shows(const tensor_mask& shown, std::uint32_t tensor) { return tensor < shown.size() && shown[tensor]; }
 
-outcome_counts outcomes_of(const tensor_tables::entry& e, const format& to, const rounding& mode, double scale) {
-  return ulp::outcomes_of(e.table, to, mode, {.scale = e.is_scaled ? scale : 1, .factor = e.factor}, e.type);
+outcome_counts outcomes_of(const tensor_tables::entry& e, const treatment& how, double scale) {
+  return ulp::outcomes_of(e.table, how, {.scale = e.is_scaled ? scale : 1, .factor = e.factor}, e.type);
 }
 
 }  // namespace
@@ -44,19 +44,18 @@ binade_counts tensor_tables::binades(const tensor_mask& shown) const {
   return all;
 }
 
-outcome_counts tensor_tables::outcomes(const tensor_mask& shown, const format& to, const rounding& mode,
-                                       double scale) const {
+outcome_counts tensor_tables::outcomes(const tensor_mask& shown, const treatment& how, double scale) const {
   outcome_counts all;
   for (const entry& e : entries)
-    if (shows(shown, e.tensor)) all += outcomes_of(e, to, mode, scale);
+    if (shows(shown, e.tensor)) all += outcomes_of(e, how, scale);
   return all;
 }
 
-std::vector<outcome_counts> tensor_tables::outcomes_by_tensor(std::size_t tensors, const format& to,
-                                                              const rounding& mode, double scale) const {
+std::vector<outcome_counts> tensor_tables::outcomes_by_tensor(std::size_t tensors, const treatment& how,
+                                                              double scale) const {
   std::vector<outcome_counts> all(tensors);
   for (const entry& e : entries)
-    if (e.tensor < tensors) all[e.tensor] += outcomes_of(e, to, mode, scale);
+    if (e.tensor < tensors) all[e.tensor] += outcomes_of(e, how, scale);
   return all;
 }
 
@@ -111,7 +110,7 @@ step_survey run_picture::survey_of(const pictured_step& s) const {
 void run_picture::add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables,
                             const std::vector<tensor_info>& all) {
   tensor_tables& column = columns_.at_block(first, last);
-  for (const tensor_row& row : tables) column.add(row, is_scaled(all[row.tensor].kind));
+  for (const tensor_row& row : tables) column.add(row, is_scaled(all[row.tensor]));
 }
 
 std::size_t run_picture::column_of(std::int64_t step) const noexcept {

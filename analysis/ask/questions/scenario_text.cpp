@@ -158,19 +158,19 @@ scenario scenario_of(const scenario_text& text, const run_text& run) {
   // In a sweep one of many.
   const std::string named =
       text.parameters.empty() ? text.scaler : fmt::format("{} with {}", text.scaler, fmt::join(text.parameters, " "));
-  const auto with_scaler = [&]() -> scenario {
+  const auto machine_of = [&] {
     try {
-      return scenario{scaler_of(text)};
+      return scaler_of(text);
     } catch (const parameter_error& problem) {
       throw parameter_error(fmt::format("{}: {}", named, problem.what()));
     }
   };
-  scenario s = with_scaler();
-  if (!(s.scaler.scale() >= 0))
+  scaler machine = machine_of();
+  if (!(machine.scale() >= 0))
     throw std::invalid_argument(
-        fmt::format("{}: a replay cannot start from the scale {}", named, shortest(s.scaler.scale())));
-  s.format = value_format_named(text.format);
-  s.rounding = text.rounding.value(s.format);
+        fmt::format("{}: a replay cannot start from the scale {}", named, shortest(machine.scale())));
+  const format to = value_format_named(text.format);
+  scenario s{std::move(machine), {to, text.rounding.value(to)}};
   s.seed = text.rounding.seed;
   if (!text.clip_norm.empty() && !text.clip_value.empty())
     throw std::invalid_argument("--clip-value: gradients are clipped by norm or by value, not by both");
@@ -273,7 +273,8 @@ std::vector<scenario_text> under_each(const scenario_text& given, const std::vec
 
 bool totals_suffice(const scenario& s) {
   // Whatever asks for single tensors stands here; with DAZ the type of the values counts too.
-  return !s.counted.tensor && !s.checked && s.groups.empty() && !s.rounding.daz && !s.scaler.per_layer();
+  return !s.counted.tensor && !s.checked && s.groups.empty() && !s.recipe.usual().rounding.daz &&
+         s.recipe.machine().scope() == machine_scope::run;
 }
 
 source_options reading_for(const run_text& run, std::span<const scenario> scenarios) {

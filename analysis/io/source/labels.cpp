@@ -5,6 +5,7 @@
 
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/source/share.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp::io {
 namespace {
@@ -118,7 +119,7 @@ class labelled_source final : public forwarding_source, public divisible {
     for (tensor_row& row : of.tensors) {
       const bool is_known = !std::isnan(row.factor);
       if (is_known && row.factor == factor) continue;
-      if (is_known && !is_scaled(tensors_[row.tensor].kind) && may_be_wrong(factor)) continue;
+      if (is_known && !is_scaled(tensors_[row.tensor]) && may_be_wrong(factor)) continue;
       if (is_known && !(may_be_wrong(row.factor) && may_be_wrong(factor)))
         throw input_error(inner().description(), "step " + std::to_string(of.key.step),
                           "its factor is already known and is different: remove --factor");

@@ -105,7 +105,7 @@ std::optional<vanished> vanished_of(const survey& run, const std::vector<tensor_
   std::map<std::uint32_t, zero_rise> rises;
   std::set<std::string_view> living;  // modules
   for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
-    if (!has_values(run.tensors()[i]) || !is_scaled(tensors[i].kind)) continue;
+    if (!has_values(run.tensors()[i]) || !run.tensors()[i].is_scaled) continue;
     if (const std::optional<zero_rise> rise = zero_rise_of(run.tensors()[i], last))
       rises[i] = *rise;
     else if (is_alive_at(run.tensors()[i], last))

@@ -109,32 +109,31 @@ std::optional<markov_prediction> predict_markov(const scaler& start, std::span<c
   return predict_markov(overflow_shares(known, unit, first, last), *period);
 }
 
-critical_scale critical_scale_of(double max_abs, const format& to, const rounding& mode) {
-  if (mode.direction == direction::stochastic && overflow_is_infinite(to, mode, false)) {
+critical_scale critical_scale_of(double max_abs, const treatment& how) {
+  if (how.rounding.direction == direction::stochastic && overflow_is_infinite(how, false)) {
     if (!std::isfinite(max_abs)) return {};
     if (!(max_abs > 0)) return {.largest_safe = infinity, .smallest_overflowing = infinity};
-    const auto [may, must] = drawn_overflow_of(to);
+    const auto [may, must] = drawn_overflow_of(how.format);
     return {.largest_safe = std::nextafter(smallest_reaching(may, max_abs), 0.0),
             .smallest_overflowing = smallest_reaching(must, max_abs)};
   }
   // The sign is not known: the one that overflows first.
   double smallest = infinity;
   for (const bool negative : {false, true}) {
-    if (!overflow_is_infinite(to, mode, negative)) continue;
+    if (!overflow_is_infinite(how, negative)) continue;
     if (!std::isfinite(max_abs)) return {};
-    if (max_abs > 0)
-      smallest = std::min(smallest, smallest_reaching(thresholds_of(to, mode, negative).overflow, max_abs));
+    if (max_abs > 0) smallest = std::min(smallest, smallest_reaching(thresholds_of(how, negative).overflow, max_abs));
   }
   return {.largest_safe = std::isinf(smallest) ? infinity : std::nextafter(smallest, 0.0),
           .smallest_overflowing = smallest};
 }
 
-double range_scale_of(double max_abs, const format& to, const rounding& mode) {
+double range_scale_of(double max_abs, const treatment& how) {
   if (!std::isfinite(max_abs)) return 0;
   if (!(max_abs > 0)) return infinity;
   double smallest = infinity;
   for (const bool negative : {false, true})
-    smallest = std::min(smallest, smallest_reaching(thresholds_of(to, undrawn(mode), negative).overflow, max_abs));
+    smallest = std::min(smallest, smallest_reaching(thresholds_of(undrawn(how), negative).overflow, max_abs));
   return std::isinf(smallest) ? infinity : std::nextafter(smallest, 0.0);
 }
 

@@ -29,18 +29,19 @@ struct ramps {
   ramp overflow;
 };
 
-inline ramps ramps_of(const format& to, const rounding& mode) {
-  const double least_normal = std::ldexp(1.0, to.emin());
-  const double spacing = std::ldexp(1.0, to.min_quantum_exponent());
+inline ramps ramps_of(const treatment& how) {
+  const double least_normal = std::ldexp(1.0, how.format.emin());
+  const double spacing = std::ldexp(1.0, how.format.min_quantum_exponent());
   ramps r;
-  r.overflow = {to_double(to, to.max_finite_code()), std::ldexp(1.0, to.emax() - to.fraction_bits)};
+  r.overflow = {to_double(how.format, how.format.max_finite_code()),
+                std::ldexp(1.0, how.format.emax() - how.format.fraction_bits)};
   r.normal = {least_normal - spacing, spacing};
-  if (!to.has_subnormals()) {
+  if (!how.format.has_subnormals()) {
     // The number at the foot of the lowest binade is zero.
     r.nonzero = r.normal = {least_normal, spacing};
     return r;
   }
-  switch (mode.flush) {
+  switch (how.rounding.flush) {
     case flush::never: r.nonzero = {0, spacing}; return r;
     case flush::before_rounding: r.normal = {least_normal, 0}; break;
     case flush::after_rounding: r.normal = {least_normal - spacing / 2, spacing / 2}; break;

@@ -58,20 +58,20 @@ unpacked scaled(double value, multiplier by) {
 
 }  // namespace
 
-outcome_counts outcomes_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by) {
-  const outcome_counts counts = outcomes_of(row.table, to, mode, by, row.type);
-  if (row.codes.empty() || exact(counts) || mode.direction == direction::stochastic) return counts;
+outcome_counts outcomes_of(const tensor_row& row, const treatment& how, multiplier by) {
+  const outcome_counts counts = outcomes_of(row.table, how, by, row.type);
+  if (row.codes.empty() || exact(counts) || how.rounding.direction == direction::stochastic) return counts;
   if (!by.usable()) return counts;
   struct {
     outcome_thresholds at;
     bool infinite;
   } of_sign[2];
   for (const bool negative : {false, true}) {
-    const outcome_thresholds t = thresholds_of(to, mode, negative);
+    const outcome_thresholds t = thresholds_of(how, negative);
     of_sign[negative ? 1 : 0] = {{divided(t.nonzero, by), divided(t.normal, by), divided(t.overflow, by)},
-                                 overflow_is_infinite(to, mode, negative)};
+                                 overflow_is_infinite(how, negative)};
   }
-  const int daz_below = read_as_zero_below(mode, row.type);
+  const int daz_below = read_as_zero_below(how.rounding, row.type);
   outcome_counts all{
       .numel = counts.numel - row.table.nonzero_finite(), .zero = counts.zero, .nonfinite = counts.nonfinite};
   for_each_value(row, [&](double value, std::uint64_t n) {
@@ -99,38 +99,38 @@ count_range count_above(const tensor_row& row, double edge, multiplier by) {
   return all;
 }
 
-expected_outcomes expected_outcomes_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by) {
-  const expected_outcomes counts = expected_outcomes_of(row.table, to, mode, by, row.type);
+expected_outcomes expected_outcomes_of(const tensor_row& row, const treatment& how, multiplier by) {
+  const expected_outcomes counts = expected_outcomes_of(row.table, how, by, row.type);
   if (row.codes.empty() || (exact(counts.underflow) && exact(counts.subnormal) && exact(counts.overflow)))
     return counts;
   expected_outcomes all{
       .numel = counts.numel - row.table.nonzero_finite(), .zero = counts.zero, .nonfinite = counts.nonfinite};
   for_each_value(
-      row, [&](double value, std::uint64_t n) { all += expected_outcomes_of(only(value, n), to, mode, by, row.type); });
+      row, [&](double value, std::uint64_t n) { all += expected_outcomes_of(only(value, n), how, by, row.type); });
   return all;
 }
 
-lost_mass lost_to_underflow(const tensor_row& row, const format& to, const rounding& mode, multiplier by) {
-  const lost_mass lost = lost_to_underflow(row.table, to, mode, by, row.type);
+lost_mass lost_to_underflow(const tensor_row& row, const treatment& how, multiplier by) {
+  const lost_mass lost = lost_to_underflow(row.table, how, by, row.type);
   if (row.codes.empty() || (lost.magnitudes.exact() && lost.squares.exact())) return lost;
   lost_mass all;
-  for_each_value(
-      row, [&](double value, std::uint64_t n) { all += lost_to_underflow(only(value, n), to, mode, by, row.type); });
+  for_each_value(row,
+                 [&](double value, std::uint64_t n) { all += lost_to_underflow(only(value, n), how, by, row.type); });
   return all;
 }
 
-rounding_noise noise_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by) {
-  const rounding_noise noise = noise_of(row.table, to, mode, by, row.type);
+rounding_noise noise_of(const tensor_row& row, const treatment& how, multiplier by) {
+  const rounding_noise noise = noise_of(row.table, how, by, row.type);
   const bool is_exact = by.usable() && is_power_of_two(by.factor);
-  if (row.codes.empty() || noise.exact || mode.direction == direction::stochastic || !is_exact) return noise;
+  if (row.codes.empty() || noise.exact || how.rounding.direction == direction::stochastic || !is_exact) return noise;
   rounding_noise all{.values = row.table.zeros};
-  const int daz_below = read_as_zero_below(mode, row.type);
+  const int daz_below = read_as_zero_below(how.rounding, row.type);
   for_each_value(row, [&](double value, std::uint64_t count) {
     const double x = value / by.factor;
     const auto n = static_cast<double>(count);
     double error = x;
     if (magnitude_of(value).exponent >= daz_below) {
-      const encoded result = encode(to, scaled(value, by), mode);
+      const encoded result = encode(how.format, scaled(value, by), how.rounding);
       if (any(result.flags, status::overflow)) {
         all.overflowing += count;
         return;
@@ -139,7 +139,7 @@ rounding_noise noise_of(const tensor_row& row, const format& to, const rounding&
       const unpacked y = scaled(value, by);
       const auto exact = std::ldexp(static_cast<long double>(y.significand), y.exponent - 63);
       const long double difference =
-          (value < 0 ? -exact : exact) - static_cast<long double>(to_double(to, result.code));
+          (value < 0 ? -exact : exact) - static_cast<long double>(to_double(how.format, result.code));
       error = static_cast<double>(difference) / by.scale;
     }
     const double square = n * error * error;

@@ -82,8 +82,8 @@ struct step_accumulator {
   largest_gradient largest;  // of the checked tensors, or of what was logged
   gradient_norm norm;        // of the tensors that are in it
 
-  void add(const tensor_row& t, const tensor_choice::membership& m, tensor_kind kind) {
-    if (m.checked && is_scaled(kind)) largest.add(t);
+  void add(const tensor_row& t, const tensor_choice::membership& m) {
+    if (m.checked && m.is_scaled) largest.add(t);
     if (m.in_norm) norm.add(squares_of(t));
   }
   void add_log(const step& now) {

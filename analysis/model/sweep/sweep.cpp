@@ -22,15 +22,15 @@ namespace {
 
 // Why found_inf is not a matter of the largest magnitude alone, or some count depends on a sign; empty where neither.
 std::string why_replayed(const scenario& s) {
-  if (s.rounding.direction == direction::stochastic) return "stochastic rounding is drawn";
+  const treatment& how = s.recipe.usual();
+  if (how.rounding.direction == direction::stochastic) return "stochastic rounding is drawn";
   if (s.clip_value && s.order.clip_before_check) return "values are clipped before the overflow check";
-  const threshold positive = thresholds_of(s.format, s.rounding, false).nonzero;
-  const threshold negative = thresholds_of(s.format, s.rounding, true).nonzero;
-  if (!(positive == negative) || overflow_depends_on_sign(s.format, s.rounding))
-    return "the rounding depends on the sign";
-  if (s.rounding.daz) return "inputs are flushed (DAZ)";
-  if (s.scaler.per_layer()) return "a scale for each layer";
-  if (!std::isnan(s.scaler.edge())) return "the policy counts by an edge";
+  const threshold positive = thresholds_of(how, false).nonzero;
+  const threshold negative = thresholds_of(how, true).nonzero;
+  if (!(positive == negative) || overflow_depends_on_sign(how)) return "the rounding depends on the sign";
+  if (how.rounding.daz) return "inputs are flushed (DAZ)";
+  if (s.recipe.machine().scope() == machine_scope::tensor) return "a scale for each layer";
+  if (!std::isnan(s.recipe.machine().edge())) return "the policy counts by an edge";
   return "";
 }
 
@@ -89,17 +89,17 @@ struct sweep::implementation {
 
   implementation(std::vector<scenario> all, std::optional<double> magnitude_weight)
       : scenarios(std::move(all)),
-        choice(scenarios.front().counted, scenarios.front().checked),
+        choice(scenarios.front().counted, scenarios.front().checked, scenarios.front().recipe.scales()),
         tells_regret(magnitude_weight.has_value()) {
     for (std::size_t i = 0; i < scenarios.size(); ++i) {
       const scenario& s = scenarios[i];
-      policies.emplace_back(s.scaler, tells_regret);
+      policies.emplace_back(s.recipe.machine(), tells_regret);
       if (std::string why = why_replayed(s); !why.empty()) {
         delivery_of.push_back(by_replay);
         slow.push_back({.scenario = i, .replay = replayer(s), .why = std::move(why)});
         continue;
       }
-      const delivery d{s.format, s.rounding};
+      const treatment& d = s.recipe.usual();
       const auto same = std::find_if(deliveries.begin(), deliveries.end(), [&](const auto& b) { return b.of == d; });
       delivery_of.push_back(static_cast<std::size_t>(same - deliveries.begin()));
       if (same == deliveries.end())
@@ -153,18 +153,17 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
   std::map<double, cell_table> unscaled;
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = all.choice[t.tensor];
-    const tensor_kind kind = tensors[t.tensor].kind;
     if (m.counted) {
       stored.add(t.table);
-      const auto [at, fresh] = (is_scaled(kind) ? counted : unscaled).try_emplace(t.unit(), t.table);
+      const auto [at, fresh] = (m.is_scaled ? counted : unscaled).try_emplace(t.unit(), t.table);
       if (!fresh) at->second.merge(t.table);
     }
-    if (m.checked) overflow.add(t, kind);
+    if (m.checked) overflow.add(t, m.is_scaled);
     if (m.seen_if_lost) {
       overflow.add_lost(t);
       stored.is_lost = stored.is_lost || t.table.nonfinite() > 0;
     }
-    sums.add(t, m, kind);
+    sums.add(t, m);
   }
   if (now.tensors.empty())
     overflow.add_log(now);
@@ -191,13 +190,12 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
     magnitude_loss loss;
     for (const auto& [factor, table] : counted) {
       add_underflow(counts, table, d.of, factor);
-      if (all.tells_regret) loss += magnitude_loss_of(table, d.of.format, d.of.rounding, factor);
+      if (all.tells_regret) loss += magnitude_loss_of(table, d.of, factor);
     }
     d.underflow.add(counts);
     if (all.tells_regret) d.costs.add(exponents_of(d.overflow.back()), loss);
     count_range& at_one = d.unscaled.emplace_back();
-    for (const auto& [factor, table] : unscaled)
-      at_one += outcomes_of(table, d.of.format, d.of.rounding, {.factor = factor}).underflow;
+    for (const auto& [factor, table] : unscaled) at_one += outcomes_of(table, d.of, {.factor = factor}).underflow;
   }
 }
 

@@ -53,9 +53,9 @@ struct swept_step {
   }
 };
 
-// The same of one format and rounding.
+// The same of one treatment.
 struct swept_delivery {
-  delivery of;
+  treatment of;
   std::size_t scenario = 0;  // one that has it
   std::vector<overflow_onset> overflow;
   stored_underflow underflow;

@@ -25,9 +25,9 @@ void widen(underflow_counts& a, int first, int last) {
 
 // Adds to counts the underflow of a table whose values are recorded times `factor`, a power of two: the threshold at the
 // scale 2^j lies in one binade, all below it underflow, and in that binade the cells decide.
-void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, int factor_exponent) {
+void add_underflow(underflow_counts& counts, const cell_table& table, const treatment& how, int factor_exponent) {
   for (const bool negative : {false, true}) {
-    const threshold edge = thresholds_of(to.format, to.rounding, negative).nonzero;
+    const threshold edge = thresholds_of(how, negative).nonzero;
     if (edge.at.exponent < 2 * binary64.emin()) continue;  // no nonzero value becomes zero
     // Binade by binade: how many values, and how many of them are below the threshold's place in a binade.
     struct binade {
@@ -80,8 +80,8 @@ void add_underflow(underflow_counts& counts, const cell_table& table, const deli
 }
 
 // The same for its buckets: each underflows up to some scale for certain, and perhaps up to a greater one.
-void add_buckets(underflow_counts& counts, const cell_table& table, const delivery& to, int factor_exponent) {
-  const threshold edge = thresholds_of(to.format, to.rounding, false).nonzero;
+void add_buckets(underflow_counts& counts, const cell_table& table, const treatment& how, int factor_exponent) {
+  const threshold edge = thresholds_of(how, false).nonzero;
   if (edge.at.exponent < 2 * binary64.emin()) return;
   // The greatest j with x * 2^j / factor below the threshold.
   const auto last_below = [&](double x) {
@@ -153,11 +153,11 @@ count_range stored_underflow::of(std::size_t step, int j) const {
   return {exact_[s.begin + i], exact_[s.begin + i]};
 }
 
-void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, double factor) {
+void add_underflow(underflow_counts& counts, const cell_table& table, const treatment& how, double factor) {
   const int exponent = std::ilogb(factor);
   const auto add = [&](underflow_counts& at, int power) {
-    add_underflow(at, table, to, power);
-    if (!table.buckets.empty()) add_buckets(at, table, to, power);
+    add_underflow(at, table, how, power);
+    if (!table.buckets.empty()) add_buckets(at, table, how, power);
   };
   if (std::ldexp(1.0, exponent) == factor) return add(counts, exponent);
   underflow_counts fewest;

@@ -7,19 +7,11 @@
 #include <cstdint>
 #include <vector>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
 
 namespace ulp {
-
-// Format and rounding, which the stored counts and critical scales are of.
-struct delivery {
-  ulp::format format;
-  ulp::rounding rounding;
-  friend bool operator==(const delivery&, const delivery&) = default;
-};
 
 // Underflow counts at the scales 2^j: entry i at j = first - i, of ascending counts; beyond the ends nothing more
 // changes.
@@ -56,7 +48,7 @@ class stored_underflow {
 
 // Adds the counts of a table recorded times any factor: between two powers of two the effective scale is between, and
 // so is the count.
-void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, double factor);
+void add_underflow(underflow_counts& counts, const cell_table& table, const treatment& to, double factor);
 
 }  // namespace ulp
 

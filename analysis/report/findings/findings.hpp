@@ -45,18 +45,17 @@ struct window {
   // The largest power of two that no finite step overflows at; nullopt where every scale is safe.
   [[nodiscard]] std::optional<int> largest_safe() const;
 };
-[[nodiscard]] window window_of(std::span<const step_survey> steps, const format& to, const rounding& mode);
+[[nodiscard]] window window_of(std::span<const step_survey> steps, const treatment& how);
 
 // The same, step by step.
 class window_maker {
  public:
-  window_maker(const format& to, const rounding& mode) : to_(to), mode_(mode) {}
+  explicit window_maker(const treatment& how) : how_(how) {}
   void add(const step_survey& s);
   [[nodiscard]] window result();
 
  private:
-  format to_;
-  rounding mode_;
+  treatment how_;
   window made_;
 };
 // "3 steps", "3 steps (22 not decided)"

@@ -23,7 +23,7 @@ struct trial {
 
 trial trial_of(const scenario& s, const sweep_result& r) {
   trial t{.result = &r};
-  for (const scaler_parameter& p : s.scaler.parameters()) {
+  for (const scaler_parameter& p : s.recipe.machine().parameters()) {
     const double* const number = std::get_if<double>(&p.value);
     if (p.name == "init_scale") t.start = *number;
     if (p.name == "growth_interval") t.interval = *number;

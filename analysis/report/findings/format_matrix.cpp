@@ -29,10 +29,10 @@ struct part {
   tensor_mask all;  // of them
 };
 
-lost_mass lost_of(const tensor_tables& of, const format& to, const rounding& mode, double scale) {
+lost_mass lost_of(const tensor_tables& of, const treatment& how, double scale) {
   lost_mass all;
   for (const tensor_tables::entry& e : of.entries)
-    all += lost_to_underflow(e.table, to, mode, {.scale = e.is_scaled ? scale : 1, .factor = e.factor}, e.type);
+    all += lost_to_underflow(e.table, how, {.scale = e.is_scaled ? scale : 1, .factor = e.factor}, e.type);
   return all;
 }
 
@@ -55,16 +55,16 @@ double largest_of(const tensor_tables& of) {
 // The tables of one part, or of several, in a format.
 class judge {
  public:
-  judge(const format_question& asked, const char* name)
-      : asked_(&asked), to_(*find_format(name)), mode_(rounding_text{}.value(to_)) {}
+  judge(const format_question& asked, const char* name) : asked_(&asked), how_{*find_format(name)} {
+    how_.rounding = rounding_text{}.value(how_.format);
+  }
 
-  [[nodiscard]] const format& to() const { return to_; }
-  [[nodiscard]] const rounding& mode() const { return mode_; }
+  [[nodiscard]] const treatment& how() const { return how_; }
   [[nodiscard]] outcome_counts outcomes(const part& of, double scale) const {
-    return of.tables.outcomes(of.all, to_, mode_, scale);
+    return of.tables.outcomes(of.all, how_, scale);
   }
   [[nodiscard]] value_range lost_magnitude(const part& of, double scale) const {
-    return share_of_magnitude(lost_of(of.tables, to_, mode_, scale), magnitudes_of(of.tables));
+    return share_of_magnitude(lost_of(of.tables, how_, scale), magnitudes_of(of.tables));
   }
   [[nodiscard]] value_range lost(const part& of, double scale) const {
     return asked_->measure == lost_share::of_magnitude ? lost_magnitude(of, scale)
@@ -75,14 +75,13 @@ class judge {
   }
   // Where the steps are not known: that of the largest value.
   [[nodiscard]] std::optional<int> most(double largest) const {
-    const double safe = largest > 0 ? range_scale_of(largest, to_, mode_) : 0;
+    const double safe = largest > 0 ? range_scale_of(largest, how_) : 0;
     return safe > 0 && std::isfinite(safe) ? std::optional(std::ilogb(safe)) : std::nullopt;
   }
 
  private:
   const format_question* asked_;
-  format to_;
-  rounding mode_;
+  treatment how_;
 };
 
 // Of the tensors that are shown; of those that no scale multiplies only where there are no others.
@@ -212,7 +211,7 @@ table format_matrix(const format_question& asked, listener& to) {
     const demanding_kind judged = most_demanding(parts.size(), [&](std::size_t p) { return by.least(parts[p]); });
     row r{.name = names[i], .of = &parts[judged.index], .by = &by, .good = {.least = judged.least}};
     if (all_shown) {
-      window_maker maker(by.to(), by.mode());
+      window_maker maker(by.how());
       for (std::size_t n = asked.first; n < asked.end; ++n) maker.add(asked.run.survey_of(asked.run.steps()[n]));
       r.steps = maker.result();
     }
@@ -255,7 +254,7 @@ table tensor_format_matrix(const format_question& asked, listener& to) {
   std::vector<std::size_t> by_size(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) by_size[i] = i;
   std::ranges::stable_sort(by_size, {}, [&](std::size_t i) {
-    return std::tuple{judges[i].to().width(), -judges[i].to().fraction_bits};
+    return std::tuple{judges[i].how().format.width(), -judges[i].how().format.fraction_bits};
   });
   table t;
   t.columns = {{"tensor", "tensor"}, {"smallest_format", "smallest format without a loss scale"}};
@@ -306,7 +305,7 @@ table set_format_matrix(const survey& run, const std::vector<tensor_set>& sets, 
     std::vector<table_value> row{set.name, {}};
     for (const char* const f : usual_formats(format_room::few)) {
       const format to = *find_format(f);
-      const outcome_counts c = run.outcomes(set, to, mode.value(to), 1);
+      const outcome_counts c = run.outcomes(set, {to, mode.value(to)}, 1);
       row[1] = exactly(c.numel);
       row.emplace_back(percent(c, underflow_share(c)));
     }

@@ -25,7 +25,7 @@ layer_cell cell_of_item(const weights_item& of) {
 }  // namespace
 
 std::string why_no_updates(source_kind kind, const format& to, const std::string& format_name) {
-  if (kind == source_kind::dump || tells_lost_updates(to, rounding{})) return {};
+  if (kind == source_kind::dump || tells_lost_updates({to})) return {};
   return fmt::format("Joint tables tell of formats with a sign, a zero, subnormals and NaN; {} is none.", format_name);
 }
 

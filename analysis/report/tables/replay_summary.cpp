@@ -28,9 +28,9 @@ std::string share(const count_range& c, const value_range& of_nonzero) {
 }
 
 void add_policy(std::vector<summary_line>& to, const finished_replay& r) {
-  std::string text{r.what.scaler.entry().name};
+  std::string text{r.what.recipe.machine().entry().name};
   named_values parameters;
-  for (const auto& p : r.what.scaler.parameters()) {
+  for (const auto& p : r.what.recipe.machine().parameters()) {
     parameters.all.push_back({p.name, std::visit([](const auto& v) { return table_value{v}; }, p.value)});
     if (!std::holds_alternative<std::monostate>(p.value)) text += " " + p.name + "=" + to_string(p.value);
   }
@@ -38,7 +38,9 @@ void add_policy(std::vector<summary_line>& to, const finished_replay& r) {
   const std::string checked = rule_text(r.run.choice());
   const bool has_tensors = r.run.choice().rule() != check_rule::undecided;
   to.push_back(
-      {"scaler", text, {{"scaler", std::string{r.what.scaler.entry().name}}, {"parameters", std::move(parameters)}}});
+      {"scaler",
+       text,
+       {{"scaler", std::string{r.what.recipe.machine().entry().name}}, {"parameters", std::move(parameters)}}});
   to.push_back(
       {"format", fmt::format("{}, {}", r.text.format, rounding), {{"format", r.text.format}, {"rounding", rounding}}});
   to.push_back(

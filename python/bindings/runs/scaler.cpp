@@ -81,7 +81,7 @@ void bind_scaler(py::module_& module) {
       .def("name", [](const scaler& of) { return text_of(of.entry().name); })
       .def("scale", &scaler::scale)
       .def("edge", &scaler::edge)
-      .def("per_layer", &scaler::per_layer)
+      .def("per_layer", [](const scaler& s) { return s.scope() == machine_scope::tensor; })
       .def("parameters", &parameters)
       .def("state", &state)
       .def("set_state", [](scaler& of, const std::string& name, double value) { of.set_state(name, value); })

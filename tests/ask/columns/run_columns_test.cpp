@@ -93,9 +93,9 @@ TEST_CASE("extremes of a column leave out what is not known") {
 }
 
 TEST_CASE("limits of float16") {
-  const format_limits l = limits_of(float16, {});
+  const format_limits l = limits_of({float16});
   CHECK(l.nonzero == -25);
   CHECK(l.normal == Approx(std::log2(0x1p-14 * (1 - 0x1p-11))));
   CHECK(l.overflow == Approx(std::log2(65520)));
-  CHECK(limits_of(float16, {.direction = direction::stochastic}).nonzero == -25);
+  CHECK(limits_of({float16, {.direction = direction::stochastic}}).nonzero == -25);
 }

@@ -35,7 +35,7 @@ outcome_counts counted(std::int64_t steps, const format& to, double scale, std::
   outcome_counts all;
   for (std::int64_t n = 0; n < steps; ++n) {
     const tensor_row row = step_of(n).tensors[tensor];
-    all += outcomes_of(row.table, to, {}, {.scale = scale, .factor = row.unit()});
+    all += outcomes_of(row.table, {to}, {.scale = scale, .factor = row.unit()});
   }
   return all;
 }
@@ -61,7 +61,7 @@ TEST_CASE("columns count what the steps in them count") {
     for (const tensor_tables& column : picture.columns().columns()) {
       const auto some = column.outcomes_by_tensor(2, float16, {}, scale);
       for (std::size_t t = 0; t < 2; ++t) of[t] += some[t];
-      both += column.outcomes({true, true}, float16, {}, scale);
+      both += column.outcomes({true, true}, {float16}, scale);
     }
     outcome_counts sum = of[0];
     sum += of[1];

@@ -119,12 +119,12 @@ TEST_CASE("what is typed is what is meant") {
   text.check = "conv";
   const scenario s =
       scenario_of(text, {.tensor = "w", .kinds = {"weight_grad", "x=weight"}, .steps = "3:9", .every = 2});
-  CHECK(s.scaler.scale() == 4);
-  CHECK(s.scaler.state()[1].second == 3);
-  CHECK(s.rounding.direction == direction::toward_zero);
-  CHECK(s.rounding.overflow == overflow_mode::saturate);
-  CHECK(s.rounding.daz);
-  CHECK(s.rounding.flush == flush::before_rounding);
+  CHECK(s.recipe.machine().scale() == 4);
+  CHECK(s.recipe.machine().state()[1].second == 3);
+  CHECK(s.recipe.usual().rounding.direction == direction::toward_zero);
+  CHECK(s.recipe.usual().rounding.overflow == overflow_mode::saturate);
+  CHECK(s.recipe.usual().rounding.daz);
+  CHECK(s.recipe.usual().rounding.flush == flush::before_rounding);
   CHECK(s.seed == 7);
   CHECK(s.clip_norm->max_norm == 0.125);
   CHECK((s.order.clip_before_unscale && s.order.clip_before_check));
@@ -297,7 +297,7 @@ TEST_CASE("totals do not suffice where something tells tensors apart") {
   text.rounding.daz = true;
   CHECK_FALSE(merged(text));
   text = usual();
-  const auto per_layer = std::ranges::find(scaler_catalog(), true, &scaler_entry::per_layer);
+  const auto per_layer = std::ranges::find(scaler_catalog(), machine_scope::tensor, &scaler_entry::scope);
   REQUIRE(per_layer != scaler_catalog().end());
   text.scaler = per_layer->name;
   CHECK_FALSE(merged(text));

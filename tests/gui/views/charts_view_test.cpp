@@ -242,9 +242,9 @@ class charts_view_test : public QObject {
       ulp::expected_outcomes expected;
       for (const ulp::tensor_row& row : recorded.tensors) {
         const ulp::multiplier by{.scale = std::exp2(-8), .factor = row.unit()};
-        counts += ulp::outcomes_of(row.table, meant.format, meant.rounding, by, row.type);
+        counts += ulp::outcomes_of(row.table, {meant.format, meant.rounding}, by, row.type);
         if (meant.rounding.direction == ulp::direction::stochastic)
-          expected += ulp::expected_outcomes_of(row.table, meant.format, meant.rounding, by, row.type);
+          expected += ulp::expected_outcomes_of(row.table, {meant.format, meant.rounding}, by, row.type);
       }
       const auto percent = [&](double low, double high) {
         const auto text = [&](double n) {

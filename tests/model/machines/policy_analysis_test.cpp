@@ -46,7 +46,7 @@ std::vector<double> lognormal_maxima(double mean, double deviation, std::size_t 
 
 std::vector<double> criticals_of(const std::vector<double>& maxima) {
   std::vector<double> all;
-  for (const double x : maxima) all.push_back(critical_scale_of(x, float16).largest_safe);
+  for (const double x : maxima) all.push_back(critical_scale_of(x, {float16}).largest_safe);
   return all;
 }
 
@@ -191,24 +191,24 @@ TEST_CASE("critical scales are neighbours, and exact") {
   for (int i = 0; i < 2000; ++i) {
     const double x =
         std::ldexp(1 + static_cast<double>(random() >> 12) * 0x1p-52, static_cast<int>(random() % 80) - 60);
-    const critical_scale c = critical_scale_of(x, float16);
+    const critical_scale c = critical_scale_of(x, {float16});
     CHECK(c.smallest_overflowing == std::nextafter(c.largest_safe, infinity));
     // 80-bit products hold 64 bits: enough to see on which side of 65520 a product of two doubles lies.
     const auto product = [&](double scale) { return static_cast<long double>(scale) * static_cast<long double>(x); };
     CHECK(product(c.smallest_overflowing) >= 65520);
     CHECK(product(c.largest_safe) < 65520);
   }
-  CHECK(critical_scale_of(2, float16).smallest_overflowing == 32760);
-  CHECK(critical_scale_of(1, cbfloat16).smallest_overflowing == 0x1p32 * (1 - 0x1p-11));
-  CHECK(critical_scale_of(1, float16, {.direction = direction::toward_zero}).smallest_overflowing == infinity);
-  CHECK(critical_scale_of(1, float16, {.overflow = overflow_mode::saturate}).largest_safe == infinity);
-  CHECK(critical_scale_of(0, float16).largest_safe == infinity);
-  CHECK(critical_scale_of(a_nan, float16).smallest_overflowing == 0);
-  CHECK(critical_scale_of(infinity, float16).largest_safe == 0);
-  const critical_scale drawn = critical_scale_of(1, float16, {.direction = direction::stochastic});
+  CHECK(critical_scale_of(2, {float16}).smallest_overflowing == 32760);
+  CHECK(critical_scale_of(1, {cbfloat16}).smallest_overflowing == 0x1p32 * (1 - 0x1p-11));
+  CHECK(critical_scale_of(1, {float16, {.direction = direction::toward_zero}}).smallest_overflowing == infinity);
+  CHECK(critical_scale_of(1, {float16, {.overflow = overflow_mode::saturate}}).largest_safe == infinity);
+  CHECK(critical_scale_of(0, {float16}).largest_safe == infinity);
+  CHECK(critical_scale_of(a_nan, {float16}).smallest_overflowing == 0);
+  CHECK(critical_scale_of(infinity, {float16}).largest_safe == 0);
+  const critical_scale drawn = critical_scale_of(1, {float16, {.direction = direction::stochastic}});
   CHECK(drawn.largest_safe == 65504);
   CHECK(drawn.smallest_overflowing == 65536);
-  const critical_scale eight = critical_scale_of(1, float8_e4m3fn, {.direction = direction::stochastic});
+  const critical_scale eight = critical_scale_of(1, {float8_e4m3fn, {.direction = direction::stochastic}});
   CHECK(eight.largest_safe == 448);
   CHECK(eight.smallest_overflowing == 480);
 }

@@ -91,7 +91,7 @@ TEST_CASE("outcomes of buckets hold those of the values") {
       for (const rounding& mode : all_modes())
         for (const double scale : {1.0, 0x1p8, 0x1p15, 1000.0, 0x1p60, 0x1p-20}) {
           const outcome_counts truth = count_raw(values, to, mode, scale);
-          if (!holds(outcomes_of(t, to, mode, {.scale = scale}), truth))
+          if (!holds(outcomes_of(t, {to, mode}, {.scale = scale}), truth))
             FAIL_CHECK(seed << ' ' << to_string(mode) << ' ' << scale);
         }
   }
@@ -105,7 +105,7 @@ TEST_CASE("the largest value decides overflow, whatever its bucket") {
     t.max_abs = largest;
     t.min_abs = not_known;
     t.buckets = {{-1.1e5, -1e3, 1}, {1e3, 1.1e5, 2}};
-    const outcome_counts c = outcomes_of(t, float16, {}, {});
+    const outcome_counts c = outcomes_of(t, {float16}, {});
     CHECK(c.overflow == (largest == 65520 ? count_range{1, 3} : count_range{0, 0}));
     CHECK(c.infinite == c.overflow);
     CHECK(count_above(t, 65519, {}) == (largest == 65520 ? count_range{1, 3} : count_range{0, 0}));
@@ -119,7 +119,7 @@ TEST_CASE("a bucket that may hold zeros counts nothing for certain") {
   t.max_abs = 1;
   t.min_abs = not_known;
   t.buckets = {{0, 1e-12, 4}, {1, 1, 1}};
-  const outcome_counts c = outcomes_of(t, float16, {}, {});
+  const outcome_counts c = outcomes_of(t, {float16}, {});
   CHECK(c.zeros() == count_range{0, 4});
   CHECK(c.nonzero() == count_range{1, 5});
   CHECK(c.underflow == count_range{0, 4});
@@ -127,10 +127,10 @@ TEST_CASE("a bucket that may hold zeros counts nothing for certain") {
   CHECK(underflow_share(c) == value_range{0, 0.8});
   CHECK(share_of_nonzero(c, c.normal) == value_range{0.2, 1});
   for (const double scale : {0.0, std::numeric_limits<double>::infinity()}) {
-    const outcome_counts all = outcomes_of(t, float16, {}, {.scale = scale});
+    const outcome_counts all = outcomes_of(t, {float16}, {.scale = scale});
     CHECK((scale == 0 ? all.underflow : all.overflow) == count_range{1, 5});
   }
-  CHECK(expected_outcomes_of(t, float16, {.direction = direction::stochastic}, {.scale = 0}).underflow.mean ==
+  CHECK(expected_outcomes_of(t, {float16, {.direction = direction::stochastic}}, {.scale = 0}).underflow.mean ==
         value_range{1, 5});
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("counts above an edge, clamping, lost mass and noise hold the truth") 
   for (const ulp::format& to : formats)
     for (const rounding& mode : all_modes())
       for (const double scale : {1.0, 0x1p15}) {
-        const lost_mass told = lost_to_underflow(t, to, mode, {.scale = scale});
+        const lost_mass told = lost_to_underflow(t, {to, mode}, {.scale = scale});
         lost_mass truth;
         double signal = 0;
         double error = 0;
@@ -175,7 +175,7 @@ TEST_CASE("counts above an edge, clamping, lost mass and noise hold the truth") 
         CHECK(told.magnitudes.high >= truth.magnitudes.low * (1 - little));
         CHECK(told.squares.low <= truth.squares.low * (1 + little));
         CHECK(told.squares.high >= truth.squares.low * (1 - little));
-        const rounding_noise noise = noise_of(t, to, mode, {.scale = scale});
+        const rounding_noise noise = noise_of(t, {to, mode}, {.scale = scale});
         CHECK_FALSE(noise.exact);
         CHECK(noise.least_signal <= signal * (1 + little));
         CHECK(noise.most >= error * (1 - little));
@@ -192,8 +192,8 @@ TEST_CASE("stochastic rounding of buckets holds that of the values") {
   const cell_table exact = counted(values);
   const rounding mode{.direction = direction::stochastic};
   for (const ulp::format& to : {float16, cbfloat16, bfloat16}) {
-    const expected_outcomes told = expected_outcomes_of(t, to, mode, {});
-    const expected_outcomes truth = expected_outcomes_of(exact, to, mode, {});
+    const expected_outcomes told = expected_outcomes_of(t, {to, mode}, {});
+    const expected_outcomes truth = expected_outcomes_of(exact, {to, mode}, {});
     CHECK(told.underflow.mean.low <= truth.underflow.mean.low);
     CHECK(told.underflow.mean.high >= truth.underflow.mean.high);
     CHECK(told.overflow.mean.high >= truth.overflow.mean.high);
@@ -219,7 +219,7 @@ TEST_CASE("buckets merge exactly, equal ones as one") {
   CHECK_FALSE(mixed.has_sums);
   CHECK(mixed.cells == counted(a).cells);
   CHECK(mixed.buckets == bucketed(b, at).buckets);
-  CHECK(holds(outcomes_of(mixed, float16, {}, {}), count_raw(both, float16, {}, 1)));
+  CHECK(holds(outcomes_of(mixed, {float16}, {}), count_raw(both, float16, {}, 1)));
 
   cell_table unknown = bucketed(b, at);
   unknown.max_abs = not_known;

@@ -63,8 +63,8 @@ TEST_CASE("counts are exact at scales that are no power of two, and in formats w
           const format to = *find_format(f);
           const rounding mode{.direction = d};
           const outcome_counts truth = count_raw(values, to, mode, scale);
-          CHECK(outcomes_of(row, to, mode, {.scale = scale}) == truth);
-          ranges += outcomes_of(row.table, to, mode, {.scale = scale}) == truth ? 0 : 1;
+          CHECK(outcomes_of(row, {to, mode}, {.scale = scale}) == truth);
+          ranges += outcomes_of(row.table, {to, mode}, {.scale = scale}) == truth ? 0 : 1;
         }
     CHECK(ranges > 20);  // which the cells alone would leave
   }
@@ -97,7 +97,7 @@ TEST_CASE("few random bits: means and variances over all draws of every value") 
           add(truth.underflow, zeros);
           add(truth.overflow, overflows);
         }
-        const expected_outcomes e = expected_outcomes_of(row, to, mode, {.scale = scale});
+        const expected_outcomes e = expected_outcomes_of(row, {to, mode}, {.scale = scale});
         CHECK(e.underflow.mean.low == Approx(truth.underflow.mean.low).epsilon(1e-13));
         CHECK(e.underflow.mean.exact());
         CHECK(e.underflow.variance.low == Approx(truth.underflow.variance.low).epsilon(1e-13));
@@ -121,7 +121,7 @@ TEST_CASE("errors of every deterministic rounding, and clamping, are exact") {
           const double error = x - to_double(to, e.code) / scale;
           truth += {.signal = x * x, .squares = error * error, .products = error * x, .values = 1};
         }
-        const rounding_noise noise = noise_of(row, to, {.direction = d}, {.scale = scale});
+        const rounding_noise noise = noise_of(row, {to, {.direction = d}}, {.scale = scale});
         CHECK(noise.exact);
         CHECK(noise.values == truth.values);
         CHECK(noise.squares == Approx(truth.squares).epsilon(1e-12));
@@ -134,7 +134,7 @@ TEST_CASE("errors of every deterministic rounding, and clamping, are exact") {
   cell_counter counter;
   counter.add(bfloat16, few.codes);
   few.table = counter.take();
-  CHECK(noise_of(few, binary64, {}, {.scale = 0.1}).squares * 0x1p110 ==
+  CHECK(noise_of(few, {binary64}, {.scale = 0.1}).squares * 0x1p110 ==
         Approx(3.1553207111947246e-33 * 0x1p110).epsilon(1e-9));
 
   std::uint64_t above = 0;

@@ -37,10 +37,9 @@ step log_line(std::int64_t number, double max_abs) {
   return s;
 }
 
-scenario float16_under(const char* scaler, std::vector<std::pair<std::string, parameter_value>> set = {}) {
-  scenario s{make_scaler(*find_scaler(scaler), set)};
-  s.format = float16;
-  return s;
+scenario float16_under(const char* scaler, std::vector<std::pair<std::string, parameter_value>> set = {},
+                       const treatment& all = {float16}) {
+  return scenario{make_scaler(*find_scaler(scaler), set), all};
 }
 
 const std::vector<tensor_info> two{{.name = "a.weight", .kind = tensor_kind::weight_grad},
@@ -55,8 +54,7 @@ TEST_CASE("bounds on the largest gradient decide overflow, or mark it") {
     bool operator==(const outcome&) const = default;
   };
   const auto at = [](double scale, max_abs_bounds bounds, const format& to = float16) {
-    scenario s = float16_under("static", {{"loss_scale", scale}});
-    s.format = to;
+    const scenario s = float16_under("static", {{"loss_scale", scale}}, {to});
     step now;
     now.scalars.found_inf = bounds.low > 0;
     now.bounds = bounds;
@@ -90,8 +88,7 @@ TEST_CASE("a step log overflows from the format's threshold on") {
   CHECK(r.advance(log_line(2, std::nan("")), {}).found_inf);
   CHECK(r.advance(log_line(3, INFINITY), {}).found_inf);
   CHECK_FALSE(r.advance(log_line(4, 0), {}).found_inf);
-  scenario fn = float16_under("static");
-  fn.format = float8_e4m3fn;
+  const scenario fn = float16_under("static", {}, {float8_e4m3fn});
   replayer open_threshold(fn);
   CHECK_FALSE(open_threshold.advance(log_line(0, 464), {}).found_inf);
   CHECK(open_threshold.advance(log_line(1, std::nextafter(464, 465)), {}).found_inf);
@@ -99,20 +96,17 @@ TEST_CASE("a step log overflows from the format's threshold on") {
 
 TEST_CASE("roundings that never deliver infinity find none") {
   for (const direction d : {direction::toward_zero, direction::to_odd}) {
-    scenario s = float16_under("static");
-    s.rounding.direction = d;
+    const scenario s = float16_under("static", {}, {float16, {.direction = d}});
     CHECK_FALSE(replayer(s).advance(log_line(0, 1e9), {}).found_inf);
   }
-  scenario saturating = float16_under("static");
-  saturating.rounding.overflow = overflow_mode::saturate;
+  const scenario saturating = float16_under("static", {}, {float16, {.overflow = overflow_mode::saturate}});
   CHECK_FALSE(replayer(saturating).advance(log_line(0, 1e9), {}).found_inf);
 }
 
 TEST_CASE("what the format clamps is not found, be it recorded as infinity") {
   const auto finds = [](const format& f, overflow_mode delivery, double largest) {
-    scenario s = float16_under("static");
-    s.format = f;
-    s.rounding.overflow = delivery;
+    const rounding mode{.overflow = delivery};
+    const scenario s = float16_under("static", {}, {f, mode});
     const trajectory_row of_tensor =
         replayer(s).advance(step_of(0, {row_of(0, {static_cast<float>(largest)}, 1)}), two);
     const trajectory_row of_log = replayer(s).advance(log_line(0, largest), {});
@@ -121,7 +115,7 @@ TEST_CASE("what the format clamps is not found, be it recorded as infinity") {
     CHECK(of_tensor.found_inf_certain == (std::isfinite(largest) || !of_tensor.found_inf));
     CHECK(of_log.found_inf_certain == of_tensor.found_inf_certain);
     // As the conversion has it.
-    const number_class kind = decode(f, encode(f, largest, s.rounding).code).kind;
+    const number_class kind = decode(f, encode(f, largest, mode).code).kind;
     CHECK(of_log.found_inf == (kind == number_class::infinity || kind == number_class::nan));
     return of_log.found_inf;
   };
@@ -136,8 +130,7 @@ TEST_CASE("what the format clamps is not found, be it recorded as infinity") {
 }
 
 TEST_CASE("directed roundings look at the sign where it is known") {
-  scenario s = float16_under("static");
-  s.rounding.direction = direction::toward_positive;
+  const scenario s = float16_under("static", {}, {float16, {.direction = direction::toward_positive}});
   CHECK(replayer(s).advance(step_of(0, {row_of(0, {65505})}), two).found_inf);
   CHECK_FALSE(replayer(s).advance(step_of(0, {row_of(0, {-1e6F})}), two).found_inf);
   const trajectory_row unknown_sign = replayer(s).advance(log_line(0, 65505), {});
@@ -146,8 +139,7 @@ TEST_CASE("directed roundings look at the sign where it is known") {
 }
 
 TEST_CASE("stochastic overflow is certain outside the last step and drawn within it") {
-  scenario s = float16_under("static");
-  s.rounding.direction = direction::stochastic;
+  const scenario s = float16_under("static", {}, {float16, {.direction = direction::stochastic}});
   CHECK_FALSE(replayer(s).advance(log_line(0, 65504), {}).found_inf);
   CHECK(replayer(s).advance(log_line(0, 65536), {}).found_inf);
   replayer r(s);
@@ -161,10 +153,8 @@ TEST_CASE("stochastic overflow is certain outside the last step and drawn within
 }
 
 TEST_CASE("stochastic overflow is certain from the next number on, which need not be a power of two") {
-  scenario s = float16_under("static");
-  s.rounding.direction = direction::stochastic;
   const auto at = [&](const format& to, double max_abs) {
-    s.format = to;
+    const scenario s = float16_under("static", {}, {to, {.direction = direction::stochastic}});
     return replayer(s).advance(log_line(0, max_abs), {});
   };
   CHECK(at(float8_e4m3fn, 480).found_inf);
@@ -560,7 +550,7 @@ TEST_CASE("each counted tensor is told apart") {
   CHECK(tensors[0].checked);
   CHECK(tensors[0].counts.underflow == count_range{1, 1});
   CHECK(tensors[0].max_abs == 2);
-  CHECK(tensors[0].critical_scale == critical_scale_of(2, float16).largest_safe);
+  CHECK(tensors[0].critical_scale == critical_scale_of(2, {float16}).largest_safe);
   CHECK_FALSE(tensors[1].checked);
   CHECK(tensors[1].counts.overflow == count_range{1, 1});
   CHECK(std::isnan(tensors[1].critical_scale));
@@ -570,14 +560,16 @@ TEST_CASE("each counted tensor is told apart") {
 }
 
 TEST_CASE("a collapsed scale loses everything, an infinite one overflows everything") {
-  scenario zero = float16_under("pytorch");
-  zero.scaler.set_state("scale", 0);
-  const trajectory_row row = replayer(zero).advance(step_of(0, {row_of(0, {1, 0})}), two);
+  const auto at_scale = [](double scale) {
+    scaler machine = make_scaler(*find_scaler("pytorch"));
+    machine.set_state("scale", scale);
+    return scenario{std::move(machine), {float16}};
+  };
+  const trajectory_row row = replayer(at_scale(0)).advance(step_of(0, {row_of(0, {1, 0})}), two);
   CHECK_FALSE(row.found_inf);
   CHECK(row.counts.underflow == count_range{1, 1});
-  scenario infinite = float16_under("pytorch");
-  infinite.scaler.set_state("scale", INFINITY);
-  CHECK(replayer(infinite).advance(step_of(0, {row_of(0, {1, 0})}), two).counts.overflow == count_range{1, 1});
+  const trajectory_row infinite = replayer(at_scale(INFINITY)).advance(step_of(0, {row_of(0, {1, 0})}), two);
+  CHECK(infinite.counts.overflow == count_range{1, 1});
 }
 
 TEST_CASE("the summary marks the first step that parts from the recorded run") {

@@ -27,8 +27,7 @@ std::vector<trajectory_row> replayed(const std::string& input, const scenario& s
 }
 
 scenario pytorch_float16(double growth_interval) {
-  scenario s{make_scaler(*find_scaler("pytorch"), {{"growth_interval", growth_interval}})};
-  s.format = float16;
+  scenario s{make_scaler(*find_scaler("pytorch"), {{"growth_interval", growth_interval}}), {float16}};
   return s;
 }
 

@@ -19,9 +19,7 @@ namespace {
 
 scenario scenario_of(const std::string& scaler, const ulp::format& f, const rounding& mode,
                      const std::vector<std::pair<std::string, parameter_value>>& parameters = {}) {
-  scenario s{make_scaler(*find_scaler(scaler), parameters)};
-  s.format = f;
-  s.rounding = mode;
+  scenario s{make_scaler(*find_scaler(scaler), parameters), {f, mode}};
   return s;
 }
 
@@ -65,7 +63,7 @@ void compare(const std::vector<scenario>& all, const std::vector<step>& run, con
       if (!sum.error.empty()) break;
     }
     const sweep_result& r = results[i];
-    INFO(i << ' ' << all[i].scaler.entry().name);
+    INFO(i << ' ' << all[i].recipe.machine().entry().name);
     CHECK(r.steps == sum.steps);
     CHECK(r.skipped == sum.skipped);
     CHECK(r.last_scale == sum.last_scale);
@@ -78,9 +76,9 @@ void compare(const std::vector<scenario>& all, const std::vector<step>& run, con
     CHECK(r.has_counts == sum.has_counts);
     CHECK(r.nonzero == sum.counts.numel - sum.counts.zero - sum.counts.nonfinite);
     // Counts at a scale that is no power of two, and of a format whose edge cuts cells, come as a wider range.
-    const double first = all[i].scaler.scale();
+    const double first = all[i].recipe.machine().scale();
     const bool power = std::ldexp(1.0, std::ilogb(first)) == first;
-    if (exact_counts && power && all[i].format.has_subnormals()) {
+    if (exact_counts && power && all[i].recipe.usual().format.has_subnormals()) {
       CHECK(r.underflow.low == sum.counts.underflow.low);
       CHECK(r.underflow.high == sum.counts.underflow.high);
     } else {
@@ -212,8 +210,9 @@ TEST_CASE("a scale that is NaN overflows whatever the format has NaN for, satura
   for (const ulp::format& f : {float16, float8_e4m3fn, float4_e2m1})
     for (const overflow_mode overflow : {overflow_mode::ieee, overflow_mode::saturate})
       for (const direction d : {direction::nearest_even, direction::toward_zero}) {
-        all.push_back(scenario_of("pytorch_gradscaler", f, {.direction = d, .overflow = overflow}));
-        all.back().scaler.set_state("scale", std::numeric_limits<double>::quiet_NaN());
+        scaler without_number = make_scaler(*find_scaler("pytorch_gradscaler"));
+        without_number.set_state("scale", std::numeric_limits<double>::quiet_NaN());
+        all.emplace_back(std::move(without_number), treatment{f, {.direction = d, .overflow = overflow}});
       }
   std::vector<step> log(4);
   for (std::size_t i = 0; i < log.size(); ++i) log[i].key.step = static_cast<std::int64_t>(i);
@@ -232,8 +231,8 @@ TEST_CASE("a scale that is NaN overflows whatever the format has NaN for, satura
     return found;
   };
   for (const scenario& s : all) {
-    CHECK(skipped(s, log, {}) == (s.format.has_nan() ? 3 : 1));
-    CHECK((skipped(s, synthetic_run({1}, 3), three_tensors()) > 100) == s.format.has_nan());
+    CHECK(skipped(s, log, {}) == (s.recipe.usual().format.has_nan() ? 3 : 1));
+    CHECK((skipped(s, synthetic_run({1}, 3), three_tensors()) > 100) == s.recipe.usual().format.has_nan());
   }
 }
 

@@ -65,7 +65,7 @@ registration fairscale_layerwise_row() {
                 "after each change the scale is clamped to min_scale and max_scale",
        .quirks = "one layer's overflow skips the step of all; the other layers still count it as good",
        .source = "facebookresearch/fairscale fairscale/optim/layerwise_gradient_scaler.py @146f1602",
-       .per_layer = true});
+       .scope = machine_scope::tensor});
 }
 
 }  // namespace ulp::scalers

@@ -70,7 +70,7 @@ class replay_account {
 // The run so far: what is to be said of it beside its rows.
 class replayed_run {
  public:
-  explicit replayed_run(const scenario& s) : by_(s), watch_(s.scaler) {}
+  explicit replayed_run(const scenario& s) : by_(s), watch_(s.recipe.machine()) {}
 
   // The row of the next step; where it has an error the policy ends the run. Throws std::invalid_argument where it needs what
   // the input lacks.

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
@@ -141,7 +140,7 @@ struct format_limits {
   double normal = 0;
   double overflow = 0;
 };
-[[nodiscard]] format_limits limits_of(const format& to, const rounding& mode);
+[[nodiscard]] format_limits limits_of(const treatment& how);
 
 }  // namespace ulp
 

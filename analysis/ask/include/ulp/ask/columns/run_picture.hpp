@@ -34,11 +34,10 @@ struct tensor_tables {
   void add(const tensor_row& row, bool is_scaled = true);
 
   [[nodiscard]] binade_counts binades(const tensor_mask& shown) const;
-  [[nodiscard]] outcome_counts outcomes(const tensor_mask& shown, const format& to, const rounding& mode,
-                                        double scale) const;
+  [[nodiscard]] outcome_counts outcomes(const tensor_mask& shown, const treatment& how, double scale) const;
   // By the index of the tensor; those without values have empty counts.
-  [[nodiscard]] std::vector<outcome_counts> outcomes_by_tensor(std::size_t tensors, const format& to,
-                                                               const rounding& mode, double scale) const;
+  [[nodiscard]] std::vector<outcome_counts> outcomes_by_tensor(std::size_t tensors, const treatment& how,
+                                                               double scale) const;
 };
 
 // What is kept of a step.

@@ -21,11 +21,6 @@ enum class tensor_kind : std::uint8_t { unknown, weight_grad, activation_grad, w
 // How the run's mixed-precision rules keep a tensor: in the 16-bit format, or in float32.
 enum class tensor_role : std::uint8_t { unknown, low, float32 };
 
-// Whether a tensor is multiplied by the loss scale: gradients are, and what may be one.
-[[nodiscard]] constexpr bool is_scaled(tensor_kind kind) noexcept {
-  return kind != tensor_kind::weight && kind != tensor_kind::update && kind != tensor_kind::activation;
-}
-
 [[nodiscard]] std::string_view to_string(tensor_kind kind) noexcept;
 [[nodiscard]] std::string_view to_string(tensor_role role) noexcept;
 // By the names that to_string gives; parse_kind reads "wgrad" and "agrad" too. nullopt for anything else.

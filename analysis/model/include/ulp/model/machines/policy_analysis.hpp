@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/machines/scaler.hpp>
 
 namespace ulp {
@@ -50,11 +49,11 @@ struct critical_scale {
   double largest_safe = 0;
   double smallest_overflowing = 0;
 };
-[[nodiscard]] critical_scale critical_scale_of(double max_abs, const format& to, const rounding& mode = {});
+[[nodiscard]] critical_scale critical_scale_of(double max_abs, const treatment& how);
 
 // The largest scale at which a value of that magnitude stays in the format's range, whatever is delivered beyond it; 0 for
 // values that are not finite.
-[[nodiscard]] double range_scale_of(double max_abs, const format& to, const rounding& mode = {});
+[[nodiscard]] double range_scale_of(double max_abs, const treatment& how);
 
 // What a logged fall of the scale says of the gradients, if each overflow multiplies the scale by `backoff`.
 struct fall_bounds {

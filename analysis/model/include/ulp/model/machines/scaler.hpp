@@ -71,6 +71,9 @@ struct series_totals {
   std::string error;
 };
 
+// What a machine's scale is of: all of the run, or one tensor, and then each tensor has a machine of its own.
+enum class machine_scope : std::uint8_t { run, tensor };
+
 // One policy in the catalogue.
 struct scaler_entry {
   std::string_view name;
@@ -86,7 +89,7 @@ struct scaler_entry {
   std::string_view source;  // repository, path, commit
   std::vector<scaler_parameter> parameters;
   bool unscales_with_next = false;  // see scaler::unscales_with_next
-  bool per_layer = false;           // see scaler::per_layer
+  machine_scope scope = machine_scope::run;
 };
 
 // A parameter that does not exist, or a value that the framework would refuse. what() is one line that says which.
@@ -145,8 +148,8 @@ class scaler {
   // Whether the gradients of a step are unscaled by the scale after its update, not by the one the loss was scaled with.
   [[nodiscard]] bool unscales_with_next() const noexcept { return entry_->unscales_with_next; }
 
-  // Whether every layer has a scale, and so a scaler, of its own; a step is skipped where any of them says so.
-  [[nodiscard]] bool per_layer() const noexcept { return entry_->per_layer; }
+  // Where every tensor, or layer, has a scaler of its own, a step is skipped where any of them says so.
+  [[nodiscard]] machine_scope scope() const noexcept { return entry_->scope; }
 
   // All parameters with their effective values.
   [[nodiscard]] std::vector<scaler_parameter> parameters() const { return policy_->parameters(); }

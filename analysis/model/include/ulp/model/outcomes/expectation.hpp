@@ -12,8 +12,7 @@
 
 #include <cstdint>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
@@ -40,10 +39,10 @@ struct expected_outcomes {
   expected_outcomes& operator+=(const expected_outcomes& other) noexcept;
 };
 
-// Precondition: mode.direction is stochastic. Multiplier and `recorded` as for outcomes_of; `recorded` also tells how many
+// Precondition: how.rounding.direction is stochastic. Multiplier and `recorded` as for outcomes_of; `recorded` also tells how many
 // bits the values' significands have (24 where it is unknown).
-[[nodiscard]] expected_outcomes expected_outcomes_of(const cell_table& table, const format& to, const rounding& mode,
-                                                     multiplier by, dtype recorded = dtype::unknown);
+[[nodiscard]] expected_outcomes expected_outcomes_of(const cell_table& table, const treatment& how, multiplier by,
+                                                     dtype recorded = dtype::unknown);
 
 }  // namespace ulp
 

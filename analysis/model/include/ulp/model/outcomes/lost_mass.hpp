@@ -6,8 +6,7 @@
 #ifndef ULP_MODEL_OUTCOMES_LOST_MASS_HPP
 #define ULP_MODEL_OUTCOMES_LOST_MASS_HPP
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/outcomes/expectation.hpp>
@@ -27,8 +26,8 @@ struct lost_mass {
 };
 
 // Multiplier and `recorded` as for outcomes_of. Infinite upper ends where values are in no cell and no sum is known.
-[[nodiscard]] lost_mass lost_to_underflow(const cell_table& table, const format& to, const rounding& mode,
-                                          multiplier by, dtype recorded = dtype::unknown);
+[[nodiscard]] lost_mass lost_to_underflow(const cell_table& table, const treatment& how, multiplier by,
+                                          dtype recorded = dtype::unknown);
 
 // What the sum of |x| of the recorded finite values may be: magnitudes_sum, but where that is estimated from buckets what
 // these leave open.

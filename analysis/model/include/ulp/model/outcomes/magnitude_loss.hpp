@@ -8,8 +8,7 @@
 
 #include <vector>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 
 namespace ulp {
@@ -24,9 +23,8 @@ struct magnitude_loss {
   magnitude_loss& operator+=(const magnitude_loss& other);
 };
 
-// Preconditions: mode is deterministic, treats both signs alike, and has no DAZ; 0 < factor < infinity.
-[[nodiscard]] magnitude_loss magnitude_loss_of(const cell_table& table, const format& to, const rounding& mode,
-                                               double factor);
+// Preconditions: the rounding is deterministic, treats both signs alike, and has no DAZ; 0 < factor < infinity.
+[[nodiscard]] magnitude_loss magnitude_loss_of(const cell_table& table, const treatment& how, double factor);
 
 }  // namespace ulp
 

@@ -13,8 +13,7 @@
 
 #include <cstdint>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
@@ -45,7 +44,7 @@ struct rounding_noise {
 };
 
 // `by` and `recorded` as for outcomes_of. Cells stand in for sums that a table does not have.
-[[nodiscard]] rounding_noise noise_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
+[[nodiscard]] rounding_noise noise_of(const cell_table& table, const treatment& how, multiplier by,
                                       dtype recorded = dtype::unknown);
 
 }  // namespace ulp

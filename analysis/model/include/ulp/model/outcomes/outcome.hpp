@@ -15,8 +15,7 @@
 #include <cstdint>
 #include <limits>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 #include <ulp/model/cells/ranges.hpp>
 #include <ulp/model/cells/step.hpp>
@@ -75,12 +74,15 @@ struct outcome_thresholds {
   threshold overflow;
 };
 
-// Precondition: mode.direction is not stochastic.
-[[nodiscard]] outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool negative) noexcept;
+// Precondition: how.rounding.direction is not stochastic.
+[[nodiscard]] outcome_thresholds thresholds_of(const treatment& how, bool negative) noexcept;
 
 // The rounding whose thresholds stand for a stochastic one where these have to be single numbers: to nearest even. Others
 // are themselves.
 [[nodiscard]] rounding undrawn(rounding mode) noexcept;
+[[nodiscard]] inline treatment undrawn(const treatment& how) noexcept {
+  return {how.format, undrawn(how.rounding), how.scale};
+}
 
 // Under stochastic rounding: the magnitudes that overflow under some draw, and those that do under every draw.
 struct drawn_overflow {
@@ -90,10 +92,10 @@ struct drawn_overflow {
 [[nodiscard]] drawn_overflow drawn_overflow_of(const format& to) noexcept;
 
 // Whether an overflowing result of that sign is delivered as infinity or NaN: not in formats that have neither.
-[[nodiscard]] bool overflow_is_infinite(const format& to, const rounding& mode, bool negative) noexcept;
+[[nodiscard]] bool overflow_is_infinite(const treatment& how, bool negative) noexcept;
 
 // Whether an infinity is delivered as infinity or NaN, rather than as the largest finite number.
-[[nodiscard]] bool keeps_infinity(const format& to, const rounding& mode) noexcept;
+[[nodiscard]] bool keeps_infinity(const treatment& how) noexcept;
 
 // What recorded values are multiplied by: scale / factor, not rounded. factor > 0 and finite; a scale of 0 loses every
 // value, an infinite one overflows every value.
@@ -107,9 +109,9 @@ struct multiplier {
   }
 };
 
-// Counts for by.scale / by.factor * x over all x of the table. `recorded` matters with mode.daz only: values subnormal in
+// Counts for by.scale / by.factor * x over all x of the table. `recorded` matters with DAZ only: values subnormal in
 // that type are read as zero and count as underflow.
-[[nodiscard]] outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
+[[nodiscard]] outcome_counts outcomes_of(const cell_table& table, const treatment& how, multiplier by,
                                          dtype recorded = dtype::unknown) noexcept;
 
 // How many values of the table have |x| * by.scale / by.factor > edge > 0; infinities do, NaNs do not. by is usable.

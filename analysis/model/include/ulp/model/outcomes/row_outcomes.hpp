@@ -5,8 +5,7 @@
 #ifndef ULP_MODEL_OUTCOMES_ROW_OUTCOMES_HPP
 #define ULP_MODEL_OUTCOMES_ROW_OUTCOMES_HPP
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/outcomes/clamping.hpp>
 #include <ulp/model/outcomes/expectation.hpp>
@@ -16,12 +15,11 @@
 
 namespace ulp {
 
-[[nodiscard]] outcome_counts outcomes_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by);
+[[nodiscard]] outcome_counts outcomes_of(const tensor_row& row, const treatment& how, multiplier by);
 [[nodiscard]] count_range count_above(const tensor_row& row, double edge, multiplier by);
-[[nodiscard]] expected_outcomes expected_outcomes_of(const tensor_row& row, const format& to, const rounding& mode,
-                                                     multiplier by);
-[[nodiscard]] lost_mass lost_to_underflow(const tensor_row& row, const format& to, const rounding& mode, multiplier by);
-[[nodiscard]] rounding_noise noise_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by);
+[[nodiscard]] expected_outcomes expected_outcomes_of(const tensor_row& row, const treatment& how, multiplier by);
+[[nodiscard]] lost_mass lost_to_underflow(const tensor_row& row, const treatment& how, multiplier by);
+[[nodiscard]] rounding_noise noise_of(const tensor_row& row, const treatment& how, multiplier by);
 [[nodiscard]] clamping clamping_of(const tensor_row& row, double bound, multiplier by);
 
 }  // namespace ulp

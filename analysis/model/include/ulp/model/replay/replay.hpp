@@ -37,6 +37,7 @@
 #include <vector>
 
 #include <ulp/model/cells/step.hpp>
+#include <ulp/model/machines/scaler.hpp>
 #include <ulp/model/replay/scenario.hpp>
 #include <ulp/model/replay/tensor_choice.hpp>
 #include <ulp/model/replay/trajectory.hpp>
@@ -63,17 +64,22 @@ class replayer {
  private:
   struct history;
   struct running_step;
-  // The stages of a step: what a log tells, what the tensors tell, clipping, and what the scalers make of it.
+  // The stages of a step, each in a file: what a log tells, what the tensors tell, clipping, and what the machines make of
+  // it, the one of the run or those of tensors.
   void see_log(running_step& now);
   void see_tensors(running_step& now);
   void clip(running_step& now) const;
-  void update_scalers(running_step& now);
+  void step_run_machine(running_step& now);
+  void step_tensor_machines(running_step& now);
 
   scenario scenario_;
   tensor_choice choice_;
   std::uint64_t checked_rows_ = 0;
   std::vector<std::optional<std::size_t>> group_of_;  // of each tensor
-  std::map<std::string, scaler> layers_;              // of scalers with a scale per layer
+  std::vector<treatment> treatments_;                 // likewise
+  scaler machine_;                                    // of the run; else what a layer that a log names begins with
+  bool has_machine_for_each_;
+  std::map<std::string, scaler> machines_;  // then: of each tensor, or layer of the log
   std::unique_ptr<history> so_far_;
 };
 

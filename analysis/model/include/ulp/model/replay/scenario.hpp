@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -13,16 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
 #include <ulp/model/cells/step.hpp>
-#include <ulp/model/machines/scaler.hpp>
+#include <ulp/model/recipe/recipe.hpp>
 #include <ulp/model/replay/clipping.hpp>
 
 namespace ulp {
-
-// Which names of tensors are meant; empty where nothing was said. Called from several threads at once.
-using name_predicate = std::function<bool(std::string_view name)>;
 
 // Tensors and steps out of a run. Empty lists and an empty predicate select everything.
 struct selection {
@@ -60,11 +54,11 @@ struct tensor_group {
 }
 
 struct scenario {
-  explicit scenario(ulp::scaler with) : scaler(std::move(with)) {}
+  explicit scenario(ulp::recipe how) : recipe(std::move(how)) {}
+  // The usual case: one machine, which scales gradients, and one format and rounding for all tensors.
+  explicit scenario(scaler machine, const treatment& all = {}) : recipe(loss_scaling_recipe(all, std::move(machine))) {}
 
-  ulp::scaler scaler;  // in its start state
-  ulp::format format;  // of the scaled gradients
-  ulp::rounding rounding;
+  ulp::recipe recipe;
   std::uint64_t seed = 0;                    // of the draws under stochastic rounding
   std::optional<norm_clipping> clip_norm;    // on gradients as `order` says
   std::optional<value_clipping> clip_value;  // likewise; at most one of the two

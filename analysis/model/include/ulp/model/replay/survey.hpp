@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/outcomes/lost_mass.hpp>
@@ -66,9 +65,9 @@ struct tensor_survey {
   bool is_scaled = true;  // else no loss scale multiplies it: every scale is 1
   tensor_history history;
 
-  [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
-  [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
-  [[nodiscard]] rounding_noise noise(const format& to, const rounding& mode, double scale) const;
+  [[nodiscard]] outcome_counts outcomes(const treatment& how, double scale) const;
+  [[nodiscard]] lost_mass lost(const treatment& how, double scale) const;
+  [[nodiscard]] rounding_noise noise(const treatment& how, double scale) const;
   // Sum of the magnitudes of all finite values, as magnitudes_bounds gives it.
   [[nodiscard]] value_range magnitudes() const;
 };
@@ -199,11 +198,10 @@ class survey {
   [[nodiscard]] bool as_recorded() const noexcept { return surveyor_.as_recorded(); }
 
   // Over the counted tensors.
-  [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
-  [[nodiscard]] outcome_counts outcomes(const tensor_set& of, const format& to, const rounding& mode,
-                                        double scale) const;
-  [[nodiscard]] lost_mass lost(const tensor_set& of, const format& to, const rounding& mode, double scale) const;
-  [[nodiscard]] rounding_noise noise(const tensor_set& of, const format& to, const rounding& mode, double scale) const;
+  [[nodiscard]] outcome_counts outcomes(const treatment& how, double scale) const;
+  [[nodiscard]] outcome_counts outcomes(const tensor_set& of, const treatment& how, double scale) const;
+  [[nodiscard]] lost_mass lost(const tensor_set& of, const treatment& how, double scale) const;
+  [[nodiscard]] rounding_noise noise(const tensor_set& of, const treatment& how, double scale) const;
   [[nodiscard]] value_range magnitudes(const tensor_set& of) const;
   [[nodiscard]] std::uint64_t censored() const;
   [[nodiscard]] double censored_magnitude(const tensor_set& of) const;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ulp/model/cells/step.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 #include <ulp/model/replay/scenario.hpp>
 
 namespace ulp {
@@ -28,11 +29,12 @@ class tensor_choice {
     bool counted = false;
     bool checked = false;
     bool seen_if_lost = false;  // not checked, but infinities and NaN in it tell of an overflow elsewhere
+    bool is_scaled = false;     // a scale multiplies it before it is rounded
     bool in_norm = false;       // weight gradients where any is counted, else all counted tensors
   };
 
-  tensor_choice(selection counted, name_predicate checked)
-      : counted_(std::move(counted)), checked_(std::move(checked)) {}
+  tensor_choice(selection counted, name_predicate checked, scaling scales = loss_scaling())
+      : counted_(std::move(counted)), checked_(std::move(checked)), scales_(std::move(scales)) {}
 
   // The tensors seen so far, more than before or as many.
   void see(const std::vector<tensor_info>& tensors);
@@ -52,6 +54,7 @@ class tensor_choice {
  private:
   selection counted_;
   name_predicate checked_;
+  scaling scales_;
   check_rule rule_ = check_rule::undecided;
   bool norm_of_weight_grads_ = false;
   tensor_kind takes_ = tensor_kind::weight_grad;

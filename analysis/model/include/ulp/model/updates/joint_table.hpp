@@ -19,8 +19,7 @@
 #include <span>
 #include <vector>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/cells/cell_table.hpp>
 #include <ulp/model/updates/lost_update.hpp>
 
@@ -87,10 +86,10 @@ class joint_counter {
 
 // Whether a joint table tells of this rounding to this format: nearest even or stochastic, without flushing, DAZ or
 // saturation, in formats of at least one fraction bit with sign, zero, subnormals and NaN.
-[[nodiscard]] bool tells_lost_updates(const format& to, const rounding& mode) noexcept;
+[[nodiscard]] bool tells_lost_updates(const treatment& how) noexcept;
 
 // Precondition: tells_lost_updates(to, mode).
-[[nodiscard]] lost_updates count_lost_updates(const joint_table& table, const format& to, const rounding& mode);
+[[nodiscard]] lost_updates count_lost_updates(const joint_table& table, const treatment& how);
 
 // Whether some weight is certainly none of the format's numbers, so that it was not kept in the format. False where the
 // table does not tell: it knows where weights lie, not every bit of them.

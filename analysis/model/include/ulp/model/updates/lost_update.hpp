@@ -11,8 +11,7 @@
 #include <limits>
 #include <span>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
 
 namespace ulp {
@@ -45,15 +44,14 @@ struct lost_updates {
 
 // Whether lost_updates can be counted with this rounding: stochastic rounding not with flushing or DAZ, nor in formats
 // without subnormals.
-[[nodiscard]] bool counts_lost_updates(const format& to, const rounding& mode) noexcept;
+[[nodiscard]] bool counts_lost_updates(const treatment& how) noexcept;
 
 // Element by element, by the codec. As many weights as updates, else std::invalid_argument, as where it cannot be counted.
 [[nodiscard]] lost_updates count_lost_updates(std::span<const double> weights, std::span<const double> updates,
-                                              const format& to, const rounding& mode);
+                                              const treatment& how);
 
 // How many weights the format does not hold as they are: what a checkpoint loses that keeps them in it. NaNs are not counted.
-[[nodiscard]] std::uint64_t count_changed(std::span<const double> weights, const format& to,
-                                          const rounding& mode) noexcept;
+[[nodiscard]] std::uint64_t count_changed(std::span<const double> weights, const treatment& how) noexcept;
 
 // The largest distance from its optimum at which a weight of that spacing stands still under gradient descent with the
 // learning rate and the curvature L, both above zero: |lr L (w - w*)| <= spacing / 2, so spacing / (2 lr L).
