@@ -51,7 +51,7 @@ void add_clipping(drawn_replay& to, const scenario& s) {
 }
 
 void add_limits(drawn_replay& to, const scaler& by) {
-  to.per_layer = by.per_layer();
+  to.per_layer = by.scope() == machine_scope::tensor;
   if (!to.per_layer) {
     to.floor = floor_of(by);
     to.ceiling = ceiling_of(by);
@@ -89,7 +89,7 @@ std::shared_ptr<const drawn_replay> replay_run(const loaded_run& run, const scen
   drawn->checked = rule_text(all.choice());
   add_series(*drawn, to);
   add_clipping(*drawn, s);
-  add_limits(*drawn, s.scaler);
+  add_limits(*drawn, s.recipe.machine());
   return drawn;
 }
 

@@ -44,7 +44,7 @@ void layer_steps::read(step_range range, const std::function<bool(std::int64_t, 
                                                 .factor = row.unit(),
                                                 .type = row.type,
                                                 .table = row.table,
-                                                .is_scaled = is_scaled(tensors[row.tensor].kind)};
+                                                .is_scaled = is_scaled(tensors[row.tensor])};
                  add(question_.metric, cells[row.tensor], cell_of(question_, one, {scale, scale}));
                }
                return true;

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include <ulp/model/recipe/scaling.hpp>
+
 namespace ulp::gui {
 
 std::uint64_t new_run_id() noexcept {
@@ -19,7 +21,7 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, listener& to, f
 tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, listener& to) {
   tensor_tables all;
   read_steps(run, {number, number}, to, [&](const step& now, const std::vector<tensor_info>& tensors) {
-    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(tensors[row.tensor].kind));
+    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(tensors[row.tensor]));
     return true;
   });
   return all;

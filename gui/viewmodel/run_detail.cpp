@@ -20,7 +20,7 @@ class detail_reader {
     if (range.last < range.first) return columns;
     read_steps(run_, {range.first, range.last}, to_, [&](const step& now, const std::vector<tensor_info>& tensors) {
       tensor_tables& column = columns.at_step(now.key.step);
-      for (const tensor_row& row : now.tensors) column.add(row, is_scaled(tensors[row.tensor].kind));
+      for (const tensor_row& row : now.tensors) column.add(row, is_scaled(tensors[row.tensor]));
       return true;
     });
     return columns;
@@ -32,7 +32,7 @@ class detail_reader {
     read_blocks(run_, {range.first, range.last}, to_,
                 [&](const level_block& block, const std::vector<tensor_info>& tensors) {
                   tensor_tables& column = columns.at_block(block.first_step, block.last_step);
-                  for (const tensor_row& row : block.tensors) column.add(row, is_scaled(tensors[row.tensor].kind));
+                  for (const tensor_row& row : block.tensors) column.add(row, is_scaled(tensors[row.tensor]));
                 });
     return columns;
   }

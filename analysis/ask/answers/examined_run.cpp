@@ -20,9 +20,8 @@ std::vector<scenario> scaler_trials(const advice_options& options, const selecti
   for (const double start : trial_starts)
     for (const double interval : trial_intervals) {
       scenario s{
-          make_scaler(*find_scaler("pytorch_gradscaler"), {{"init_scale", start}, {"growth_interval", interval}})};
-      s.format = options.format;
-      s.rounding = options.rounding;
+          make_scaler(*find_scaler("pytorch_gradscaler"), {{"init_scale", start}, {"growth_interval", interval}}),
+          {options.format, options.rounding}};
       s.counted = counted;
       s.checked = checked;
       all.push_back(std::move(s));

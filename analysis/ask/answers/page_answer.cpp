@@ -29,7 +29,7 @@ std::vector<page_reading::replayed> page_reading::replays_of(const page_question
   for (const scenario_text& text : asked.policies) {
     const scenario s = scenario_of(text, run);
     all.push_back(
-        {{.text = text, .what = s, .sum = {}, .scales = {}, .warnings = {}}, replayer(s), trajectory_watch(s.scaler)});
+        {{.text = text, .what = s, .sum = {}, .scales = {}, .warnings = {}}, replayer(s), trajectory_watch(s.recipe.machine())});
   }
   return all;
 }
@@ -38,7 +38,7 @@ advice_options page_reading::options_of_advice() const {
   const page_replay& first = replays_.front().page;
   advice_options o = advice_options_of(first.text.format, first.text.rounding, asked_.epsilon, asked_.run);
   o.configured =
-      asked_.configured.value_or(own_configuration{.framework = std::string{first.what.scaler.entry().name}});
+      asked_.configured.value_or(own_configuration{.framework = std::string{first.what.recipe.machine().entry().name}});
   return o;
 }
 

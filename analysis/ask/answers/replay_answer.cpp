@@ -45,7 +45,7 @@ trajectory_row replayed_run::add(const step& now, const std::vector<tensor_info>
   repeated_.see(now.key, now.scalars);
   learning_rates_.push_back(now.scalars.learning_rate);
   trajectory_row row = by_.advance(now, tensors, of_tensors);
-  if (row.lacks_input) throw std::invalid_argument(fmt::format("{}: {}", s.scaler.entry().name, row.error));
+  if (row.lacks_input) throw std::invalid_argument(fmt::format("{}: {}", s.recipe.machine().entry().name, row.error));
   sum_.add(row);
   account_.add(row);
   watch_.add(row);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <ulp/ask/columns/run_columns.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 #include <utility>
 
 namespace ulp {
@@ -21,7 +22,7 @@ double middle(const value_range& r) { return (r.low + r.high) / 2; }
 watched_run::watched_run(scenario s, std::string format_name, bool replays)
     : scenario_(std::move(s)),
       format_name_(std::move(format_name)),
-      watch_(replays ? scenario_.scaler : without_policy()) {
+      watch_(replays ? scenario_.recipe.machine() : without_policy()) {
   if (replays) replay_.emplace(scenario_);
 }
 
@@ -45,7 +46,7 @@ void watched_run::add(const step& now, const std::vector<tensor_info>& tensors) 
     last_overflow_ = now.key.step;
   }
   const trajectory_row row = replay_ ? replay_->advance(now, tensors) : row_of(now);
-  if (!row.error.empty()) throw std::invalid_argument(fmt::format("{}: {}", scenario_.scaler.entry().name, row.error));
+  if (!row.error.empty()) throw std::invalid_argument(fmt::format("{}: {}", scenario_.recipe.machine().entry().name, row.error));
   skipped_ += row.skipped ? 1 : 0;
   bounds_ = row.so_far;
   next_scale_ = row.scale_next;
@@ -79,15 +80,16 @@ bool watched_run::has_scale_changes() const {
 double watched_run::present_scale() const { return replay_ ? next_scale_ : last_.scalars.loss_scale; }
 
 std::vector<standing> watched_run::standings(const step& now, const std::vector<tensor_info>& tensors) const {
-  const double limit = limits_of(scenario_.format, scenario_.rounding).overflow;
+  const double limit = limits_of(scenario_.recipe.usual()).overflow;
+  const scaling scales = scenario_.recipe.scales();
   std::vector<standing> all;
   for (const tensor_row& row : now.tensors) {
     const tensor_info& info = tensors[row.tensor];
-    if (!is_scaled(info.kind) || !scenario_.counted.takes(info)) continue;
+    if (!is_scaled(info, scales) || !scenario_.counted.takes(info)) continue;
     const double scale = std::isnan(present_scale()) ? row.unit() : present_scale();
     standing& of = all.emplace_back();
     of.tensor = info.name;
-    of.counts = outcomes_of(row.table, scenario_.format, undrawn(scenario_.rounding), {scale, row.unit()}, row.type);
+    of.counts = outcomes_of(row.table, undrawn(scenario_.recipe.usual()), {scale, row.unit()}, row.type);
     of.largest = row.table.max_abs / row.unit();
     if (of.largest > 0) of.headroom = limit - std::log2(of.largest) - std::log2(scale);
   }

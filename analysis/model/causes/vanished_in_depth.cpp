@@ -91,7 +91,7 @@ std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run, const s
   std::map<std::pair<std::string, tensor_kind>, std::vector<layer>> families;
   for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
     const tensor_survey& t = run.tensors()[i];
-    if (!has_values(t) || !is_scaled(tensors[i].kind)) continue;
+    if (!has_values(t) || !t.is_scaled) continue;
     const auto parts = parts_until(t, last);
     auto [family, numbers] = family_of(tensors[i].name);
     if (numbers.empty() || parts.empty()) continue;

@@ -35,7 +35,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   const advice_options& o = examined.how;
   const bool values = examined.has_values();
   const bool maxima = examined.has_maxima();
-  const window w = window_of(run.steps(), o.format, o.rounding);
+  const window w = window_of(run.steps(), {o.format, o.rounding});
   const std::vector<named_kind> kinds = kinds_of(run, tensors);
 
   advice all;

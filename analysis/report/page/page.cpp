@@ -52,8 +52,8 @@ void add_commands(report_page& to, const page_answer& answer) {
 }
 
 report_replay replay_of(page_replay&& one) {
-  return {.name = std::string{one.what.scaler.entry().name},
-          .parameters = set_parameters_of(one.what.scaler),
+  return {.name = std::string{one.what.recipe.machine().entry().name},
+          .parameters = set_parameters_of(one.what.recipe.machine()),
           .sum = one.sum,
           .scales = std::move(one.scales),
           .warnings = std::move(one.warnings)};
@@ -68,8 +68,8 @@ report_page page_of(page_answer answer) {
   report_page page;
   page.input = input_text(answer.asked.run.inputs);
   page.format_name = first.text.format;
-  page.format = first.what.format;
-  page.rounding = first.what.rounding;
+  page.format = first.what.recipe.usual().format;
+  page.rounding = first.what.recipe.usual().rounding;
   if (first.what.clip_norm) page.clip_norm = first.what.clip_norm->max_norm;
   page.tensors = run.tensors;
   page.steps = run.whole.steps().size();

@@ -34,7 +34,7 @@ void add_policy(std::vector<summary_line>& to, const finished_replay& r) {
     parameters.all.push_back({p.name, std::visit([](const auto& v) { return table_value{v}; }, p.value)});
     if (!std::holds_alternative<std::monostate>(p.value)) text += " " + p.name + "=" + to_string(p.value);
   }
-  const std::string rounding = r.text.rounding.text(r.what.format);
+  const std::string rounding = r.text.rounding.text(r.what.recipe.usual().format);
   const std::string checked = rule_text(r.run.choice());
   const bool has_tensors = r.run.choice().rule() != check_rule::undecided;
   to.push_back(
@@ -72,8 +72,8 @@ void add_scales(std::vector<summary_line>& to, const finished_replay& r) {
     to.push_back({title, text, {{title, value_if(!text.empty(), text)}}});
   };
   add_words("critical", critical_text(r.run.account().critical()));
-  add_words("recovery", recovery_text(r.what.scaler));
-  add_words("expected", prediction_text(r.what.scaler, r.run.account().critical(), sum));
+  add_words("recovery", recovery_text(r.what.recipe.machine()));
+  add_words("expected", prediction_text(r.what.recipe.machine(), r.run.account().critical(), sum));
 }
 
 void add_recorded(std::vector<summary_line>& to, const trajectory_summary& sum) {

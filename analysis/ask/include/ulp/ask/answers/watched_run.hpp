@@ -39,7 +39,7 @@ class watched_run {
   [[nodiscard]] const std::optional<std::int64_t>& last_overflow() const noexcept { return last_overflow_; }
   // Whether a policy is replayed on it; what follows is of that.
   [[nodiscard]] bool is_replayed() const noexcept { return replay_.has_value(); }
-  [[nodiscard]] const scaler& policy() const noexcept { return scenario_.scaler; }
+  [[nodiscard]] const scaler& policy() const noexcept { return scenario_.recipe.machine(); }
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
   [[nodiscard]] count_range skips() const { return bounds_.known ? bounds_.skipped : count_range{0, steps_}; }
   [[nodiscard]] double next_scale() const noexcept { return next_scale_; }
