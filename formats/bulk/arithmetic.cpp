@@ -4,8 +4,8 @@
 
 #include <ulp/formats/array_arithmetic.hpp>
 
-#include "arithmetic_blocks.hpp"
 #include "arithmetic_single.hpp"
+#include "arithmetic_tiles.hpp"
 #include "control_register.hpp"
 #include "threads.hpp"
 
@@ -34,29 +34,29 @@ void compute_array(operation op, const format& to, code_span out, operand_list o
   if (out.size() == 0) return;
 
   const kernels* const loops = loops_in_use().load(std::memory_order_relaxed);
-  const block_operands places{of, out.size()};
+  const tile_operands places{of, out.size()};
   const single_results single{op, to, of, places, how};
-  const auto by_blocks = [&](std::size_t step, auto block) {
+  const auto by_tiles = [&](std::size_t step, auto tile) {
     for_parts(out.size(), step, how.threads, [&](std::size_t begin, std::size_t end) {
 #if defined(__x86_64__)
       // Roots begin with a guess in floating point, which is not to leave a flag or raise an exception.
       const control_register rounds{direction::nearest_even};
 #endif
-      for (std::size_t at = begin; at < end; at += step) block(at, std::min(end - at, step), codes_out{out, at});
+      for (std::size_t at = begin; at < end; at += step) tile(at, std::min(end - at, step), codes_out{out, at});
     });
   };
   const code_results by_codes{op, to, places, out, how, loops};
   const auto by_lanes = [&]<class Number>(const lane_results<Number>& lanes) {
     if (!lanes.usable()) return false;
-    by_blocks(lane_results<Number>::step, [&](std::size_t begin, std::size_t n, const codes_out& place) {
+    by_tiles(lane_results<Number>::step, [&](std::size_t begin, std::size_t n, const codes_out& place) {
       if (!by_codes(begin, n, place)) lanes(begin, n, place, single);
     });
     return true;
   };
   if (by_lanes(lane_results<float>{op, to, places, how, loops})) return;
   if (by_lanes(lane_results<double>{op, to, places, how, loops})) return;
-  by_blocks(block_size, [&](std::size_t begin, std::size_t n, const codes_out& place) {
-    std::array<std::uint32_t, block_size> codes;
+  by_tiles(tile_size, [&](std::size_t begin, std::size_t n, const codes_out& place) {
+    std::array<std::uint32_t, tile_size> codes;
     for (std::size_t i = 0; i < n; ++i) codes[i] = single(begin, i);
     store({codes.data(), n}, loops, place);
   });

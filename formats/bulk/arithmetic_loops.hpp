@@ -1,4 +1,4 @@
-// Loops of arithmetic over blocks: numbers to the exact result rounded to odd, which float's or double's 24 or 53 bits hold.
+// Loops of arithmetic over tiles: numbers to the exact result rounded to odd, which float's or double's 24 or 53 bits hold.
 // Whoever rounds that to at least two bits fewer has rounded the exact result (Boldo and Melquiond 2008).
 #ifndef ULP_FORMATS_BULK_ARITHMETIC_LOOPS_HPP
 #define ULP_FORMATS_BULK_ARITHMETIC_LOOPS_HPP

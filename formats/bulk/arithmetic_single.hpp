@@ -61,16 +61,16 @@ inline void put_code(const codes_out& place, std::size_t i, std::uint32_t code) 
   }
 }
 
-// Where the operand_list of a block are: in their arrays, or copies of the one code that there is.
-class block_operands {
+// Where the operand_list of a tile are: in their arrays, or copies of the one code that there is.
+class tile_operands {
  public:
-  block_operands(operand_list of, std::size_t size) : of_(of) {
+  tile_operands(operand_list of, std::size_t size) : of_(of) {
     for (std::size_t j = 0; j < of.size(); ++j) {
       const const_code_span& codes = of[j]->codes;
       repeated_[j] = codes.size() == 1 && size != 1;
       if (!repeated_[j]) continue;
       const std::uint32_t code = code_at(codes, 0);
-      std::array<std::uint32_t, block_size> copies;
+      std::array<std::uint32_t, tile_size> copies;
       copies.fill(code);
       store(copies, nullptr, codes_out{copies_[j].data(), codes.bytes()});
     }
@@ -85,17 +85,17 @@ class block_operands {
  private:
   operand_list of_;
   std::array<bool, 3> repeated_{};
-  std::array<std::array<std::uint32_t, block_size>, 3> copies_;
+  std::array<std::array<std::uint32_t, tile_size>, 3> copies_;
 };
 
 // One element at a time by arithmetic.hpp: what every loop equals, and what is done where none is for it.
 class single_results {
  public:
-  single_results(operation op, const format& to, operand_list of, const block_operands& places,
+  single_results(operation op, const format& to, operand_list of, const tile_operands& places,
                  const array_rounding& how)
       : op_(op), to_(to), places_(places), how_(how), words_(random_words(op, of)) {}
 
-  // Element `i` of the block that begins there. A function of its own, for the state of the processor that it is called in.
+  // Element `i` of the tile that begins there. A function of its own, for the state of the processor that it is called in.
   [[gnu::noinline]] std::uint32_t operator()(std::size_t begin, std::size_t i) const {
     std::array<unpacked, 3> x;
     for (std::size_t j = 0; j < places_.size(); ++j)
@@ -127,7 +127,7 @@ class single_results {
 
   operation op_;
   format to_;
-  const block_operands& places_;
+  const tile_operands& places_;
   array_rounding how_;
   std::size_t words_;
 };

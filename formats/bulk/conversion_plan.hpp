@@ -30,8 +30,8 @@ struct encoder_plan {
 
   // Whether there are loops for it.
   [[nodiscard]] bool usable() const noexcept { return narrow.has_value() || wide.has_value(); }
-  // Whether it takes long blocks, where codes are written beside the numbers and not two to a byte.
-  [[nodiscard]] bool takes_long_blocks() const noexcept { return quick.has_value() || groups; }
+  // Whether it takes long tiles, where codes are written beside the numbers and not two to a byte.
+  [[nodiscard]] bool takes_long_tiles() const noexcept { return quick.has_value() || groups; }
 };
 
 // Of numbers that are `factor` times elements of the format `elements`, which daz asks.
@@ -43,7 +43,7 @@ template <class Number>
 enum class element_way : std::uint8_t {
   floats,    // as they are, or as their codes are decoded
   doubles,   // likewise
-  narrowed,  // doubles, rounded to odd to floats; a block beyond float's range as doubles
+  narrowed,  // doubles, rounded to odd to floats; a tile beyond float's range as doubles
   products,  // floats times the factor, exactly, as doubles
   singly,    // one after the other, by the codec
 };

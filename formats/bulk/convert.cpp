@@ -37,14 +37,14 @@ void expect_conversion(const conversion& how) {
   if (scale.kind != number_class::finite || scale.negative) refuse("the scale is not a finite number above zero");
 }
 
-// Calls of_block(begin, size, counts) for all elements, `step` at a time, and adds up the counts.
-template <class Block>
-void for_blocks(std::size_t size, std::size_t step, unsigned threads, conversion_counts* counts, Block of_block) {
+// Calls of_tile(begin, size, counts) for all elements, `step` at a time, and adds up the counts.
+template <class Tile>
+void for_tiles(std::size_t size, std::size_t step, unsigned threads, conversion_counts* counts, Tile of_tile) {
   conversion_counts all;
   std::mutex adding;
   for_parts(size, step, threads, [&](std::size_t begin, std::size_t end) {
     conversion_counts mine;
-    for (std::size_t at = begin; at < end; at += step) of_block(at, std::min(end - at, step), mine);
+    for (std::size_t at = begin; at < end; at += step) of_tile(at, std::min(end - at, step), mine);
     end_of_stream();
     const std::lock_guard lock{adding};
     all += mine;
@@ -75,8 +75,8 @@ struct number_elements {
 struct code_elements {
   const_code_span codes;
   format own;
-  block_decoder<float> to_float;
-  block_decoder<double> to_double;
+  tile_decoder<float> to_float;
+  tile_decoder<double> to_double;
   bool give_floats = to_float.usable();
   bool give_doubles = to_double.usable();
 
@@ -94,7 +94,7 @@ struct code_elements {
   }
 };
 
-// put(begin, size, is_long, encode): encode(place, streams) writes the codes of the block there, past the caches if it `streams`
+// put(begin, size, is_long, encode): encode(place, streams) writes the codes of the tile there, past the caches if it `streams`
 // and the block may be long, of up to `long_step` elements.
 template <class Elements, class Put>
 void encode_elements(const format& to, const Elements& elements, const conversion& how, conversion_counts* counts,
@@ -102,20 +102,20 @@ void encode_elements(const format& to, const Elements& elements, const conversio
   const kernels* const loops = loops_in_use().load(std::memory_order_relaxed);
   const element_source source{elements.own, elements.give_floats, elements.give_doubles};
   const conversion_plan plan = plan_conversion(to, how, source, loops, counts != nullptr);
-  const auto by_blocks = [&]<class Number>(const block_encoder<Number>& encode, auto get) {
-    const bool is_long = encode.plan().takes_long_blocks();
-    const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
-      std::array<Number, block_size> buffer;
+  const auto by_tiles = [&]<class Number>(const tile_encoder<Number>& encode, auto get) {
+    const bool is_long = encode.plan().takes_long_tiles();
+    const auto tile = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
+      std::array<Number, tile_size> buffer;
       const std::span<const Number> numbers = get(begin, n, buffer.data());
       put(begin, n, is_long,
           [&](const codes_out& place, bool streams) { encode(numbers, begin, place, streams, mine); });
     };
-    for_blocks(elements.size(), is_long ? long_step : block_size, how.threads, counts, block);
+    for_tiles(elements.size(), is_long ? long_step : tile_size, how.threads, counts, tile);
   };
-  const auto by_narrow_blocks = [&](const block_encoder<float>& narrow, const block_encoder<double>& wide) {
-    const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
-      std::array<double, block_size> buffer;
-      std::array<float, block_size> odd;
+  const auto by_narrow_tiles = [&](const tile_encoder<float>& narrow, const tile_encoder<double>& wide) {
+    const auto tile = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
+      std::array<double, tile_size> buffer;
+      std::array<float, tile_size> odd;
       const std::span<const double> numbers = elements.get(begin, n, buffer.data());
       const bool beyond = loops->to_odd(numbers.data(), odd.data(), n);
       put(begin, n, false, [&](const codes_out& place, bool streams) {
@@ -125,28 +125,28 @@ void encode_elements(const format& to, const Elements& elements, const conversio
           narrow({odd.data(), n}, begin, place, streams, mine);
       });
     };
-    for_blocks(elements.size(), block_size, how.threads, counts, block);
+    for_tiles(elements.size(), tile_size, how.threads, counts, tile);
   };
   const auto as_they_are = [&](auto begin, auto n, auto* buffer) { return elements.get(begin, n, buffer); };
   switch (plan.way) {
-    case element_way::floats: return by_blocks(block_encoder{plan.of_floats, how.random}, as_they_are);
-    case element_way::doubles: return by_blocks(block_encoder{plan.of_doubles, how.random}, as_they_are);
-    case element_way::narrowed: return by_narrow_blocks({plan.of_floats, how.random}, {plan.of_doubles, how.random});
+    case element_way::floats: return by_tiles(tile_encoder{plan.of_floats, how.random}, as_they_are);
+    case element_way::doubles: return by_tiles(tile_encoder{plan.of_doubles, how.random}, as_they_are);
+    case element_way::narrowed: return by_narrow_tiles({plan.of_floats, how.random}, {plan.of_doubles, how.random});
     case element_way::products:
-      return by_blocks(block_encoder{plan.of_doubles, how.random}, [&](auto begin, auto n, double* products) {
-        std::array<float, block_size> buffer;
+      return by_tiles(tile_encoder{plan.of_doubles, how.random}, [&](auto begin, auto n, double* products) {
+        std::array<float, tile_size> buffer;
         multiply(elements.get(begin, n, buffer.data()), plan.factor, products);
         return std::span<const double>{products, n};
       });
     case element_way::singly: break;
   }
   const codec_encoder encode{{to, how.rounding}, plan.factor, how.random};
-  const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
-    std::array<std::uint32_t, block_size> codes;
+  const auto tile = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
+    std::array<std::uint32_t, tile_size> codes;
     for (std::size_t i = 0; i < n; ++i) codes[i] = encode(elements.exact(begin + i), begin + i, mine);
     put(begin, n, false, [&](const codes_out& place, bool) { store({codes.data(), n}, loops, place); });
   };
-  for_blocks(elements.size(), block_size, how.threads, counts, block);
+  for_tiles(elements.size(), tile_size, how.threads, counts, tile);
 }
 
 template <class Elements>
@@ -155,12 +155,12 @@ void encode_to_codes(const format& to, const Elements& elements, code_span codes
   const auto bytes = static_cast<std::size_t>(codes.bytes());
   const bool direct = numbers != nullptr && numbers != codes.data() && codes.bytes() != 0;
   const bool streams = direct && bytes * codes.size() >= least_streamed;
-  const std::size_t quick_step = !direct ? block_size : streams ? streamed_block_size : long_block_size;
+  const std::size_t quick_step = !direct ? tile_size : streams ? streamed_tile_size : long_tile_size;
   encode_elements(to, elements, how, counts, quick_step,
                   [&](std::size_t begin, std::size_t n, bool quick, auto encode) {
                     const codes_out place{codes, begin};
                     if (!streams || quick) return encode(place, streams);
-                    alignas(64) std::array<std::uint32_t, block_size> buffer;
+                    alignas(64) std::array<std::uint32_t, tile_size> buffer;
                     encode(codes_out{buffer.data(), codes.bytes()}, false);
                     stream(place.data, buffer.data(), bytes * n);
                   });
@@ -183,22 +183,22 @@ Number decode_singly(const format& from, std::uint32_t code) {
     return to_double(from, code);
 }
 
-// Codes of a block to numbers.
+// Codes of a tile to numbers.
 template <class Number>
 class decoder {
  public:
-  explicit decoder(const format& from) : from_(from), by_block_(from, loops_in_use().load(std::memory_order_relaxed)) {}
-  [[nodiscard]] bool is_quick() const { return by_block_.is_quick(); }
+  explicit decoder(const format& from) : from_(from), by_tile_(from, loops_in_use().load(std::memory_order_relaxed)) {}
+  [[nodiscard]] bool is_quick() const { return by_tile_.is_quick(); }
   void operator()(const codes_in& codes, std::span<Number> to, bool streams = false) const {
-    if (by_block_.usable()) return by_block_(codes, to, streams);
-    std::array<std::uint32_t, block_size> buffer;
+    if (by_tile_.usable()) return by_tile_(codes, to, streams);
+    std::array<std::uint32_t, tile_size> buffer;
     const std::uint32_t* const singly = load(codes, to.size(), buffer.data());
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = decode_singly<Number>(from_, singly[i]);
   }
 
  private:
   format from_;
-  block_decoder<Number> by_block_;
+  tile_decoder<Number> by_tile_;
 };
 
 template <class Number>
@@ -208,12 +208,12 @@ void decode_codes(const format& from, const_code_span codes, std::span<Number> t
   const decoder<Number> decode{from};
   const bool quick = decode.is_quick() && codes.bytes() != 0;
   const bool streams = to.size_bytes() >= least_streamed && codes.data() != to.data();
-  const std::size_t step = quick ? long_block_size : block_size;
-  for_blocks(to.size(), step, threads, nullptr, [&](std::size_t begin, std::size_t n, conversion_counts&) {
+  const std::size_t step = quick ? long_tile_size : tile_size;
+  for_tiles(to.size(), step, threads, nullptr, [&](std::size_t begin, std::size_t n, conversion_counts&) {
     const codes_in place{codes, begin};
     const std::span<Number> numbers = to.subspan(begin, n);
     if (!streams || quick) return decode(place, numbers, streams);
-    alignas(64) std::array<Number, block_size> buffer;
+    alignas(64) std::array<Number, tile_size> buffer;
     decode(place, std::span{buffer}.first(n));
     stream(numbers.data(), buffer.data(), numbers.size_bytes());
   });
@@ -255,9 +255,9 @@ void round_array(const format& to, std::span<const float> from, std::span<float>
   expect_sizes(from.size(), rounded.size());
   expect_conversion(how);
   const decoder<float> decode{to};
-  encode_elements(to, number_elements<float>{from}, how, counts, block_size,
+  encode_elements(to, number_elements<float>{from}, how, counts, tile_size,
                   [&](std::size_t begin, std::size_t n, bool, auto encode) {
-                    std::array<std::uint32_t, block_size> codes;
+                    std::array<std::uint32_t, tile_size> codes;
                     encode(codes_out{code_span{codes}, 0}, false);
                     decode(codes_in{const_code_span{codes}, 0}, rounded.subspan(begin, n));
                   });

@@ -84,8 +84,8 @@ void multiply(std::span<const float> x, const exact_factor& factor, double* prod
 }
 
 template <class Number>
-bool block_encoder<Number>::directly(std::span<const Number> numbers, const codes_out& to, bool streams,
-                                     conversion_counts& counts) const noexcept {
+bool tile_encoder<Number>::directly(std::span<const Number> numbers, const codes_out& to, bool streams,
+                                    conversion_counts& counts) const noexcept {
   const std::size_t way = way_of(plan_.how.rounding);
   const auto run = [&](const auto& loops, auto* codes) {
     return (plan_.counting ? loops.count : loops.encode)[way](*plan_.quick, numbers.data(), codes, numbers.size(),
@@ -97,7 +97,7 @@ bool block_encoder<Number>::directly(std::span<const Number> numbers, const code
       case 2: return run(plan_.loops->quick->to16, to.as16());
       case 4: return run(plan_.loops->quick->to32, to.as32());
       default: {
-        std::array<std::uint32_t, block_size> codes;
+        std::array<std::uint32_t, tile_size> codes;
         const bool left_out = run(plan_.loops->quick->to32, codes.data());
         store(std::span{codes}.first(numbers.size()), plan_.loops, to);
         return left_out;
@@ -108,8 +108,8 @@ bool block_encoder<Number>::directly(std::span<const Number> numbers, const code
 }
 
 template <class Number>
-std::size_t block_encoder<Number>::by_groups(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
-                                             bool streams, bool& left_out) const noexcept {
+std::size_t tile_encoder<Number>::by_groups(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
+                                            bool streams, bool& left_out) const noexcept {
   const std::size_t group = elements_of_group(plan_.how.rounding.random_bits);
   const std::uint64_t index = random_.first + first;
   const std::size_t groups = std::min<std::uint64_t>(numbers.size() / group, index == 0 ? ~index : (0 - index) / group);
@@ -128,10 +128,10 @@ std::size_t block_encoder<Number>::by_groups(std::span<const Number> numbers, st
 }
 
 template <class Number>
-bool block_encoder<Number>::by_buffers(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
-                                       conversion_counts& counts) const noexcept {
-  std::array<std::uint32_t, block_size + spare_random> random;
-  std::array<std::uint32_t, block_size> codes;
+bool tile_encoder<Number>::by_buffers(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
+                                      conversion_counts& counts) const noexcept {
+  std::array<std::uint32_t, tile_size + spare_random> random;
+  std::array<std::uint32_t, tile_size> codes;
   const Number* const x = numbers.data();
   const std::size_t size = numbers.size();
   const std::size_t way = way_of(plan_.how.rounding);
@@ -164,8 +164,8 @@ bool block_encoder<Number>::by_buffers(std::span<const Number> numbers, std::uin
 }
 
 template <class Number>
-void block_encoder<Number>::put_left_out(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
-                                         conversion_counts& counts) const noexcept {
+void tile_encoder<Number>::put_left_out(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
+                                        conversion_counts& counts) const noexcept {
   using bits = bits_of<Number>;
   constexpr bits magnitude_mask = static_cast<bits>(~bits{0}) >> 1;
   constexpr bits infinity = std::bit_cast<bits>(std::numeric_limits<Number>::infinity());
@@ -189,10 +189,10 @@ void block_encoder<Number>::put_left_out(std::span<const Number> numbers, std::u
 }
 
 template <class Number>
-void block_encoder<Number>::operator()(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
-                                       bool streams, conversion_counts& counts) const noexcept {
+void tile_encoder<Number>::operator()(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
+                                      bool streams, conversion_counts& counts) const noexcept {
   // Codes written over the numbers would leave nothing of what is left out.
-  std::array<Number, block_size> kept;
+  std::array<Number, tile_size> kept;
   if (to.data == static_cast<const void*>(numbers.data())) {
     std::copy(numbers.begin(), numbers.end(), kept.begin());
     numbers = std::span{kept}.first(numbers.size());
@@ -203,7 +203,7 @@ void block_encoder<Number>::operator()(std::span<const Number> numbers, std::uin
   }
   for (std::size_t at = 0; at < numbers.size();) {
     const auto rest = numbers.subspan(at);
-    std::size_t n = std::min(block_size, rest.size());
+    std::size_t n = std::min(tile_size, rest.size());
     bool left_out = false;
     const std::size_t group = plan_.groups ? elements_of_group(plan_.how.rounding.random_bits) : 0;
     const std::size_t to_group = plan_.groups ? (group - (random_.first + first + at) % group) % group : 0;
@@ -212,7 +212,7 @@ void block_encoder<Number>::operator()(std::span<const Number> numbers, std::uin
     } else {
       if (to_group != 0) n = std::min(n, to_group);
       // Two codes to a byte end with a whole one.
-      if (to.bytes == 0 && n != rest.size() && n % 2 != 0) n = std::min(block_size, rest.size());
+      if (to.bytes == 0 && n != rest.size() && n % 2 != 0) n = std::min(tile_size, rest.size());
       left_out = by_buffers(rest.first(n), first + at, to.after(at), counts);
     }
     if (left_out) put_left_out(rest.first(n), first + at, to.after(at), counts);
@@ -220,12 +220,12 @@ void block_encoder<Number>::operator()(std::span<const Number> numbers, std::uin
   }
 }
 
-template class block_encoder<float>;
-template class block_encoder<double>;
+template class tile_encoder<float>;
+template class tile_encoder<double>;
 
 template <class Number>
-void block_decoder<Number>::operator()(const codes_in& from, std::span<Number> to, bool streams) const noexcept {
-  std::array<std::uint32_t, block_size> buffer;
+void tile_decoder<Number>::operator()(const codes_in& from, std::span<Number> to, bool streams) const noexcept {
+  std::array<std::uint32_t, tile_size> buffer;
   const auto run = [&](const auto& loop8, const auto& loop16, const auto& loop32, auto... more) {
     switch (from.bytes) {
       case 1: return loop8(*plan_, from.as8(), to.data(), to.size(), more...);
@@ -243,7 +243,7 @@ void block_decoder<Number>::operator()(const codes_in& from, std::span<Number> t
   }
 }
 
-template class block_decoder<float>;
-template class block_decoder<double>;
+template class tile_decoder<float>;
+template class tile_decoder<double>;
 
 }  // namespace ulp::detail

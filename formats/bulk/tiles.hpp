@@ -1,4 +1,4 @@
-// One block of an array at a time, which stays in the first-level cache between loops: by kernels, or by the codec.
+// One tile of an array at a time, which stays in the first-level cache between loops: by kernels, or by the codec.
 #ifndef ULP_FORMATS_BULK_TILES_HPP
 #define ULP_FORMATS_BULK_TILES_HPP
 
@@ -17,13 +17,13 @@
 
 namespace ulp::detail {
 
-inline constexpr std::size_t block_size = 1024;
+inline constexpr std::size_t tile_size = 1024;
 // Random bits that loops may read behind the last one.
 inline constexpr std::size_t spare_random = 64;
-// Elements of blocks of which nothing is kept on the way.
-inline constexpr std::size_t long_block_size = 8 * block_size;
-// The same past the caches, where a block is read at several places in turns.
-inline constexpr std::size_t streamed_block_size = 128 * block_size;
+// Elements of tiles of which nothing is kept on the way.
+inline constexpr std::size_t long_tile_size = 8 * tile_size;
+// The same past the caches, where a tile is read at several places in turns.
+inline constexpr std::size_t streamed_tile_size = 128 * tile_size;
 
 // Where codes are, from one of them on. Two in a byte begin with an even one.
 template <bool Constant>
@@ -71,13 +71,13 @@ void multiply(std::span<const float> x, const exact_factor& factor, double* prod
 
 // Numbers, float or double, to codes, as a plan says that is usable.
 template <class Number>
-class block_encoder {
+class tile_encoder {
  public:
-  block_encoder(const encoder_plan<Number>& plan, const random_stream& random)
+  tile_encoder(const encoder_plan<Number>& plan, const random_stream& random)
       : plan_(plan), random_(random), left_out_(plan.how, {.exponent = plan.power}, random) {}
 
   [[nodiscard]] const encoder_plan<Number>& plan() const noexcept { return plan_; }
-  // `first`: the index of the first number. `streams`: past the caches, where it takes long blocks.
+  // `first`: the index of the first number. `streams`: past the caches, where it takes long tiles.
   void operator()(std::span<const Number> numbers, std::uint64_t first, const codes_out& to, bool streams,
                   conversion_counts& counts) const noexcept;
 
@@ -88,7 +88,7 @@ class block_encoder {
   // Stochastically, as many numbers as are in whole groups from an index on that begins one. Returns how many.
   std::size_t by_groups(std::span<const Number> numbers, std::uint64_t first, const codes_out& to, bool streams,
                         bool& left_out) const noexcept;
-  // By any loops, at most block_size numbers.
+  // By any loops, at most tile_size numbers.
   bool by_buffers(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
                   conversion_counts& counts) const noexcept;
   void put_left_out(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
@@ -101,13 +101,13 @@ class block_encoder {
 
 // Codes to numbers, where kernels do it.
 template <class Number>
-class block_decoder {
+class tile_decoder {
  public:
-  block_decoder(const format& from, const kernels* loops) : loops_(loops) {
+  tile_decoder(const format& from, const kernels* loops) : loops_(loops) {
     if (loops != nullptr) plan_ = plan_decoding<bits_of<Number>>(from);
   }
   [[nodiscard]] bool usable() const noexcept { return plan_.has_value(); }
-  // Whether it takes long blocks, of codes that are not two to a byte, and may write past the caches.
+  // Whether it takes long tiles, of codes that are not two to a byte, and may write past the caches.
   [[nodiscard]] bool is_quick() const noexcept {
     return usable() && loops_->decode != nullptr && sizeof(Number) == sizeof(float);
   }

@@ -1,6 +1,6 @@
-// Arithmetic of one block of an array at a time, by loops.
-#ifndef ULP_FORMATS_BULK_ARITHMETIC_BLOCKS_HPP
-#define ULP_FORMATS_BULK_ARITHMETIC_BLOCKS_HPP
+// Arithmetic of one tile of an array at a time, by loops.
+#ifndef ULP_FORMATS_BULK_ARITHMETIC_TILES_HPP
+#define ULP_FORMATS_BULK_ARITHMETIC_TILES_HPP
 
 #include <algorithm>
 #include <array>
@@ -29,14 +29,14 @@ void zero_below(std::span<Number> numbers, bits_of<Number> smallest) {
   }
 }
 
-// Blocks by loops of floats or doubles, where there are some for the operation.
+// Tiles by loops of floats or doubles, where there are some for the operation.
 template <class Number>
 class lane_results {
  public:
   // Of a size that keeps three operands and the result in the first-level cache.
-  static constexpr std::size_t step = block_size * sizeof(float) / sizeof(Number);
+  static constexpr std::size_t step = tile_size * sizeof(float) / sizeof(Number);
 
-  lane_results(operation op, const format& to, const block_operands& places, const array_rounding& how,
+  lane_results(operation op, const format& to, const tile_operands& places, const array_rounding& how,
                const kernels* loops)
       : places_(places),
         encode_(plan_encoder<Number>(of_result(to, how), 0, lanes, exact_factor{}, loops, false), how.random),
@@ -147,11 +147,11 @@ class lane_results {
 
   static constexpr auto infinity = std::bit_cast<bits_of<Number>>(std::numeric_limits<Number>::infinity());
 
-  const block_operands& places_;
-  block_encoder<Number> encode_;
+  const tile_operands& places_;
+  tile_encoder<Number> encode_;
   bits_of<Number> first_single_ = infinity;  // magnitude of results that are computed singly, and all above
   bool daz_;
-  std::array<std::optional<block_decoder<Number>>, 3> decode_;
+  std::array<std::optional<tile_decoder<Number>>, 3> decode_;
   std::array<bits_of<Number>, 3> smallest_normal_{};
   arithmetic_call call_;
   bool is_native_ = false;
@@ -159,10 +159,10 @@ class lane_results {
   arithmetic_loop loop_of_codes_ = nullptr;
 };
 
-// Blocks of codes of one format by loops that go from them to codes at once, where there are some.
+// Tiles of codes of one format by loops that go from them to codes at once, where there are some.
 class code_results {
  public:
-  code_results(operation op, const format& to, const block_operands& places, code_span out, const array_rounding& how,
+  code_results(operation op, const format& to, const tile_operands& places, code_span out, const array_rounding& how,
                const kernels* loops)
       : places_(places) {
     const auto grid = plan_grid(to, how.rounding);
@@ -195,7 +195,7 @@ class code_results {
       call.results = to.data;
       return !loop_(call);
     }
-    std::array<std::uint16_t, block_size> codes;
+    std::array<std::uint16_t, tile_size> codes;
     call.results = codes.data();
     if (loop_(call)) return false;
     std::copy_n(codes.begin(), n, to.as16());
@@ -203,7 +203,7 @@ class code_results {
   }
 
  private:
-  const block_operands& places_;
+  const tile_operands& places_;
   bool over_operands_ = false;
   arithmetic_call call_;
   arithmetic_loop loop_ = nullptr;
