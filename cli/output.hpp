@@ -37,6 +37,9 @@ void refuse_overwriting_inputs(const output_options& options, const std::vector<
 // Columns of the terminal that stdout is; 0 where it is none.
 [[nodiscard]] std::size_t terminal_columns();
 
+// A line of sentences on stdout, `lead` before them; see wrapped(). On a terminal in lines of at most 100 columns.
+void print_sentences(std::string_view lead, std::string_view text);
+
 // A table that is too long to be held: its rows come in parts, each with the columns of the first.
 class csv_stream {
  public:

@@ -49,7 +49,7 @@ int run(const options& o) {
   print_conclusions(conclusions_of(answer), machine);
   write_table("precision.weights", rows, o.output, false);
   if (machine) return done;
-  for (const std::string& line : losses_of(answer)) fmt::print("{}\n", printable(line));
+  for (const std::string& line : losses_of(answer)) print_sentences("", printable(line));
   fmt::print("\n");
   print_heading(answer);
   fmt::print("{}", to_text(has_several ? with_sum(rows, answer.counted, answer.layout) : rows));

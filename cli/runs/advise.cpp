@@ -23,21 +23,23 @@ struct options {
 };
 
 void print_evidence(const finding& f) {
-  for (const std::string& line : f.evidence) fmt::print("    {}\n", printable(line));
-  if (!f.limits.empty()) fmt::print("  Limits: {}\n", printable(f.limits));
+  for (const std::string& line : f.evidence) print_sentences("    ", printable(line));
+  if (!f.limits.empty()) print_sentences("  Limits: ", printable(f.limits));
   fmt::print("\n");
 }
 
 void print(const advice& given) {
   const advice_summary& first = given.first;
-  fmt::print("What happened   {}\nWhat to change  {}\n", printable(first.happened), printable(first.change));
+  print_sentences("What happened   ", printable(first.happened));
+  print_sentences("What to change  ", printable(first.change));
   for (const std::string& line : first.lines) fmt::print("                  {}\n", printable(line));
-  fmt::print("How sure        {}\n", printable(first.sure));
+  print_sentences("How sure        ", printable(first.sure));
   if (first.left_out_from)
     fmt::print("Left out below  the steps from {} on, when the run was lost\n", *first.left_out_from);
   fmt::print("\n");
   for (const finding& f : given.findings) {
-    fmt::print("{}\n  {}\n", printable(f.question), printable(f.conclusion));
+    print_sentences("", printable(f.question));
+    print_sentences("  ", printable(f.conclusion));
     print_evidence(f);
   }
 }

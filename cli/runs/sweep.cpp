@@ -52,21 +52,22 @@ int run(const options& o) {
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; }))
     fmt::print("steps whose infinities or NaN were applied count as skipped\n");
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.uncertain > 0; }))
-    fmt::print(
-        "~ estimates: the recording does not decide every step at other scales and formats than its own. Rows are "
-        "ranked by the estimate; [low, high] is what may have been, so rows whose ranges overlap could swap\n");
+    print_sentences(
+        "~ ",
+        "estimates: the recording does not decide every step at other scales and formats than its own. Rows are "
+        "ranked by the estimate; [low, high] is what may have been, so rows whose ranges overlap could swap");
   const std::vector<std::string> best = best_lines(answer.policies);
-  for (const std::string& line : best) fmt::print("{}\n", line);
+  for (const std::string& line : best) print_sentences("", line);
   if (!best.empty())
-    fmt::print("{}. A skipped step costs 1, losing a step's whole magnitude {} (--magnitude-cost)\n", regret_meaning,
-               o.magnitude_cost);
+    print_sentences("", fmt::format("{}. A skipped step costs 1, losing a step's whole magnitude {} (--magnitude-cost)",
+                                    regret_meaning, o.magnitude_cost));
   fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);
   fmt::print("{}", to_text(t));
   if (rows > o.show)
     fmt::print("\nthe first {} of {}; more with --show N, all with --csv FILE\n", o.show, grouped(rows));
-  if (!lost_to_all.empty()) fmt::print("\n{}\n", lost_to_all);
+  if (!lost_to_all.empty()) print_sentences("\n", lost_to_all);
   return done;
 }
 
