@@ -175,6 +175,6 @@ TEST_CASE("factors, scales of zero and values without error") {
   CHECK(halves.values == 4);
   CHECK(noise_of(table, {float16}, {.scale = 0}).sqnr() == 0);
   CHECK(noise_of(table, {float16}, {.scale = INFINITY}).overflowing == 3);
-  CHECK(std::isnan(noise_of(count_cells(std::span<const float>{}), float16, {}, {}).sqnr()));
+  CHECK(std::isnan(noise_of(count_cells(std::span<const float>{}), {float16}, {}).sqnr()));
   CHECK(noise_of(table, {*find_format("float8_e4m3fn")}, {.scale = 0x1p20}).overflowing == 3);
 }
