@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 

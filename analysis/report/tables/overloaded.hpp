@@ -1,6 +1,6 @@
 // A visitor of variants made of lambdas.
-#ifndef ULP_REPORT_OVERLOADED_HPP
-#define ULP_REPORT_OVERLOADED_HPP
+#ifndef ULP_REPORT_TABLES_OVERLOADED_HPP
+#define ULP_REPORT_TABLES_OVERLOADED_HPP
 
 namespace ulp {
 

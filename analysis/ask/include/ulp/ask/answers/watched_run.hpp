@@ -1,11 +1,12 @@
 // What is known of a run while it is being recorded: `ulp watch`.
-#ifndef ULP_CLI_WATCHED_RUN_HPP
-#define ULP_CLI_WATCHED_RUN_HPP
+#ifndef ULP_ASK_ANSWERS_WATCHED_RUN_HPP
+#define ULP_ASK_ANSWERS_WATCHED_RUN_HPP
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <ulp/model/outcomes/outcome.hpp>
 #include <ulp/model/replay/replay.hpp>
 #include <ulp/model/replay/scenario.hpp>
 #include <ulp/model/replay/trajectory_watch.hpp>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ulp/ask/columns/run_picture.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/rounding_text.hpp>
 #include <ulp/model/replay/survey.hpp>
 #include <ulp/report/tables/table.hpp>
