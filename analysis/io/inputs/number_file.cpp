@@ -7,18 +7,12 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/model/cells/element_types.hpp>
 
+#include "bytes/cursor.hpp"
 #include "bytes/text.hpp"
 #include "file_kind.hpp"
 
 namespace ulp {
 namespace {
-
-std::uint64_t bits_at(const std::uint8_t* from, std::size_t size, std::endian order) {
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < size; ++i)
-    bits |= std::uint64_t{from[order == std::endian::little ? i : size - 1 - i]} << (8 * i);
-  return bits;
-}
 
 class dumped_numbers final : public number_stream {
  public:
@@ -32,7 +26,7 @@ class dumped_numbers final : public number_stream {
     bytes_.resize(into.size() * size_);
     in_->read(bytes_);
     for (std::size_t i = 0; i < into.size(); ++i) {
-      const std::uint64_t bits = bits_at(bytes_.data() + i * size_, size_, order_);
+      const std::uint64_t bits = io::bits_at(bytes_.data() + i * size_, size_, order_);
       into[i] = size_ == 8   ? std::bit_cast<double>(bits)
                 : size_ == 4 ? double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))}
                              : decoded_[bits];

@@ -13,6 +13,7 @@
 #include <ulp/model/cells/element_types.hpp>
 #include <utility>
 
+#include "bytes/cursor.hpp"
 #include "bytes/text.hpp"
 #include "csv/scalars.hpp"
 #include "dump_steps.hpp"
@@ -56,13 +57,6 @@ struct step_found {
   std::map<std::string, found> tensors;
 };
 
-std::uint64_t bits_at(const std::uint8_t* from, std::size_t size, std::endian order) {
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < size; ++i)
-    bits |= std::uint64_t{from[order == std::endian::little ? i : size - 1 - i]} << (8 * i);
-  return bits;
-}
-
 // The values of one tensor, front to back.
 class values_stream {
  public:
@@ -81,7 +75,7 @@ class values_stream {
     bytes_.resize(into.size() * size);
     in_->read(bytes_);
     for (std::size_t i = 0; i < into.size(); ++i) {
-      const std::uint64_t bits = bits_at(bytes_.data() + i * size, size, info_.order);
+      const std::uint64_t bits = io::bits_at(bytes_.data() + i * size, size, info_.order);
       into[i] = size == 8   ? std::bit_cast<double>(bits)
                 : size == 4 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits))
                             : decoded_[bits];
