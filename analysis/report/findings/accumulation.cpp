@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 
 namespace ulp {
