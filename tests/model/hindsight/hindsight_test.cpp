@@ -184,3 +184,12 @@ TEST_CASE("a long way is of its class and costs what it says") {
     CHECK(free.cost == of_each);
   }
 }
+
+TEST_CASE("regret is what a policy costs beyond the best of its own way, and of all") {
+  policy_regret r;
+  r.cost = 7;
+  r.best.cost = 4;
+  r.free.cost = 1;
+  CHECK(r.regret() == 3);
+  CHECK(r.free_regret() == 6);
+}

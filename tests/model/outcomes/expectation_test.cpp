@@ -178,3 +178,15 @@ TEST_CASE("other multipliers, octaves and unknown values give ranges") {
   CHECK(expected_outcomes_of(table, {float16, all}, {.scale = 0}).underflow.mean.low ==
         static_cast<double>(table.nonzero_finite()));
 }
+
+TEST_CASE("flushing leaves no subnormal results to expect") {
+  const std::vector<float> values{0x1p-25F, 0x1.8p-20F, 0x1.fffp-15F, 0x1p-14F};
+  for (const flush rule : {flush::before_rounding, flush::after_rounding, flush::result})
+    for (const double scale : {1.0, 3.0}) {
+      rounding mode{.direction = direction::stochastic, .random_bits = 8};
+      mode.flush = rule;
+      const expected_outcomes e = expected_outcomes_of(count_cells(std::span{values}), float16, mode, {.scale = scale});
+      CHECK(e.subnormal.mean == value_range{0, 0});
+      CHECK(e.subnormal.variance == value_range{0, 0});
+    }
+}

@@ -123,3 +123,18 @@ TEST_CASE("factors divide, and a scale of 0 loses everything") {
   unknown.numel = 3;
   CHECK(std::isinf(lost_to_underflow(unknown, {float16}, {}).magnitudes.high));
 }
+
+TEST_CASE("DAZ loses what of a bucket may be subnormal") {
+  const auto lost = [](double low, double high) {
+    cell_table t;
+    t.numel = 5;
+    t.max_abs = high;
+    t.min_abs = low;
+    t.buckets = {{low, high, 5}};
+    return lost_to_underflow(t, bfloat16, {.daz = true}, {.scale = 0x1p20}, dtype::float32).magnitudes;
+  };
+  CHECK(lost(0x1p-126, 0x1p-125) == value_range{0, 0});
+  CHECK(lost(0x1.8p-127, 0x1p-125).low == 0);
+  CHECK(lost(0x1.8p-127, 0x1p-125).high >= 4 * 0x1.8p-127);
+  CHECK(lost(0x1p-128, 0x1.8p-127).low >= 5 * 0x1p-128);
+}

@@ -418,3 +418,53 @@ TEST_CASE("values of a payload that was not understood may be anything") {
   CHECK(c.underflow == count_range{0, 7});
   CHECK(c.overflow == count_range{0, 7});
 }
+
+TEST_CASE("an infinite scale gives infinities unless infinities saturate") {
+  const std::vector<double> values{1, -2, 0};
+  const cell_table t = count_cells(std::span{values});
+  const auto infinite = [&](overflow_mode overflow, const format& to) {
+    return outcomes_of(t, to, {.overflow = overflow}, {INFINITY}).infinite;
+  };
+  CHECK(infinite(overflow_mode::ieee, float16) == count_range{2, 2});
+  CHECK(infinite(overflow_mode::saturate_finite, float16) == count_range{2, 2});
+  CHECK(infinite(overflow_mode::saturate, float16) == count_range{0, 0});
+  CHECK(infinite(overflow_mode::ieee, float4_e2m1) == count_range{0, 0});
+}
+
+TEST_CASE("what may be of either sign may be infinite where one sign is, and is for certain where both are") {
+  cell_table unknown;
+  unknown.numel = 10;
+  unknown.zeros = 3;
+  unknown.max_abs = 1;
+  cell_table large;
+  large.numel = 2;
+  large.max_abs = 1e6;
+  large.min_abs = not_known;
+  large.buckets = {{-1e7, -1, 1}, {1, 1e7, 1}};
+  struct row {
+    direction way;
+    count_range of_unknown;
+    std::uint64_t certain;
+  };
+  for (const row& r : {row{direction::nearest_even, {0, 7}, 1}, row{direction::toward_positive, {0, 7}, 0},
+                       row{direction::toward_negative, {0, 7}, 0}, row{direction::toward_zero, {0, 0}, 0}}) {
+    CAPTURE(to_string(rounding{.direction = r.way}));
+    CHECK(outcomes_of(unknown, float16, {.direction = r.way}, {}).infinite == r.of_unknown);
+    CHECK(outcomes_of(large, float16, {.direction = r.way}, {}).overflow.low == 1);
+    CHECK(outcomes_of(large, float16, {.direction = r.way}, {}).infinite.low == r.certain);
+  }
+}
+
+TEST_CASE("DAZ leaves a bucket that begins with the smallest normal number") {
+  const auto underflow = [](double low, double high) {
+    cell_table t;
+    t.numel = 5;
+    t.max_abs = high;
+    t.min_abs = low;
+    t.buckets = {{low, high, 5}};
+    return outcomes_of(t, bfloat16, {.daz = true}, {.scale = 0x1p20}, dtype::float32).underflow;
+  };
+  CHECK(underflow(0x1p-126, 0x1p-125) == count_range{0, 0});
+  CHECK(underflow(0x1.fp-127, 0x1p-125) == count_range{0, 5});
+  CHECK(underflow(0x1p-128, 0x1.fp-127) == count_range{5, 5});
+}

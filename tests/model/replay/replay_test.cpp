@@ -5,6 +5,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/model/cells/cell_counter.hpp>
 #include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/replay/recorded_run.hpp>
 #include <ulp/model/replay/replay.hpp>
 
 #include <cmath>
@@ -480,6 +481,42 @@ TEST_CASE("groups have the norm of their weight gradients, or of what they hold 
   CHECK(row.group_norms[1] == 5);
   CHECK(std::isnan(row.group_norms[2]));
   CHECK(row.norm == 5);
+}
+
+TEST_CASE("a selection takes the steps from its first up to its end that are divisible by its stride") {
+  const auto taken = [](const selection& s) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = -4; i <= 12; ++i)
+      if (s.takes(i)) all.push_back(i);
+    return all;
+  };
+  CHECK(taken({.first_step = 3, .end_step = 7}) == std::vector<std::int64_t>{3, 4, 5, 6});
+  CHECK(taken({.first_step = 3, .every = 4}) == std::vector<std::int64_t>{4, 8, 12});
+  CHECK(taken({.first_step = 4, .end_step = 8, .every = 4}) == std::vector<std::int64_t>{4});
+  CHECK(taken({.every = 4}) == std::vector<std::int64_t>{-4, 0, 4, 8, 12});
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  CHECK(selection{}.takes(last));
+  CHECK_FALSE(selection{.end_step = last - 1}.takes(last));
+}
+
+TEST_CASE("a run has the format of its rounded tensors where they have one") {
+  recorded_run run;
+  std::vector<tensor_info> tensors{{.name = "a", .kind = tensor_kind::weight_grad}};
+  run.see({}, tensors);
+  CHECK(run.rounded_to() == nullptr);
+  tensors.push_back({.name = "b", .kind = tensor_kind::weight_grad, .through = "float16"});
+  tensors.push_back({.name = "w", .kind = tensor_kind::weight, .through = "bfloat16"});  // no gradient
+  run.see({}, tensors);
+  REQUIRE(run.rounded_to() != nullptr);
+  CHECK(*run.rounded_to() == float16);
+  CHECK_FALSE(run.has_several_formats());
+  CHECK(run.rounded_to(0) == nullptr);
+  REQUIRE(run.rounded_to(2) != nullptr);
+  CHECK(*run.rounded_to(2) == bfloat16);
+  tensors.push_back({.name = "c", .kind = tensor_kind::weight_grad, .through = "bfloat16"});
+  run.see({}, tensors);
+  CHECK(run.has_several_formats());
+  CHECK(run.rounded_to() == nullptr);
 }
 
 TEST_CASE("a summary counts each kind of step once") {
