@@ -11,9 +11,9 @@
 #include <vector>
 
 #include <ulp/formats/convert.hpp>
-#include <ulp/io/recording/joint_tables.hpp>
-#include <ulp/model/cells/element_types.hpp>
 #include <ulp/formats/processor_state.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
+#include <ulp/model/cells/element_types.hpp>
 #include <ulp/model/updates/joint_table.hpp>
 
 #include "counting.hpp"

@@ -423,7 +423,7 @@ TEST_CASE("an infinite scale gives infinities unless infinities saturate") {
   const std::vector<double> values{1, -2, 0};
   const cell_table t = count_cells(std::span{values});
   const auto infinite = [&](overflow_mode overflow, const format& to) {
-    return outcomes_of(t, to, {.overflow = overflow}, {INFINITY}).infinite;
+    return outcomes_of(t, {to, {.overflow = overflow}}, {INFINITY}).infinite;
   };
   CHECK(infinite(overflow_mode::ieee, float16) == count_range{2, 2});
   CHECK(infinite(overflow_mode::saturate_finite, float16) == count_range{2, 2});
@@ -449,9 +449,9 @@ TEST_CASE("what may be of either sign may be infinite where one sign is, and is 
   for (const row& r : {row{direction::nearest_even, {0, 7}, 1}, row{direction::toward_positive, {0, 7}, 0},
                        row{direction::toward_negative, {0, 7}, 0}, row{direction::toward_zero, {0, 0}, 0}}) {
     CAPTURE(to_string(rounding{.direction = r.way}));
-    CHECK(outcomes_of(unknown, float16, {.direction = r.way}, {}).infinite == r.of_unknown);
-    CHECK(outcomes_of(large, float16, {.direction = r.way}, {}).overflow.low == 1);
-    CHECK(outcomes_of(large, float16, {.direction = r.way}, {}).infinite.low == r.certain);
+    CHECK(outcomes_of(unknown, {float16, {.direction = r.way}}, {}).infinite == r.of_unknown);
+    CHECK(outcomes_of(large, {float16, {.direction = r.way}}, {}).overflow.low == 1);
+    CHECK(outcomes_of(large, {float16, {.direction = r.way}}, {}).infinite.low == r.certain);
   }
 }
 

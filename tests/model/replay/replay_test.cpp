@@ -334,8 +334,9 @@ TEST_CASE("clamping values before the check hides infinities, not NaN; scaling b
 TEST_CASE("a policy that reads the largest gradient is told the bound where clamping hides what is above it") {
   constexpr double scale = 4;  // LogMax's, set by hand
   const auto after = [&](const char* order, std::vector<float> values, std::optional<double> clip) {
-    scenario s = float16_under("openseq2seq_logmax");
-    s.scaler.set_state("scale", scale);
+    scaler machine = make_scaler(*find_scaler("openseq2seq_logmax"), {});
+    machine.set_state("scale", scale);
+    scenario s{std::move(machine), {float16}};
     if (clip) s.clip_value = value_clipping{.max_value = *clip};
     s.order = *parse_step_order(order);
     return replayer(s).advance(step_of(0, {row_of(0, std::move(values), 1)}), two);
