@@ -202,7 +202,7 @@ void add_vectors_of(command& to, vector_options& options) {
   to.add("--from", &options.from_name, "the format of the operands (default: that of the result; required for convert)",
          {.type = "F"});
   to.add("--exact", &options.exact,
-         "rint and to_*: raise inexact where the operand is no integer, as TestFloat's -exact");
+         "rint and to_*: raise inexact where the operand is not an integer, as TestFloat's -exact");
   add_rounding(to, options.rounding);
 }
 

@@ -67,10 +67,8 @@ command precision_accumulate_command() {
   add_output(made, o->output);
   made.footer =
       "INPUT: a dump of each micro-batch in their order, a folder of them, or one dump in which the first index of "
-      "every "
-      "array is the micro-batch: every element is added up, and compared with the exact sum. Or a recording: errors "
-      "are "
-      "modelled (~), for so many independent micro-batches of mean zero.\n"
+      "every array is the micro-batch: every element is added up, and compared with the exact sum. Or a recording: "
+      "errors are modelled (~), for so many independent micro-batches of mean zero.\n"
       "Gradients are rounded to the format before they are added. docs/precision.md has the definitions and the "
       "model.\n"
       "Examples:\n"

@@ -29,10 +29,10 @@ int run(const options& o) {
                printable(answer.operands));
     fmt::print(
         "errors: against the exact sum of the rounded operands' products, relative to the sum of |a b|; bias: mean, "
-        "away "
-        "from zero\n"
+        "away from zero\n"
         "measured: as a library or processor was found to add; assumed: a model of what its vendor says, see "
-        "--json\n\n");
+        "--json\n"
+        "\n");
   }
   write_table("precision.dot", dot_table(answer.rows), o.output);
   return done;

@@ -187,8 +187,7 @@ command precision_optimizer_command() {
       "Examples:\n"
       "  ulp precision optimizer --dialect bnb_cuda_text_adam8bit\n"
       "  ulp precision optimizer tests/data/golden_optim/inputs.npz --dialect torch_adamw --weights bf16 --lr 0.01 "
-      "-o "
-      "/tmp/run.npz";
+      "-o /tmp/run.npz";
   made.run = [o] { return run(*o); };
   return made;
 }

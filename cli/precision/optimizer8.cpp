@@ -99,17 +99,14 @@ command precision_optimizer8_command() {
   made.add("--seed", &o->asked.seed, "of stochastic rounding", {.type = "N", .check = whole_number});
   add_output(made, o->output);
   made.footer =
-      "INPUT: dumps of gradients, each of a step, or their folder; or one dump in which the first index of every array "
-      "is the step. Each recipe takes the same gradients as the same optimizer in float32; "
-      "weights are compared at the end. Tensors of all sizes have quantized states here; bitsandbytes and torchao "
-      "quantize none "
-      "below 4096 elements. docs/optimizer-states.md has the definitions, and how far this can be "
-      "trusted.\n"
+      "INPUT: dumps of gradients, each of a step, or their folder; or one dump in which the first index of every "
+      "array is the step. Each recipe takes the same gradients as the same optimizer in float32; weights are "
+      "compared at the end. Tensors of all sizes have quantized states here; bitsandbytes and torchao quantize none "
+      "below 4096 elements. docs/optimizer-states.md has the definitions, and how far this can be trusted.\n"
       "Examples:\n"
       "  ulp precision optimizer8 tests/data/golden_optim/inputs.npz\n"
       "  ulp precision optimizer8 tests/data/golden_optim/inputs.npz --dialect "
-      "bnb_cpu_default_adam8bit,torch_adam:bf16 "
-      "--lr 0.01 --by-tensor";
+      "bnb_cpu_default_adam8bit,torch_adam:bf16 --lr 0.01 --by-tensor";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -81,13 +81,11 @@ command precision_random_bits_command() {
   add_output(made, o->output);
   made.footer =
       "INPUT: dumps with weight/NAME and update/NAME, or with weights and wgrad/NAME (update = -lr * gradient), or "
-      "with "
-      "weights of several steps (update = the difference). Every element is counted, exactly, for 0 to 24 random bits "
-      "and the definitions A, B and C of IEEE P3109 (docs/numerics.md).\n"
-      "The first lines name the fewest bits with which less than --lose of the mass never moves, and the drift that is "
-      "left with them: mean result - exact sum in the direction of the update, as a share of the mass; --json and "
-      "--csv "
-      "have it for all numbers of bits.\n"
+      "with weights of several steps (update = the difference). Every element is counted, exactly, for 0 to 24 "
+      "random bits and the definitions A, B and C of IEEE P3109 (docs/numerics.md).\n"
+      "The first lines name the fewest bits with which less than --lose of the mass never moves, and the drift that "
+      "is left with them: mean result - exact sum in the direction of the update, as a share of the mass; --json and "
+      "--csv have it for all numbers of bits.\n"
       "Examples:\n"
       "  ulp precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16\n"
       "  ulp precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16,cb16 --by-tensor";

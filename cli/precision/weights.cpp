@@ -83,11 +83,9 @@ command precision_weights_command() {
   add_output(made, o->output);
   made.footer =
       "INPUT: dumps with weight/NAME and update/NAME, or with weights and wgrad/NAME (update = -lr * gradient), or "
-      "with "
-      "weights of several steps (update = the difference); or a recording with joint tables.\n"
+      "with weights of several steps (update = the difference); or a recording with joint tables.\n"
       "--json and --csv add what a resume without master weights changes (changed), the spacing of the largest "
-      "weights, "
-      "and where updates come from (origin).\n"
+      "weights, and where updates come from (origin).\n"
       "Examples:\n"
       "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05 --format bf16,fp16,cb16\n"
       "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05 --format bf16 --rounding "

@@ -72,8 +72,8 @@ command advise_command() {
   add_output(made, o->output);
   made.footer =
       "The first three lines say what happened, what to change and how sure that is; --config names the framework "
-      "whose "
-      "configuration is written. Where a run was lost, the steps from there on are left out of the other questions.\n"
+      "whose configuration is written. Where a run was lost, the steps from there on are left out of the other "
+      "questions.\n"
       "--json: an array of findings, each with topic, question, conclusion, evidence, limits and numbers. Shares are "
       "fractions of 1, [low, high] where the input leaves them open; names of scales end in log2; null: unknown or "
       "nonexistent.\n"
@@ -96,8 +96,8 @@ command advise_command() {
       "    dead_layer                tensors first_tensor living\n"
       "    gradient_overflow         places longest\n"
       "    recorded_wrongly          no numbers\n"
-      "  format                      format epsilon censored_zeros; formats: NAME: lost_l1_share sqnr_db lost_sqnr_db "
-      "underflow_share overflow_steps undecided_steps; other_kinds: KIND: the same\n"
+      "  format                      format epsilon censored_zeros; formats: NAME: lost_l1_share sqnr_db "
+      "lost_sqnr_db underflow_share overflow_steps undecided_steps; other_kinds: KIND: the same\n"
       "  static_scale                epsilon lowest_log2 highest_log2; scales: SCALE: as of formats; other_kinds\n"
       "  growth                      defaults, best: init_scale growth_interval skipped skipped_low skipped_high "
       "decided underflow_share mean_log2_scale\n"

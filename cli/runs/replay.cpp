@@ -175,10 +175,8 @@ command replay_command() {
   made.footer =
       "Norms, clipping and clamped elements are those of the counted weight gradients (of all counted tensors if there "
       "are none); --group NAME=REGEX adds a column norm_NAME. --csv and --json have a row for each step: what was "
-      "found, "
-      "scales, counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged. "
-      "Of a resumed run the last attempt of each step is replayed; with --attempts all every attempt is a step of its "
-      "own.\n"
+      "found, scales, counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged. "
+      "For a resumed run, only the last attempt of each step is replayed; --attempts all replays every attempt.\n"
       "Example:\n"
       "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16";
   made.run = [o] {

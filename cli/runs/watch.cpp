@@ -242,12 +242,11 @@ command watch_command() {
   made.add("--once", &o->once, "print the present state and end");
   made.add("--json", &o->json, "print JSON, an object on a line for each update");
   made.footer =
-      "What is shown: the last step, its loss and loss scale, overflows so far, the largest gradient and how far it is "
-      "from what overflows in the format (float16 if --format is not given), the share of nonzero gradients that "
-      "underflow, the tensors that lose most, and the loss scale over the run. With --scaler, scale and skipped steps "
-      "are those of this policy. On a terminal the screen is updated in place, elsewhere each update is a line. It "
-      "ends "
-      "when the recording is closed, or by Ctrl-C; the recorder is not disturbed.\n"
+      "What is shown: the last step, its loss and loss scale, overflows so far, the largest gradient and how far it "
+      "is from what overflows in the format (float16 if --format is not given), the share of nonzero gradients that "
+      "underflow, the tensors that lose most, and the loss scale over the run. With --scaler, scale and skipped "
+      "steps are those of this policy. On a terminal the screen is updated in place, elsewhere each update is a "
+      "line. It ends when the recording is closed, or by Ctrl-C; the recorder is not disturbed.\n"
       "Example:\n"
       "  ulp watch examples/digits.ulp --once";
   made.run = [o] { return run(*o); };

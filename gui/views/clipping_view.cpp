@@ -232,12 +232,10 @@ table clipping_view::data() const {
 QString clipping_view::legend() const {
   return tr(
       "The L2 norm of the unscaled gradients at each step, or their largest magnitude where values are clipped, and "
-      "the "
-      "bound. Drag the bound to change it; it is replayed when you let go. The labels at the right are the bounds that "
-      "trigger in at most 1, 5 and 10 % of the finite steps; a click takes one. Ticks at the bottom are the steps in "
-      "which clipping triggers. Ticks at the top are steps with infinities, which trigger at every bound and are "
-      "counted "
-      "apart.");
+      "the bound. Drag the bound to change it; it is replayed when you let go. The labels at the right are the "
+      "bounds that trigger in at most 1, 5 and 10 % of the finite steps; a click takes one. Ticks at the bottom are "
+      "the steps in which clipping triggers. Ticks at the top are steps with infinities, which trigger at every "
+      "bound and are counted apart.");
 }
 
 }  // namespace ulp::gui

@@ -398,13 +398,10 @@ QString exponents_view::legend() const {
   return tr(
       "The number of gradients in each binade, at the cursor's step or over all steps shown. The bands show what the "
       "format makes of them at this loss scale: zero, subnormal, normal (plain), overflow. They move with the scale; "
-      "the "
-      "bars stay. A hatched bar is cut by a limit: part of it is lost. With stochastic rounding all values below the "
-      "smallest number may become zero; the line above tells the expected share and its standard deviation. Zeros are "
-      "at "
-      "the left end, infinities and NaN at the right end. The bars below show what other formats hold at the same "
-      "scale; "
-      "the thin part is subnormal.");
+      "the bars stay. A hatched bar is cut by a limit: part of it is lost. With stochastic rounding all values below "
+      "the smallest number may become zero; the line above tells the expected share and its standard deviation. "
+      "Zeros are at the left end, infinities and NaN at the right end. The bars below show what other formats hold "
+      "at the same scale; the thin part is subnormal.");
 }
 
 }  // namespace ulp::gui

@@ -189,15 +189,13 @@ void formats_view::catch_up_now() {
 
 QString formats_view::legend() const {
   return tr(
-      "What each format does to the gradients of the steps shown: whether they need a loss scale in it, and the static "
-      "scales that suffice, as ulp advise answers for these steps: what comes after the run was lost is left out. "
-      "Where a run has several kinds of gradients, the "
-      "kind "
-      "that asks for the highest scale decides. Beside no scale (1), losses are told at the scale under the cursor, or "
-      "at the one that you try. Rounding is each format's own. A range means that the input leaves it open. Each "
-      "tensor "
-      "lists the smallest format that holds a tensor without a loss scale; the tensors that fit fewest formats come "
-      "first. Click a header to sort; Ctrl+C copies the selected rows.");
+      "What each format does to the gradients of the steps shown: whether they need a loss scale in it, and the "
+      "static scales that suffice, as ulp advise answers for these steps: what comes after the run was lost is left "
+      "out. Where a run has several kinds of gradients, the kind that asks for the highest scale decides. Beside no "
+      "scale (1), losses are told at the scale under the cursor, or at the one that you try. Rounding is each "
+      "format's own. A range means that the input leaves it open. Each tensor lists the smallest format that holds a "
+      "tensor without a loss scale; the tensors that fit fewest formats come first. Click a header to sort; Ctrl+C "
+      "copies the selected rows.");
 }
 
 }  // namespace ulp::gui

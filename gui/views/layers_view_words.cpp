@@ -115,13 +115,13 @@ table layers_view::data() const {
 QString layers_view::legend() const {
   return tr(
       "Each row is a tensor, the worst at the top, or a module with the sum of what is in it. The colour shows the "
-      "metric at each step, of a range its worse end, on a logarithmic scale for shares of values. The numbers are the "
-      "worst "
-      "column, the first step at which anything is lost (of headroom: at which it is below 0), and all steps shown; "
-      "[low, high] is a range that the input or a changing loss scale leaves open, and ~ marks a model. Hatched: the "
-      "tensor has no finite nonzero value, or was not recorded. Updates lost need joint tables of weights and updates, "
-      "or dumps of both; no loss scale matters there. The wheel scrolls rows, with Ctrl it zooms; arrow keys "
-      "move the current row and open and close modules; Enter or a double click selects a tensor in all views.");
+      "metric at each step, of a range its worse end, on a logarithmic scale for shares of values. The numbers are "
+      "the worst column, the first step at which anything is lost (of headroom: at which it is below 0), and all "
+      "steps shown; [low, high] is a range that the input or a changing loss scale leaves open, and ~ marks a model. "
+      "Hatched: the tensor has no finite nonzero value, or was not recorded. Updates lost need joint tables of "
+      "weights and updates, or dumps of both; no loss scale matters there. The wheel scrolls rows, with Ctrl it "
+      "zooms; arrow keys move the current row and open and close modules; Enter or a double click selects a tensor "
+      "in all views.");
 }
 
 }  // namespace ulp::gui

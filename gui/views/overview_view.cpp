@@ -434,10 +434,9 @@ void overview_view::draw_table(QPainter& to, const QRectF& room, const theme& co
 
 QString overview_view::legend() const {
   return tr(
-      "At the top: what happened, what to change, how sure that is, as ulp advise has it. Each card is a finding, the "
-      "worst first; a click opens the view, step and tensor that show it. Below are the gradients of the run, and a "
-      "row "
-      "per replay: double-click a number to open the view that explains it.");
+      "At the top: what happened, what to change, how sure that is, as ulp advise has it. Each card is a finding, "
+      "the worst first; a click opens the view, step and tensor that show it. Below are the gradients of the run, "
+      "and a row per replay: double-click a number to open the view that explains it.");
 }
 
 }  // namespace ulp::gui

@@ -222,11 +222,10 @@ QString scale_view::legend() const {
   return tr(
       "The loss scale of each replay. The thin line is the critical scale, the largest at which the step would not "
       "overflow in the tensors that the scaler checks; others may be larger. Dotted and dashed: where the recording "
-      "does "
-      "not decide, the least and the greatest scale that the replay in front may have used, as far as it is another. "
-      "The key tells how many steps are skipped, and the scale after the last one; ~ marks an "
-      "estimate. Ticks at the bottom are "
-      "skipped steps, one row per replay. If there are more steps than pixels, a line spans all its values there.");
+      "does not decide, the least and the greatest scale that the replay in front may have used, as far as it is "
+      "another. The key tells how many steps are skipped, and the scale after the last one; ~ marks an estimate. "
+      "Ticks at the bottom are skipped steps, one row per replay. If there are more steps than pixels, a line spans "
+      "all its values there.");
 }
 
 }  // namespace ulp::gui

@@ -49,7 +49,7 @@ array_file_kind kind_of_input(const std::string& path, const file_conversion_opt
   // A damaged file gets the error of its own reader.
   if (const array_file_kind named = kind_of_array_file(path); named != array_file_kind::raw) return named;
   throw input_error(path, "",
-                    "is no .npy, .npz or .safetensors file; of a raw file, --dtype says what its elements are");
+                    "is not a .npy, .npz or .safetensors file; for a raw file, give the element type with --dtype");
 }
 
 std::unique_ptr<array_input> opened(const std::string& path, array_file_kind kind, const file_conversion_options& o) {

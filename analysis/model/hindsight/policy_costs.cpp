@@ -32,7 +32,7 @@ void policy_way::add(const run_costs& costs, std::size_t step, std::int64_t numb
     if (!finite || std::ldexp(1.0, exponent) != scale) {
       const std::string at = " at step " + std::to_string(number);
       why_none_ = scale == 0 ? "the scale falls to 0" + at
-                             : "the scale " + to_string(parameter_value{scale}) + at + " is no power of two";
+                             : "the scale " + to_string(parameter_value{scale}) + at + " is not a power of two";
       return;
     }
     if (step == 0) {

@@ -121,9 +121,8 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
           "Named is the most precise format of 16 bits that loses at most {} of the magnitude to underflow and "
           "overflows in no finite step. ",
           percent(o.epsilon)) +
-      "Over all tensors of a kind: single ones may lose more (see which lose most). Range only: gradients do not show "
-      "how "
-      "much precision training needs, and accumulation is not examined.";
+      "Over all tensors of a kind: single ones may lose more (see which lose most). Range only: gradients do not "
+      "show how much precision training needs, and accumulation is not examined.";
   if (is_rounded)
     f.limits += fmt::format(
         " {} rounded to a narrow format before recording; what had underflowed by then is not counted here.",

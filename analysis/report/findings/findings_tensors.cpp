@@ -69,7 +69,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   if (of.sets[0].tensors.size() == 1) f.tensor = losers.front().set->name;
   f.numbers.back().value = worst;
   f.conclusion = fmt::format("{} loses {}", losers.front().set->name, magnitude_text(losers.front().magnitude)) +
-                 (losers.size() == 1 ? "" : ", the others named less");
+                 (losers.size() == 1 ? "" : ", the others listed less");
   f.limits = "Shares of each tensor's own magnitude, summed over the run.";
   return f;
 }

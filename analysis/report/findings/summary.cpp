@@ -136,9 +136,9 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     return s;
   }
   if (!has_values || say_what_underflows(s)) return s;
-  if (judged_.censored() > 0) s.sure += "; what had been rounded to zero before that is not known";
+  if (judged_.censored() > 0) s.sure += "; values rounded to zero before recording are unknown";
   if (judged_.as_recorded())
-    s.sure += "; their factor is not known, so nothing is said of scales";
+    s.sure += "; their factor is unknown, so scales are not judged";
   else if (best && (!weights_ || skips_often(skipped_, told_steps_)))
     recommend(s, *best);
   return s;
@@ -170,24 +170,24 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
   const bool is_clear = !weights_;
   const bool often = skips_often(skipped_, told_steps_);
   if (judged_.as_recorded() && handled_.empty() && has_values)
-    s.happened = told_steps_ == 1 ? "its only step is finite as recorded"
+    s.happened = told_steps_ == 1 ? "the one recorded step is finite"
                                   : fmt::format("all {} are finite as recorded", steps_text(told_steps_));
   else if (told_steps_ == 1 && handled_.empty())
-    s.happened = fmt::format("{}its only step did not overflow as recorded", is_clear ? "nothing is wrong: " : "");
+    s.happened = fmt::format("{}the one recorded step did not overflow", is_clear ? "no fault found: " : "");
   else if (told_steps_ == 0)
     s.happened = "the loss is finite wherever it was logged";
   else
     s.happened =
         (!is_clear    ? ""
-         : often      ? "nothing is wrong but that steps are skipped often: "
-         : has_values ? "nothing is wrong: "
-                      : "the log shows nothing wrong: ") +
+         : often      ? "no fault found, but the run skips often: "
+         : has_values ? "no fault found: "
+                      : "no fault found in the log: ") +
         (handled_.empty() ? fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)) : handled_);
   if (open > 0)
     s.happened +=
         fmt::format("; of {} it does not tell whether {} overflowed", steps_text(open), open == 1 ? "it" : "they");
-  s.sure = has_values ? "certain for the steps that were recorded"
-                      : "certain for the steps that it tells of; without gradients nothing is known of underflow";
+  s.sure = has_values ? "the recorded steps are certain"
+                      : "the logged steps are certain; without gradients, underflow is unknown";
   s.change = "nothing";
   if (often) s.grade = finding_grade::notable;
 }
@@ -203,7 +203,7 @@ void summary_of::say_the_loss_rose(advice_summary& s) const {
       "nothing, if the task lets the loss rise (a curriculum, an adversary, a penalty that grows); else look at what "
       "changed by step {}: learning rate, data, labels, weight decay",
       rise_->step);
-  s.sure = "certain of the loss; why it rose is not told by gradients";
+  s.sure = "the loss is certain; gradients do not show why it rose";
 }
 
 std::vector<tensor_set> summary_of::sets_that_matter() const {
@@ -247,7 +247,7 @@ bool summary_of::say_what_underflows(advice_summary& s) const {
                   losers.size(), judged_sets.size(), percent(much_of_a_tensor), options_.format_name, as_power(scale),
                   own ? " of the run" : "", worst.second, percent(worst.first));
   advise_against_underflow(s.change, s.lines, about_, scale, losers_at(safe_scale(about_)).empty());
-  s.sure = "certain for these gradients; what they would have changed is not known";
+  s.sure = "certain for these gradients; their effect on training is unknown";
   return true;
 }
 
@@ -259,8 +259,8 @@ void summary_of::recommend(advice_summary& s, const best_trial& best) const {
     s.lines = lines_for(
         about_,
         {.format = options_.format_name, .init_scale = best.init_scale, .growth_interval = best.growth_interval});
-  if (!best.is_decided) s.sure += ", but the skips named are estimates: the input leaves them open";
-  s.sure += "; what is said of a new run is from a replay: expect about as many skips, not the same ones";
+  if (!best.is_decided) s.sure += "; the skips given are estimates, since the input does not decide every step";
+  s.sure += "; skips of a new run are from a replay: expect a similar number, at other steps";
 }
 
 }  // namespace ulp

@@ -173,8 +173,7 @@ void bind_torch(py::module_& counting) {
       .def_property_readonly("tensors", [](const gradients& of) { return of.tensors; })
       .def("places", &gradients::places,
            "(address, number of values, type) of each, for count; None where there is no gradient, or values are "
-           "elsewhere "
-           "or do not follow one another.")
+           "elsewhere or do not follow one another.")
       .def(
           "count",
           [](const gradients& of, bool with_sums, int threads) { return counted(of.arrays, with_sums, threads); },

@@ -254,7 +254,7 @@ TEST_CASE("groups are compared as tensors are") {
   parted.group("nothing", "^$");
   parted.group("large", "^big");
   CHECK(
-      says(parted.conclusion("Which groups lose most"), "the rest loses all of the magnitude, the others named less"));
+      says(parted.conclusion("Which groups lose most"), "the rest loses all of the magnitude, the others listed less"));
   CHECK(says(parted.conclusion("scale for each group"),
              "yes: one scale cannot serve all; the largest safe scales of the groups are 60.0 binades apart"));
   CHECK(parted.number("group_scales", "least") == R"({"name":"large","scale_log2":15.9})");
@@ -368,7 +368,7 @@ TEST_CASE("where updates are lost the first line does not say that nothing is wr
   for (int i = 0; i < 40; ++i) r.add({1, 0.5F}, {1, 0.25F});
   const advice well = r.given(lost_updates_told(finding_grade::fine));
   CHECK(well.first.cause == "healthy");
-  CHECK(well.first.happened == "nothing is wrong: none of 40 steps overflowed as recorded");
+  CHECK(well.first.happened == "no fault found: none of 40 steps overflowed as recorded");
   CHECK(well.first.change.starts_with("nothing"));
   CHECK(well.findings.back().topic == "lost_updates");
   for (const finding_grade grade : {finding_grade::trouble, finding_grade::notable}) {
@@ -429,7 +429,7 @@ TEST_CASE("weights that are infinite or NaN come first") {
     return r.given();
   };
   const advice well = of({{1, 2}, {1, 2}, {1, 2}});
-  CHECK(says(well.first.happened, "nothing is wrong"));
+  CHECK(says(well.first.happened, "no fault found"));
   CHECK(well.first.cause == "healthy");
   const advice all = of({{NAN, NAN}, {NAN, NAN}, {NAN, NAN}});
   CHECK(all.first.cause == "weights_not_finite");

@@ -14,8 +14,7 @@ namespace ulp {
 // What the columns hold; the costs are to be named after it.
 inline constexpr const char* regret_meaning =
     "regret: cost above the best loss-scale trajectory in hindsight that starts where the policy does and moves no "
-    "further "
-    "in a step; free regret: above the best of all";
+    "further in a step; free regret: above the best of all";
 
 // "3.002"; "~3 [0, 5]" where it depends on open steps; "~3" where too much may have happened for bounds. Empty where there
 // is no regret.
