@@ -203,7 +203,8 @@ std::vector<quantizer_row> quantizer_rows(const candidate& c, std::size_t block_
     const block_codec default_v(block_quantizer::bnb_default, dynamic_map(false));
     quantizer_row made{.quantizer = &q};
     for (const drifting_tensor& t : c.tensors) {
-      const std::size_t n = q.shape.whole_blocks_only ? t.weights().size() / block_size * block_size : t.weights().size();
+      const std::size_t n =
+          q.shape.whole_blocks_only ? t.weights().size() / block_size * block_size : t.weights().size();
       std::vector<float> m(t.weights().size());
       std::vector<float> v(t.weights().size());
       if (!read_state(t.twin(), "m", m) || !read_state(t.twin(), "v", v)) continue;

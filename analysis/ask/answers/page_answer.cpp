@@ -28,8 +28,9 @@ std::vector<page_reading::replayed> page_reading::replays_of(const page_question
   std::vector<replayed> all;
   for (const scenario_text& text : asked.policies) {
     const scenario s = scenario_of(text, run);
-    all.push_back(
-        {{.text = text, .what = s, .sum = {}, .scales = {}, .warnings = {}}, replayer(s), trajectory_watch(s.recipe.machine())});
+    all.push_back({{.text = text, .what = s, .sum = {}, .scales = {}, .warnings = {}},
+                   replayer(s),
+                   trajectory_watch(s.recipe.machine())});
   }
   return all;
 }

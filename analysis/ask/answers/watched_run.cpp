@@ -46,7 +46,8 @@ void watched_run::add(const step& now, const std::vector<tensor_info>& tensors) 
     last_overflow_ = now.key.step;
   }
   const trajectory_row row = replay_ ? replay_->advance(now, tensors) : row_of(now);
-  if (!row.error.empty()) throw std::invalid_argument(fmt::format("{}: {}", scenario_.recipe.machine().entry().name, row.error));
+  if (!row.error.empty())
+    throw std::invalid_argument(fmt::format("{}: {}", scenario_.recipe.machine().entry().name, row.error));
   skipped_ += row.skipped ? 1 : 0;
   bounds_ = row.so_far;
   next_scale_ = row.scale_next;

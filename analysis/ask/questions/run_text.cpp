@@ -9,11 +9,11 @@
 #include <stdexcept>
 #include <string_view>
 #include <ulp/ask/questions/command_text.hpp>
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/limits.hpp>
 #include <ulp/io/inputs/open.hpp>
 #include <ulp/model/replay/survey.hpp>
-#include <ulp/ask/questions/number_text.hpp>
 #include <utility>
 
 namespace ulp {

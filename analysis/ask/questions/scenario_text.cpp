@@ -7,9 +7,9 @@
 #include <iterator>
 #include <set>
 #include <stdexcept>
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/name_suggestions.hpp>
-#include <ulp/ask/questions/number_text.hpp>
 #include <utility>
 #include <variant>
 

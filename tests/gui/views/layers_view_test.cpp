@@ -29,9 +29,7 @@ using ulp::value_range;
 
 namespace {
 
-std::shared_ptr<const loaded_run> run_of(const ulp::run_text& text) {
-  return load_run(text, ulp::nobody());
-}
+std::shared_ptr<const loaded_run> run_of(const ulp::run_text& text) { return load_run(text, ulp::nobody()); }
 
 // The view alone, on the screen.
 struct stage {

@@ -66,10 +66,10 @@ struct scale_record {
   double grad_norm = not_known;
   bool loss_is_nan = false;  // NaN was printed
   bool grad_norm_is_nan = false;
-  bool is_mean = false;       // loss and norm are means of the steps since the line before, or medians
+  bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
   bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
-  bool is_applied = false;    // its step was applied, since it was printed or its norm is finite
-  bool lacks_loss = false;    // a loss that is not above 0 is left out, as NaN is
+  bool is_applied = false;         // its step was applied, since it was printed or its norm is finite
+  bool lacks_loss = false;         // a loss that is not above 0 is left out, as NaN is
   double epoch = not_known;
 
   // Sets a number, which may be NaN.

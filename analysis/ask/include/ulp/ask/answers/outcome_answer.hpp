@@ -13,8 +13,8 @@
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/rounding_text.hpp>
 #include <ulp/ask/questions/run_text.hpp>
-#include <ulp/model/outcomes/row_outcomes.hpp>
 #include <ulp/model/cells/step.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 #include <ulp/model/replay/scenario.hpp>
 
 namespace ulp {

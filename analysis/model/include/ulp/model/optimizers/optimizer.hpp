@@ -23,10 +23,10 @@
 #include <variant>
 #include <vector>
 
+#include <ulp/formats/blocks.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/model/machines/scaler.hpp>
-#include <ulp/formats/blocks.hpp>
 
 namespace ulp {
 
