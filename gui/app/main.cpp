@@ -50,11 +50,11 @@ int write(const arguments& a) {
     for (const auto& inputs : a.asked.runs) {
       ulp::run_text text = a.asked.reading;
       text.inputs = inputs;
-      runs.push_back(load_run(text, nobody()));
+      runs.push_back(load_run(text, ulp::nobody()));
       tell_notes(*runs.back());
     }
     std::vector<replay_entry> replays = entries_of(a.asked);
-    for (replay_entry& r : replays) r.result = replay_run(*runs[r.run], r.spec, nobody());
+    for (replay_entry& r : replays) r.result = replay_run(*runs[r.run], r.spec, ulp::nobody());
     document doc;
     doc.read_with(a.asked.reading);
     view_state state(doc);
