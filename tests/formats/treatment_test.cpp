@@ -11,7 +11,7 @@ using namespace ulp;
 namespace {
 
 constexpr treatment usual{float16};
-constexpr treatment of_the_run{float16, {.overflow = overflow_mode::saturate}, scale_source::tensor};
+constexpr treatment tensorwise{float16, {.overflow = overflow_mode::saturate}, scale_source::tensor};
 
 }  // namespace
 
@@ -23,9 +23,9 @@ TEST_CASE("what is not said is nearest even, and no scale") {
 TEST_CASE("treatments are equal where format, rounding and scale source are") {
   STATIC_REQUIRE(usual == treatment{float16, {}, scale_source::none});
   STATIC_REQUIRE(usual != treatment{bfloat16});
-  STATIC_REQUIRE(of_the_run != treatment{float16, {}, scale_source::tensor});
-  STATIC_REQUIRE(of_the_run != treatment{float16, of_the_run.rounding, scale_source::run});
-  STATIC_REQUIRE(of_the_run == treatment{float16, of_the_run.rounding, scale_source::tensor});
+  STATIC_REQUIRE(tensorwise != treatment{float16, {}, scale_source::tensor});
+  STATIC_REQUIRE(tensorwise != treatment{float16, tensorwise.rounding, scale_source::run});
+  STATIC_REQUIRE(tensorwise == treatment{float16, tensorwise.rounding, scale_source::tensor});
 }
 
 TEST_CASE("a treatment is copied without asking anybody") { STATIC_REQUIRE(std::is_trivially_copyable_v<treatment>); }

@@ -131,7 +131,7 @@ TEST_CASE("DAZ loses what of a bucket may be subnormal") {
     t.max_abs = high;
     t.min_abs = low;
     t.buckets = {{low, high, 5}};
-    return lost_to_underflow(t, bfloat16, {.daz = true}, {.scale = 0x1p20}, dtype::float32).magnitudes;
+    return lost_to_underflow(t, {bfloat16, {.daz = true}}, {.scale = 0x1p20}, dtype::float32).magnitudes;
   };
   CHECK(lost(0x1p-126, 0x1p-125) == value_range{0, 0});
   CHECK(lost(0x1.8p-127, 0x1p-125).low == 0);

@@ -180,7 +180,7 @@ TEST_CASE("zero is possible or certain as the draws of every definition and numb
             const auto zero_with = [&](std::uint32_t draw) {
               return (encode(f, decode(x), mode, draw).code & f.magnitude_mask()) == 0;
             };
-            const count_range ours = outcomes_of(table_of(x), f, mode, {}).underflow;
+            const count_range ours = outcomes_of(table_of(x), {f, mode}, {}).underflow;
             const count_range truth{zero_with(0xFFFFFFFF >> (32 - bits)) ? 1u : 0u, zero_with(0) ? 1u : 0u};
             const bool gradual = f.has_subnormals() && flushing == flush::never;
             // B and C raise what is all but the smallest number in every draw, which the range does not say.
@@ -462,7 +462,7 @@ TEST_CASE("DAZ leaves a bucket that begins with the smallest normal number") {
     t.max_abs = high;
     t.min_abs = low;
     t.buckets = {{low, high, 5}};
-    return outcomes_of(t, bfloat16, {.daz = true}, {.scale = 0x1p20}, dtype::float32).underflow;
+    return outcomes_of(t, {bfloat16, {.daz = true}}, {.scale = 0x1p20}, dtype::float32).underflow;
   };
   CHECK(underflow(0x1p-126, 0x1p-125) == count_range{0, 0});
   CHECK(underflow(0x1.fp-127, 0x1p-125) == count_range{0, 5});
