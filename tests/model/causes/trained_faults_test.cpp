@@ -26,7 +26,7 @@ class faulty_rounding final : public rounding_hook {
   void leave_float32() { rounds_ = false; }
 
  private:
-  low_rounding low_{float16, {}, 1};
+  low_rounding low_{{float16}, 1};
   bool rounds_ = true;
   fault fault_;
 };
