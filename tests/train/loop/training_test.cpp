@@ -43,7 +43,7 @@ class digest {
 };
 
 std::uint64_t digest_of(const training_options& options, bool low, int steps) {
-  low_rounding in_float16(float16, {}, options.seed);
+  low_rounding in_float16({float16}, options.seed);
   no_rounding in_float32;
   rounding_hook& hook = low ? static_cast<rounding_hook&>(in_float16) : in_float32;
   training t(options, hook, low ? std::optional{policy(5)} : std::nullopt);
