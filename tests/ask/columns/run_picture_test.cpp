@@ -59,7 +59,7 @@ TEST_CASE("columns count what the steps in them count") {
     std::vector<outcome_counts> of(2);
     outcome_counts both;
     for (const tensor_tables& column : picture.columns().columns()) {
-      const auto some = column.outcomes_by_tensor(2, float16, {}, scale);
+      const auto some = column.outcomes_by_tensor(2, {float16}, scale);
       for (std::size_t t = 0; t < 2; ++t) of[t] += some[t];
       both += column.outcomes({true, true}, {float16}, scale);
     }
