@@ -237,14 +237,14 @@ class charts_view_test : public QObject {
       const auto from = ulp::open_recording(digits_path(), 333, 333);
       ulp::step recorded;
       QVERIFY(from->next(recorded));
-      const ulp::scenario meant = ulp::scenario_of(spec);
+      const ulp::treatment meant = ulp::scenario_of(spec).recipe.usual();
       ulp::outcome_counts counts;
       ulp::expected_outcomes expected;
       for (const ulp::tensor_row& row : recorded.tensors) {
         const ulp::multiplier by{.scale = std::exp2(-8), .factor = row.unit()};
-        counts += ulp::outcomes_of(row.table, {meant.format, meant.rounding}, by, row.type);
+        counts += ulp::outcomes_of(row.table, meant, by, row.type);
         if (meant.rounding.direction == ulp::direction::stochastic)
-          expected += ulp::expected_outcomes_of(row.table, {meant.format, meant.rounding}, by, row.type);
+          expected += ulp::expected_outcomes_of(row.table, meant, by, row.type);
       }
       const auto percent = [&](double low, double high) {
         const auto text = [&](double n) {
