@@ -337,5 +337,5 @@ TEST_CASE("a database takes the place of a recording that nobody writes to, and 
   }
   CHECK(read_file(path) == "new");
   CHECK(names_in(dir.path()) == std::vector<std::string>{"run.ulp"});
-  CHECK_THROWS_WITH(whole_database(path, wanted), Contains("is no recording"));
+  CHECK_THROWS_WITH(whole_database(path, wanted), Contains("is not a recording"));
 }
