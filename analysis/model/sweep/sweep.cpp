@@ -14,7 +14,7 @@
 #include "replay/smallest_overflowing.hpp"
 #include "replay/step_accumulator.hpp"
 #include "replay/step_overflow.hpp"
-#include "swept_policy.hpp"
+#include "swept_scenario.hpp"
 #include "swept_steps.hpp"
 
 namespace ulp {
@@ -73,7 +73,7 @@ struct sweep::implementation {
   std::vector<swept_step> steps;      // that are not followed yet
   std::vector<std::int64_t> numbers;  // of all steps
   recorded_run run;
-  std::vector<swept_policy> policies;  // by scenario; those that are replayed do not move
+  std::vector<swept_scenario> policies;  // by scenario; those that are replayed do not move
   struct slow_replay {
     std::size_t scenario;
     replayer replay;
@@ -203,7 +203,7 @@ std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
   implementation& all = *implementation_;
   all.follow();
   std::vector<sweep_result> results;
-  for (const swept_policy& policy : all.policies) {
+  for (const swept_scenario& policy : all.policies) {
     results.push_back(policy.result(all.numbers.size()));
     if (done) done();
   }

@@ -1,6 +1,6 @@
 // One policy along the steps of a sweep.
-#ifndef ULP_MODEL_SWEEP_SWEPT_POLICY_HPP
-#define ULP_MODEL_SWEEP_SWEPT_POLICY_HPP
+#ifndef ULP_MODEL_SWEEP_SWEPT_SCENARIO_HPP
+#define ULP_MODEL_SWEEP_SWEPT_SCENARIO_HPP
 
 #include <cstddef>
 #include <limits>
@@ -15,9 +15,9 @@
 
 namespace ulp {
 
-class swept_policy {
+class swept_scenario {
  public:
-  swept_policy(scaler policy, bool tells_regret)
+  swept_scenario(scaler policy, bool tells_regret)
       : policy_(std::move(policy)), scale_(policy_.scale()), tells_regret_(tells_regret) {
     so_far_.least_scale = std::numeric_limits<double>::infinity();
     so_far_.greatest_scale = 0;

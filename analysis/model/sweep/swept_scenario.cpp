@@ -1,4 +1,4 @@
-#include "swept_policy.hpp"
+#include "swept_scenario.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 namespace ulp {
 
-std::vector<std::size_t> swept_policy::follow(const std::vector<swept_step>& steps, std::size_t first,
-                                              const swept_delivery& of) {
+std::vector<std::size_t> swept_scenario::follow(const std::vector<swept_step>& steps, std::size_t first,
+                                                const swept_delivery& of) {
   std::vector<std::size_t> lost;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const bool is_undone = !so_far_.error.empty();
@@ -18,7 +18,7 @@ std::vector<std::size_t> swept_policy::follow(const std::vector<swept_step>& ste
   return lost;
 }
 
-void swept_policy::advance(const swept_step& now, std::size_t i, std::size_t index, const swept_delivery& of) {
+void swept_scenario::advance(const swept_step& now, std::size_t i, std::size_t index, const swept_delivery& of) {
   sweep_result& r = so_far_;
   const double scale = scale_;
   if (scale != last_seen_) {
@@ -56,7 +56,7 @@ void swept_policy::advance(const swept_step& now, std::size_t i, std::size_t ind
   r.lacks_input = verdict.lacks_input;
 }
 
-void swept_policy::count(const swept_step& now, std::size_t i, const swept_delivery& of) {
+void swept_scenario::count(const swept_step& now, std::size_t i, const swept_delivery& of) {
   sweep_result& r = so_far_;
   r.has_counts = true;
   r.nonzero += now.nonzero;
@@ -70,7 +70,7 @@ void swept_policy::count(const swept_step& now, std::size_t i, const swept_deliv
   }
 }
 
-sweep_result swept_policy::result(std::size_t steps) const {
+sweep_result swept_scenario::result(std::size_t steps) const {
   sweep_result r = so_far_;
   policy_way way = way_;
   way.leave_undone(steps - r.steps, raising_lost_);
