@@ -73,6 +73,10 @@ std::shared_ptr<const drawn_replay> replay_run(const loaded_run& run, const scen
   const replay_question asked = question_of(run, spec);
   const scenario s = scenario_of(spec, run.text);
   const auto drawn = std::make_shared<drawn_replay>();
+  if (run.picture.steps().empty()) {  // as a note of the run says; one that is being recorded may have some soon
+    add_limits(*drawn, s.recipe.machine());
+    return drawn;
+  }
   drawn->steps.reserve(run.picture.steps().size());
   kept_lines lines(to);
   const replayed_run all = replay_over(asked, s, lines, {.of_rows = [&](const trajectory_row& row) {
