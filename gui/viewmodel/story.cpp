@@ -47,6 +47,7 @@ std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenar
   const auto all = std::make_shared<told_story>();
   all->run = run.id;
   all->spec = spec;
+  if (run.picture.steps().empty()) return all;  // there is nothing to advise on yet
   kept_lines lines(to);
   all->given = advice_on(advice_over(question_of(run, spec), lines));
   all->notes = lines.notes();
