@@ -10,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <ulp/report/suggestions.hpp>
+#include <ulp/ask/questions/suggestions.hpp>
 #include "command.hpp"
 #include "output.hpp"
 
@@ -18,7 +18,7 @@ namespace ulp::cli {
 namespace {
 
 constexpr const char* quiet_option = "--quiet";
-constexpr const char* quiet_help = "print no notes and no progress; warnings and errors stay";
+constexpr const char* quiet_help = "suppress notes and progress; still print warnings and errors";
 
 constexpr std::size_t help_width = 80;
 constexpr std::size_t help_column = 30;  // where descriptions of options and commands begin

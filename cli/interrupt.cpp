@@ -6,8 +6,8 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <ulp/io/program.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/io/output/program.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "output.hpp"
 

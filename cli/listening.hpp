@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <ulp/report/listener.hpp>
+#include <ulp/ask/progress/listener.hpp>
 
 #include "interrupt.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <exception>
 #include <new>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/program.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/program.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

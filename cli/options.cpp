@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <ulp/io/inputs/open.hpp>
+
 #include "command.hpp"
 
 namespace ulp::cli {

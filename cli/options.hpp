@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/source.hpp>
-#include <ulp/report/rounding_text.hpp>
-#include <ulp/report/run_text.hpp>
-#include <ulp/report/scenario_text.hpp>
-#include <ulp/report/text_option.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/rounding_text.hpp>
+#include <ulp/ask/questions/run_text.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
+#include <ulp/ask/questions/text_option.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/io/recording/following.hpp>
 
 #include "command_line.hpp"
 

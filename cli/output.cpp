@@ -10,11 +10,12 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string_view>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/program.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/io/output/program.hpp>
 
 #include "command.hpp"
+#include "wrapped.hpp"
 
 namespace ulp::cli {
 
@@ -59,11 +60,27 @@ void csv_stream::finish() {
   if (file_) file_->finish();
 }
 
-std::size_t terminal_columns() {
-  if (isatty(STDOUT_FILENO) != 1) return 0;
+namespace {
+
+std::size_t columns_of(int descriptor) {
+  if (isatty(descriptor) != 1) return 0;
   constexpr std::size_t usual = 80;
   winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
+}
+
+// Longer lines are hard to read, however wide the terminal is.
+std::string sentences(std::string_view lead, std::string_view text, int descriptor) {
+  constexpr std::size_t widest = 100;
+  return wrapped(lead, text, std::min(columns_of(descriptor), widest)) + '\n';
+}
+
+}  // namespace
+
+std::size_t terminal_columns() { return columns_of(STDOUT_FILENO); }
+
+void print_sentences(std::string_view lead, std::string_view text) {
+  fmt::print("{}", sentences(lead, text, STDOUT_FILENO));
 }
 
 namespace {
@@ -80,7 +97,7 @@ void keep(const std::string& message) {
 void tell(const char* prefix, const std::string& any) {
   const std::string message = printable(any);
   keep(message);
-  print_error(fmt::format("ulp: {}{}\n", prefix, message));
+  print_error(sentences("ulp: ", prefix + message, STDERR_FILENO));
 }
 
 bool quiet = false;

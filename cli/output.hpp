@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <vector>
 
 #include "command_line.hpp"
@@ -36,6 +36,9 @@ void refuse_overwriting_inputs(const output_options& options, const std::vector<
 
 // Columns of the terminal that stdout is; 0 where it is none.
 [[nodiscard]] std::size_t terminal_columns();
+
+// A line of sentences on stdout, `lead` before them; see wrapped(). On a terminal in lines of at most 100 columns.
+void print_sentences(std::string_view lead, std::string_view text);
 
 // A table that is too long to be held: its rows come in parts, each with the columns of the first.
 class csv_stream {

@@ -35,8 +35,8 @@ int run(const std::vector<std::string>& arguments) {
   execvp(program.c_str(), argv.data());
   if (errno == ENOENT)
     throw usage_error(
-        "the viewer, ulpscope, is neither next to ulp nor in PATH; it is built if Qt 6 Widgets, Charts and Svg are "
-        "installed");
+        "the viewer, ulpscope, is neither next to ulp nor in PATH; "
+        "it is built if Qt 6 Widgets, Charts and Svg are installed");
   throw usage_error(fmt::format("{}: {}", program, std::strerror(errno)));
 }
 

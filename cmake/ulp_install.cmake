@@ -1,7 +1,7 @@
 include(CMakePackageConfigHelpers)
 set(ulpscope_components formats)
 if(ULP_BUILD_CLI)
-  list(APPEND ulpscope_components model io report train analysis)
+  list(APPEND ulpscope_components model io ask report train analysis)
 endif()
 configure_package_config_file(cmake/ulpscope-config.cmake.in ulpscope-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)

@@ -82,7 +82,8 @@ function(ulp_program name)
 endfunction()
 
 # ulp_test(NAME SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT seconds])
-# One Catch2 program, one ctest entry; it is told where the project, its tool and the shared data are.
+# One Catch2 program, one ctest entry; it is told where the project, its tool and the shared data are. It is skipped if it says
+# so and has checked nothing.
 function(ulp_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINK;LABELS")
   add_executable(${name} ${arg_SOURCES})
@@ -90,7 +91,10 @@ function(ulp_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "ULP_SOURCE_DIR=${PROJECT_SOURCE_DIR};ULP_PROGRAM=$<TARGET_FILE:ulp>"
-    SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+    SKIP_REGULAR_EXPRESSION "SKIPPED: .*assertions: - none -")
+  if("quick" IN_LIST arg_LABELS AND NOT "limits" IN_LIST arg_LABELS)
+    set_property(GLOBAL APPEND PROPERTY ulp_quick_tests ${name})
+  endif()
 endfunction()
 
 # ulp_bench(NAME SOURCES ... [LINK ...]): a Google Benchmark program. Built, so that it stays buildable; run by hand.

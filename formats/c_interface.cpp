@@ -319,7 +319,7 @@ int ulp_format_width(const ulp_format* of, int32_t* width) {
 int ulp_rounding_by_name(const char* name, ulp_rounding* made) {
   return guarded([&] {
     const auto read = ulp::parse_rounding(&checked(name, "the name"));
-    if (!read) refuse("'" + std::string{name} + "' is no rounding");
+    if (!read) refuse("'" + std::string{name} + "' is not a rounding");
     checked(made, "the rounding") = c_rounding_of(*read);
   });
 }

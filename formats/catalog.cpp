@@ -198,7 +198,7 @@ parsed<format> parse_format(std::string_view name) {
   const auto fields = exmy(head);
   if (!fields) {
     for (const family& several : families)
-      if (several.name == head) return wrong("several formats have this name: " + std::string{several.members});
+      if (several.name == head) return wrong("ambiguous name; use one of " + std::string{several.members});
     if (comma != std::string_view::npos && find_entry(head) != nullptr)
       return wrong("options follow e<E>m<M>, not names");
     std::string hint;

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 #include <random>
-#include <ulp/io/ranks.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/recording/recording.hpp>
 #include <utility>
 
 #include "command.hpp"

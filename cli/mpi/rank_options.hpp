@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 #include "command_line.hpp"
 

@@ -14,9 +14,9 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/program.hpp>
-#include <ulp/io/share.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/program.hpp>
+#include <ulp/io/source/share.hpp>
 #include <utility>
 
 #include "command.hpp"

@@ -5,9 +5,9 @@
 #include <memory>
 #include <stdexcept>
 #include <ulp/formats/names.hpp>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/convert.hpp>
-#include <ulp/io/printable.hpp>
+#include <ulp/io/arrays/convert.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/atomic_file.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

@@ -1,6 +1,6 @@
 // ulp eval: results of operands, line by line.
 #include <memory>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "command.hpp"
 #include "vector_line.hpp"

@@ -5,7 +5,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/text.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include "command.hpp"
 #include "number_text.hpp"
@@ -105,7 +105,7 @@ void print_thresholds(const format& f) {
     line("overflows", fmt::format("x >= 1.5 * 2^{}, becomes {} ({})", f.emax(), delivered, to_string(mode)));
     return;
   }
-  const outcome_thresholds t = thresholds_of(f, mode, false);
+  const outcome_thresholds t = thresholds_of({f, mode}, false);
   line("underflows to 0", fmt::format("{} ({})", bound(t.nonzero.closed ? "<" : "<=", t.nonzero), to_string(mode)));
   line("overflows", fmt::format("{}, becomes {}", bound(t.overflow.closed ? ">=" : ">", t.overflow), delivered));
 }

@@ -13,7 +13,7 @@
 #include <ulp/formats/neighbours.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/formats/text.hpp>
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 #include "command.hpp"
 #include "number_text.hpp"

@@ -14,8 +14,8 @@
 #include <stdexcept>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/io/error.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -88,7 +88,7 @@ problem take(std::string_view& text, std::uint64_t& value) {
   return lost != 0 ? problem::too_large : problem::none;
 }
 
-// The same for a bit string: its first digit are the first four bits.
+// Takes the digits of a bit string: its first digit are the first four bits.
 problem take_bits(std::string_view& text, vector_line& line) {
   skip_blanks(text);
   if (text.empty()) return problem::missing;
@@ -202,7 +202,7 @@ void add_vectors_of(command& to, vector_options& options) {
   to.add("--from", &options.from_name, "the format of the operands (default: that of the result; required for convert)",
          {.type = "F"});
   to.add("--exact", &options.exact,
-         "rint and to_*: raise inexact where the operand is no integer, as TestFloat's -exact");
+         "rint and to_*: raise inexact where the operand is not an integer, as TestFloat's -exact");
   add_rounding(to, options.rounding);
 }
 

@@ -5,8 +5,8 @@
 #include <ulp/formats/check.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/vectors.hpp>
-#include <ulp/io/error.hpp>
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "command.hpp"
 #include "coverage.hpp"

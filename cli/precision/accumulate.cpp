@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/report/accumulate_answer.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/answers/accumulate_answer.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/report/findings/accumulation.hpp>
+#include <ulp/report/tables/accumulation_table.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -37,9 +39,9 @@ int run(const options& o) {
   read.push_back(o.asked.config);
   refuse_overwriting_inputs(o.output, read);
   const accumulate_answer answer = accumulate_over(o.asked, on_stderr());
-  print_conclusions(answer.conclusions, o.output.machine_stdout());
+  print_conclusions(conclusions_of(answer), o.output.machine_stdout());
   if (!o.output.machine_stdout()) print_heading(answer);
-  write_table("precision.accumulate", answer.rows, o.output);
+  write_table("precision.accumulate", accumulation_table(answer.rows), o.output);
   return done;
 }
 
@@ -56,20 +58,17 @@ command precision_accumulate_command() {
   made.add("--chunk", &o->asked.chunks,
            "add up so many micro-batches by themselves, then the sums of these, in the format and in float32",
            {.type = "N,...", .split_at_commas = true});
-  made.add(
-      "--microbatches", &o->asked.microbatches,
-      "of dumps only the first N; of a recording how many were accumulated (default: as recorded, else as --config "
-      "says)",
-      {.type = "N", .check = positive});
+  made.add("--microbatches", &o->asked.microbatches,
+           "of dumps only the first N; "
+           "of a recording how many were accumulated (default: as recorded, else as --config says)",
+           {.type = "N", .check = positive});
   add_config(made, o->asked.config, {}, "says what gradients are accumulated in,");
   add_rounding(made, o->asked.rounding);
   add_output(made, o->output);
   made.footer =
       "INPUT: a dump of each micro-batch in their order, a folder of them, or one dump in which the first index of "
-      "every "
-      "array is the micro-batch: every element is added up, and compared with the exact sum. Or a recording: errors "
-      "are "
-      "modelled (~), for so many independent micro-batches of mean zero.\n"
+      "every array is the micro-batch: every element is added up, and compared with the exact sum. Or a recording: "
+      "errors are modelled (~), for so many independent micro-batches of mean zero.\n"
       "Gradients are rounded to the format before they are added. docs/precision.md has the definitions and the "
       "model.\n"
       "Examples:\n"

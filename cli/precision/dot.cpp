@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/dot_answer.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/answers/dot_answer.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/report/tables/dot_table.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -28,12 +29,12 @@ int run(const options& o) {
                printable(answer.operands));
     fmt::print(
         "errors: against the exact sum of the rounded operands' products, relative to the sum of |a b|; bias: mean, "
-        "away "
-        "from zero\n"
+        "away from zero\n"
         "measured: as a library or processor was found to add; assumed: a model of what its vendor says, see "
-        "--json\n\n");
+        "--json\n"
+        "\n");
   }
-  write_table("precision.dot", answer.rows, o.output);
+  write_table("precision.dot", dot_table(answer.rows), o.output);
   return done;
 }
 

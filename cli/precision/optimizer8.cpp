@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/report/optimizer8_answer.hpp>
-#include <ulp/report/recipe_text.hpp>
+#include <ulp/ask/answers/optimizer8_answer.hpp>
+#include <ulp/ask/questions/recipe_text.hpp>
+#include <ulp/report/findings/drift.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -21,6 +22,7 @@ struct options {
   std::string learning_rate;
   std::string beta2;
   std::string block_size;
+  bool by_tensor = false;
   bool quantizers = false;
   output_options output;
 };
@@ -55,12 +57,12 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, read);
   const optimizer8_answer answer = optimizer8_over(question_of(o), on_stderr());
   const bool machine = o.output.machine_stdout();
-  if (!o.quantizers) print_conclusions(answer.conclusions, machine);
+  if (!o.quantizers) print_conclusions(conclusions_of(answer), machine);
   if (!machine) print_heading(o, answer);
   if (o.quantizers)
-    write_table("precision.quantizers", answer.quantizers, o.output);
+    write_table("precision.quantizers", quantizer_table(answer.quantizers), o.output);
   else
-    write_table("precision.optimizer8", answer.rows, o.output);
+    write_table("precision.optimizer8", drift_table(answer, o.by_tensor), o.output);
   return done;
 }
 
@@ -81,14 +83,14 @@ command precision_optimizer8_command() {
   made.add("--block-size", &o->block_size, "elements that share an absmax", {.type = "N"});
   made.add("--set", &o->asked.settings, "another parameter, of all dialects that have it", {.type = "NAME=VALUE"});
   made.add("--w0", &o->asked.weights,
-           "a dump of the weights before the first step (default: weight/NAME in the first dump, w0 of one dump, else "
-           "zeros)",
+           "a dump of the weights before the first step (default: weight/NAME in the first dump, "
+           "w0 of one dump, else zeros)",
            {.type = "FILE", .check = a_name});
   made.add("--parts", &o->asked.parts, "what the elements of one flat tensor belong to, in their order",
            {.type = "NAME=N,...", .split_at_commas = true});
   made.add("--elements", &o->asked.elements, "the first elements of each tensor only",
            {.type = "N", .check = positive});
-  made.add("--by-tensor", &o->asked.by_tensor, "a row for each tensor too");
+  made.add("--by-tensor", &o->by_tensor, "a row for each tensor too");
   made.add("--mark", &o->asked.mark,
            "count the second moments that are lower at the end than after this step (default: a quarter of the steps)",
            {.type = "N", .check = positive});
@@ -97,17 +99,14 @@ command precision_optimizer8_command() {
   made.add("--seed", &o->asked.seed, "of stochastic rounding", {.type = "N", .check = whole_number});
   add_output(made, o->output);
   made.footer =
-      "INPUT: dumps of gradients, each of a step, or their folder; or one dump in which the first index of every array "
-      "is the step. Each recipe takes the same gradients as the same optimizer in float32; "
-      "weights are compared at the end. Tensors of all sizes have quantized states here; bitsandbytes and torchao "
-      "quantize none "
-      "below 4096 elements. docs/optimizer-states.md has the definitions, and how far this can be "
-      "trusted.\n"
+      "INPUT: dumps of gradients, each of a step, or their folder; or one dump in which the first index of every "
+      "array is the step. Each recipe takes the same gradients as the same optimizer in float32; weights are "
+      "compared at the end. Tensors of all sizes have quantized states here; bitsandbytes and torchao quantize none "
+      "below 4096 elements. docs/optimizer-states.md has the definitions, and how far this can be trusted.\n"
       "Examples:\n"
       "  ulp precision optimizer8 tests/data/golden_optim/inputs.npz\n"
       "  ulp precision optimizer8 tests/data/golden_optim/inputs.npz --dialect "
-      "bnb_cpu_default_adam8bit,torch_adam:bf16 "
-      "--lr 0.01 --by-tensor";
+      "bnb_cpu_default_adam8bit,torch_adam:bf16 --lr 0.01 --by-tensor";
   made.run = [o] { return run(*o); };
   return made;
 }

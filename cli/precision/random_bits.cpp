@@ -4,8 +4,9 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <ulp/report/random_bits_answer.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/answers/random_bits_answer.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/report/tables/random_bits_table.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 struct options {
   random_bits_question asked;
+  bool by_tensor = false;
   output_options output;
 };
 
@@ -50,14 +52,15 @@ int run(const options& o) {
   const random_bits_answer answer = random_bits_over(o.asked, on_stderr());
   if (!o.output.machine_stdout()) {
     print_conclusions(answer);
-    if (!o.asked.by_tensor)
+    if (!o.by_tensor)
       fmt::print(
           "\nbelow: |update| below 2^-bits of the distance to the next number; never: no draw moves the weight;\n"
           "mass lost: their share of the sum of |update|; bias: mean result - exact sum in ulp, away from zero;\n"
           "drift: the same in the direction of the update, as a share of the sum of |update|\n");
     fmt::print("\n");
   }
-  write_table("precision.random-bits", answer.rows, o.output);
+  write_table("precision.random-bits", o.by_tensor ? random_bits_by_tensor(answer) : random_bits_table(answer),
+              o.output);
   return done;
 }
 
@@ -74,17 +77,15 @@ command precision_random_bits_command() {
            {.type = "X"});
   made.add("--lose", &o->asked.share, "the share of the mass of updates that may be lost",
            {.type = "X", .show_default = true});
-  made.add("--by-tensor", &o->asked.by_tensor, "a row for each tensor, with the fewest bits that it needs");
+  made.add("--by-tensor", &o->by_tensor, "a row for each tensor, with the fewest bits that it needs");
   add_output(made, o->output);
   made.footer =
       "INPUT: dumps with weight/NAME and update/NAME, or with weights and wgrad/NAME (update = -lr * gradient), or "
-      "with "
-      "weights of several steps (update = the difference). Every element is counted, exactly, for 0 to 24 random bits "
-      "and the definitions A, B and C of IEEE P3109 (docs/numerics.md).\n"
-      "The first lines name the fewest bits with which less than --lose of the mass never moves, and the drift that is "
-      "left with them: mean result - exact sum in the direction of the update, as a share of the mass; --json and "
-      "--csv "
-      "have it for all numbers of bits.\n"
+      "with weights of several steps (update = the difference). Every element is counted, exactly, for 0 to 24 "
+      "random bits and the definitions A, B and C of IEEE P3109 (docs/numerics.md).\n"
+      "The first lines name the fewest bits with which less than --lose of the mass never moves, and the drift that "
+      "is left with them: mean result - exact sum in the direction of the update, as a share of the mass; --json and "
+      "--csv have it for all numbers of bits.\n"
       "Examples:\n"
       "  ulp precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16\n"
       "  ulp precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16,cb16 --by-tensor";

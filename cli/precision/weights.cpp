@@ -3,7 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <memory>
-#include <ulp/report/weights_answer.hpp>
+#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/report/findings/weights_finding.hpp>
+#include <ulp/report/tables/sorted.hpp>
+#include <ulp/report/tables/weights_table.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -17,6 +20,7 @@ namespace {
 
 struct options {
   weights_question asked;
+  row_order order;
   output_options output;
 };
 
@@ -35,15 +39,20 @@ int run(const options& o) {
   std::vector<std::string> read = o.asked.run.files();
   read.push_back(o.asked.config);
   refuse_overwriting_inputs(o.output, read);
-  const weights_answer answer = weights_over(o.asked, on_stderr());
+  const weights_answer answer = weights_over(o.asked, on_stderr(), [&](const weights_answer& none) {
+    check_order(weights_table(none.counted, none.layout), o.order);
+  });
+  table rows = weights_table(answer.counted, answer.layout);
+  const bool has_several = rows.rows.size() > answer.counted.cases.size();
+  arrange(rows, o.order, on_stderr());
   const bool machine = o.output.machine_stdout();
-  print_conclusions(answer.conclusions, machine);
-  write_table("precision.weights", answer.rows, o.output, false);
+  print_conclusions(conclusions_of(answer), machine);
+  write_table("precision.weights", rows, o.output, false);
   if (machine) return done;
-  for (const std::string& line : answer.losses) fmt::print("{}\n", printable(line));
+  for (const std::string& line : losses_of(answer)) print_sentences("", printable(line));
   fmt::print("\n");
   print_heading(answer);
-  fmt::print("{}", to_text(answer.told));
+  fmt::print("{}", to_text(has_several ? with_sum(rows, answer.counted, answer.layout) : rows));
   return done;
 }
 
@@ -67,18 +76,16 @@ command precision_weights_command() {
            "the curvature L of the loss: adds the stall radius, spacing / (2 lr L), of the largest weights",
            {.type = "L"});
   add_config(made, o->asked.config, {}, "says what weights are kept in,");
-  made.add("--sort", &o->asked.sort,
+  made.add("--sort", &o->order.sort,
            "largest first by this key of --json and --csv: lost_share, lost, changed_share ...", {.type = "KEY"});
-  made.add("--top", &o->asked.top, "only the first rows", {.type = "N", .check = positive});
+  made.add("--top", &o->order.top, "only the first rows", {.type = "N", .check = positive});
   add_rounding(made, o->asked.rounding);
   add_output(made, o->output);
   made.footer =
       "INPUT: dumps with weight/NAME and update/NAME, or with weights and wgrad/NAME (update = -lr * gradient), or "
-      "with "
-      "weights of several steps (update = the difference); or a recording with joint tables.\n"
+      "with weights of several steps (update = the difference); or a recording with joint tables.\n"
       "--json and --csv add what a resume without master weights changes (changed), the spacing of the largest "
-      "weights, "
-      "and where updates come from (origin).\n"
+      "weights, and where updates come from (origin).\n"
       "Examples:\n"
       "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05 --format bf16,fp16,cb16\n"
       "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05 --format bf16 --rounding "

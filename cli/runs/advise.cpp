@@ -3,8 +3,9 @@
 
 #include <memory>
 #include <string>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/advice_answer.hpp>
+#include <ulp/ask/answers/advice_answer.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/report/findings/advice.hpp>
 #include <vector>
 
 #include "command.hpp"
@@ -22,21 +23,23 @@ struct options {
 };
 
 void print_evidence(const finding& f) {
-  for (const std::string& line : f.evidence) fmt::print("    {}\n", printable(line));
-  if (!f.limits.empty()) fmt::print("  Limits: {}\n", printable(f.limits));
+  for (const std::string& line : f.evidence) print_sentences("    ", printable(line));
+  if (!f.limits.empty()) print_sentences("  Limits: ", printable(f.limits));
   fmt::print("\n");
 }
 
 void print(const advice& given) {
   const advice_summary& first = given.first;
-  fmt::print("What happened   {}\nWhat to change  {}\n", printable(first.happened), printable(first.change));
+  print_sentences("What happened   ", printable(first.happened));
+  print_sentences("What to change  ", printable(first.change));
   for (const std::string& line : first.lines) fmt::print("                  {}\n", printable(line));
-  fmt::print("How sure        {}\n", printable(first.sure));
+  print_sentences("How sure        ", printable(first.sure));
   if (first.left_out_from)
     fmt::print("Left out below  the steps from {} on, when the run was lost\n", *first.left_out_from);
   fmt::print("\n");
   for (const finding& f : given.findings) {
-    fmt::print("{}\n  {}\n", printable(f.question), printable(f.conclusion));
+    print_sentences("", printable(f.question));
+    print_sentences("  ", printable(f.conclusion));
     print_evidence(f);
   }
 }
@@ -45,7 +48,7 @@ int run(const options& o) {
   std::vector<std::string> read = o.asked.run.files();
   read.push_back(o.asked.config);
   refuse_overwriting_inputs(o.output, read);
-  const advice given = advice_over(o.asked, on_stderr());
+  const advice given = advice_on(advice_over(o.asked, on_stderr()));
   write_table("advise", advice_table(given), o.output, false);
   if (!o.output.machine_stdout()) print(given);
   return done;
@@ -69,8 +72,8 @@ command advise_command() {
   add_output(made, o->output);
   made.footer =
       "The first three lines say what happened, what to change and how sure that is; --config names the framework "
-      "whose "
-      "configuration is written. Where a run was lost, the steps from there on are left out of the other questions.\n"
+      "whose configuration is written. Where a run was lost, the steps from there on are left out of the other "
+      "questions.\n"
       "--json: an array of findings, each with topic, question, conclusion, evidence, limits and numbers. Shares are "
       "fractions of 1, [low, high] where the input leaves them open; names of scales end in log2; null: unknown or "
       "nonexistent.\n"
@@ -93,8 +96,8 @@ command advise_command() {
       "    dead_layer                tensors first_tensor living\n"
       "    gradient_overflow         places longest\n"
       "    recorded_wrongly          no numbers\n"
-      "  format                      format epsilon censored_zeros; formats: NAME: lost_l1_share sqnr_db lost_sqnr_db "
-      "underflow_share overflow_steps undecided_steps; other_kinds: KIND: the same\n"
+      "  format                      format epsilon censored_zeros; formats: NAME: lost_l1_share sqnr_db "
+      "lost_sqnr_db underflow_share overflow_steps undecided_steps; other_kinds: KIND: the same\n"
       "  static_scale                epsilon lowest_log2 highest_log2; scales: SCALE: as of formats; other_kinds\n"
       "  growth                      defaults, best: init_scale growth_interval skipped skipped_low skipped_high "
       "decided underflow_share mean_log2_scale\n"

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <ulp/io/check.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/recording_doubts.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/replay/recording_doubts.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

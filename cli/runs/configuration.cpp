@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "output.hpp"
 
@@ -24,8 +24,8 @@ void print_configuration(const configuration& config, bool machine_stdout) {
     return;
   }
   const imported_config& said = config.said;
-  fmt::print("{:<12} {}: {}\n", "config", printable(config.file), printable(said.framework));
-  for (const std::string& line : said.meanings) fmt::print("  {}\n", printable(line));
+  print_sentences("config       ", fmt::format("{}: {}", printable(config.file), printable(said.framework)));
+  for (const std::string& line : said.meanings) print_sentences("  ", printable(line));
   for (const std::string& line : said.notes) note(fmt::format("{}: {}", config.file, line));
 }
 
@@ -34,7 +34,7 @@ void print_conclusions(const std::vector<std::string>& conclusions, bool machine
     if (machine_stdout)
       note(line);
     else
-      fmt::print("{}\n", printable(line));
+      print_sentences("", printable(line));
   }
   if (!machine_stdout && !conclusions.empty()) fmt::print("\n");
 }

@@ -3,7 +3,7 @@
 #define ULP_CLI_CONFIGURATION_HPP
 
 #include <string>
-#include <ulp/report/scenario_text.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
 #include <vector>
 
 #include "command_line.hpp"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <ulp/io/export.hpp>
-#include <ulp/report/reading.hpp>
+#include <ulp/ask/answers/reading.hpp>
+#include <ulp/io/export/export.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ulp/report/tables/sweep_table.hpp>
 #include "command.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -16,7 +17,7 @@ void refuse_hindsight_file(const std::string& path, const std::vector<std::strin
 
 void write_hindsight(const std::string& path, const sweep_answer& answer) {
   csv_stream csv(path);
-  answer.hindsight([&](const table& part) { csv.write(part); });
+  hindsight_table(answer, [&](const table& part) { csv.write(part); });
   csv.finish();
 }
 

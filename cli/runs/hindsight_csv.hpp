@@ -3,7 +3,7 @@
 #define ULP_CLI_HINDSIGHT_CSV_HPP
 
 #include <string>
-#include <ulp/report/sweep_answer.hpp>
+#include <ulp/ask/answers/sweep_answer.hpp>
 #include <vector>
 
 namespace ulp::cli {
@@ -11,7 +11,7 @@ namespace ulp::cli {
 // Throws usage_error where the file is standard output or one of `others`.
 void refuse_hindsight_file(const std::string& path, const std::vector<std::string>& others);
 
-// As CSV, see sweep_answer::hindsight.
+// As CSV, see hindsight_table.
 void write_hindsight(const std::string& path, const sweep_answer& answer);
 
 }  // namespace ulp::cli

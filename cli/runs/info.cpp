@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <ulp/io/ranks.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/report/reading.hpp>
+#include <ulp/ask/answers/reading.hpp>
+#include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <span>
 #include <system_error>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/report/table.hpp>
-#include <ulp/report/trajectory_table.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/report/tables/table.hpp>
+#include <ulp/report/tables/trajectory_table.hpp>
 
 #include "command.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <ulp/model/scenario.hpp>
-#include <ulp/model/trajectory.hpp>
+#include <ulp/model/replay/scenario.hpp>
+#include <ulp/model/replay/trajectory.hpp>
 #include <vector>
 
 namespace ulp::cli {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <filesystem>
 #include <string_view>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/joint_tables.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "command.hpp"
 

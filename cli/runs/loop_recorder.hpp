@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 #include <ulp/train/training.hpp>
 #include <vector>
 

@@ -4,11 +4,11 @@
 
 #include <memory>
 #include <set>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/merge.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/ranks.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/merge/merge.hpp>
+#include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ulp/report/recipe_text.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/recipe_text.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/train/optimizer_loop.hpp>
 
 #include "command.hpp"

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <ulp/report/outcome_answer.hpp>
+#include <ulp/ask/answers/outcome_answer.hpp>
+#include <ulp/report/tables/outcome_table.hpp>
+#include <ulp/report/tables/sorted.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -16,6 +18,7 @@ namespace {
 
 struct options {
   outcome_question asked;
+  row_order order;
   output_options output;
 };
 
@@ -46,9 +49,12 @@ void print_heading(const outcome_question& o, const counted_outcomes& all) {
 
 int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.asked.run.files());
-  const outcome_answer answer = outcomes_over(o.asked, on_stderr());
+  const outcome_answer answer = outcomes_over(
+      o.asked, on_stderr(), [&](const counted_outcomes& none) { check_order(outcome_table(none, {}), o.order); });
+  table rows = outcome_table(answer.counted, answer.tensors);
+  arrange(rows, o.order, on_stderr());
   if (!o.output.machine_stdout()) print_heading(o.asked, answer.counted);
-  write_table("outcomes", answer.rows, o.output);
+  write_table("outcomes", rows, o.output);
   return done;
 }
 
@@ -67,11 +73,11 @@ command outcomes_command() {
            {.type = "WHAT,...", .show_default = true, .split_at_commas = true, .one_of = outcome_groups});
   made.add("--as-recorded", &o->asked.as_recorded, "apply the scale to the values as recorded, whatever their factor");
   made.add(
-      "--sort", &o->asked.sort,
+      "--sort", &o->order.sort,
       "largest first by this key of --json and --csv: underflow, lost_l1, overflow, sqnr_db ... (of a range by its "
       "upper end)",
       {.type = "KEY"});
-  made.add("--top", &o->asked.top, "only the first rows", {.type = "N", .check = positive});
+  made.add("--top", &o->order.top, "only the first rows", {.type = "N", .check = positive});
   add_rounding(made, o->asked.rounding);
   add_output(made, o->output);
   made.footer =

@@ -6,9 +6,8 @@
 #include <filesystem>
 #include <system_error>
 #include <thread>
-#include <ulp/io/error.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/program.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/program.hpp>
 #include <utility>
 
 #include "interrupt.hpp"
@@ -45,15 +44,6 @@ void patience::tell_of_absence() {
 // On stderr alone: nothing that is known of the run.
 void patience::say(const std::string& what) {
   if (std::exchange(told_, what) != what) print_error(fmt::format("ulp: {}\n", printable(what)));
-}
-
-bool next_unless_interrupted(source& from, step& into) {
-  try {
-    return !progress::interrupted() && from.next(into);
-  } catch (const input_error&) {
-    if (progress::interrupted()) return false;
-    throw;
-  }
 }
 
 }  // namespace ulp::cli

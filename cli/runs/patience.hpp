@@ -4,7 +4,8 @@
 
 #include <chrono>
 #include <string>
-#include <ulp/io/source.hpp>
+
+#include <ulp/io/recording/following.hpp>
 
 namespace ulp::cli {
 
@@ -30,10 +31,6 @@ class patience {
   clock::time_point last_ = clock::now();
   std::string told_;
 };
-
-// The next step of a recording that is followed. None after a signal (see interruptible), also where the recording could not
-// be read when it came.
-[[nodiscard]] bool next_unless_interrupted(source& from, step& into);
 
 }  // namespace ulp::cli
 

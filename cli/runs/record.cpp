@@ -6,13 +6,12 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/joint_tables.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/io/update_pairs.hpp>
-#include <ulp/report/reading.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/ask/answers/reading.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/inputs/update_pairs.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <memory>
 #include <span>
-#include <ulp/io/source.hpp>
-#include <ulp/report/replay_answer.hpp>
-#include <ulp/report/sparkline.hpp>
-#include <ulp/report/trajectory_table.hpp>
+#include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/answers/replay_answer.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/report/page/sparkline.hpp>
+#include <ulp/report/tables/replay_summary.hpp>
+#include <ulp/report/tables/trajectory_table.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"
@@ -55,26 +57,28 @@ std::vector<trajectory_row> changes_of(const std::vector<trajectory_row>& rows) 
   return shown;
 }
 
+struct followed_run {
+  replayed_run run;
+  std::vector<trajectory_row> rows;
+};
+
 // Until the recording is closed, or a signal comes: then what was read is the run.
-replayed_run follow(source& from, const options& o, const scenario& s) {
-  replayed_run run(s);
+followed_run follow(source& from, const options& o, const scenario& s) {
+  followed_run all{.run = replayed_run(s), .rows = {}};
   live_rows shown(o.output.csv, !o.output.machine_stdout(), s);
-  std::optional<step_key> last;
-  step now;
-  while (next_unless_interrupted(from, now)) {
-    if (last && !(*last < now.key)) {
-      note(fmt::format("{}: steps were recorded again, as a run that was resumed does: the replay begins anew",
-                       o.asked.run.inputs.front()));
-      run = replayed_run(s);
-      shown.begin_again();
-    }
-    last = now.key;
-    if (!s.counted.takes(now.key.step)) continue;
-    const bool goes_on = run.add(now, from.tensors(), s);
-    shown.add(run.rows().back(), run.sum());
-    if (!goes_on) break;
-  }
-  return run;
+  const auto see = [&](const step& now, const std::vector<tensor_info>& tensors) {
+    all.rows.push_back(all.run.add(now, tensors, s));
+    shown.add(all.rows.back(), all.run.sum());
+    return all.rows.back().error.empty();
+  };
+  const auto begin_again = [&] {
+    note(fmt::format("{}: steps were recorded again, as a run that was resumed does: the replay begins anew",
+                     o.asked.run.inputs.front()));
+    all = {.run = replayed_run(s), .rows = {}};
+    shown.begin_again();
+  };
+  follow_steps(from, s.counted, {.see = see, .begin_again = begin_again, .is_stopped = progress::interrupted});
+  return all;
 }
 
 void print_lines(const std::vector<summary_line>& lines, const std::vector<trajectory_row>& rows) {
@@ -93,19 +97,19 @@ int follow(const options& o) {
     until_more.tell_of(state);
     return until_more.wait();
   });
-  const replayed_run all = follow(*from, o, s);
+  const auto [all, rows] = follow(*from, o, s);
   const auto ended = [] { return progress::interrupted() ? end_interrupted() : done; };
-  if (progress::interrupted() && all.rows().empty()) return ended();
+  if (progress::interrupted() && rows.empty()) return ended();
   all.check(*from, o.asked);
   listening to(o.output.machine_stdout());
   all.tell(*from, o.asked, s, how.attempts == which_attempts::all, to, from->notes());
   if (o.output.csv == "-") return ended();
-  const std::vector<summary_line> lines = all.lines(o.asked, s);
+  const std::vector<summary_line> lines = lines_of(all, o.asked, s);
   if (o.output.json) {
-    print_json("replay", lines, "steps", trajectory_table(all.rows(), s, all.sum()));
+    print_json("replay", lines, "steps", trajectory_table(rows, s, all.sum()));
   } else {
     fmt::print("\n");
-    print_lines(lines, all.rows());
+    print_lines(lines, rows);
   }
   return ended();
 }
@@ -123,18 +127,18 @@ int run(const options& o) {
   if (!o.output.csv.empty()) csv.emplace(o.output.csv);
   std::optional<csv_stream> per_tensor;
   if (!o.per_tensor.empty()) per_tensor.emplace(o.per_tensor);
-  hear_of_tensors of_tensors;
+  std::vector<trajectory_row> rows;
+  replay_hearers hears{.of_rows = [&](const trajectory_row& row) { rows.push_back(row); }};
   if (per_tensor)
-    of_tensors = [&](const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& tensors) {
+    hears.of_tensors = [&](const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& tensors) {
       per_tensor->write(per_tensor_table(outcomes, tensors));
     };
   listening to(o.output.machine_stdout());
-  const replayed_run all = replay_over(o.asked, s, to, of_tensors);
-  const std::vector<trajectory_row>& rows = all.rows();
+  const replayed_run all = replay_over(o.asked, s, to, hears);
   if (per_tensor) per_tensor->finish();
   if (csv) write_csv(*csv, rows, s, all.sum());
   if (o.output.csv == "-") return done;
-  const std::vector<summary_line> lines = all.lines(o.asked, s);
+  const std::vector<summary_line> lines = lines_of(all, o.asked, s);
   if (o.output.json) {
     print_json("replay", lines, "steps", trajectory_table(rows, s, all.sum()));
     return done;
@@ -171,10 +175,8 @@ command replay_command() {
   made.footer =
       "Norms, clipping and clamped elements are those of the counted weight gradients (of all counted tensors if there "
       "are none); --group NAME=REGEX adds a column norm_NAME. --csv and --json have a row for each step: what was "
-      "found, "
-      "scales, counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged. "
-      "Of a resumed run the last attempt of each step is replayed; with --attempts all every attempt is a step of its "
-      "own.\n"
+      "found, scales, counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged. "
+      "For a resumed run, only the last attempt of each step is replayed; --attempts all replays every attempt.\n"
       "Example:\n"
       "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16";
   made.run = [o] {

@@ -4,10 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/page_answer.hpp>
-#include <ulp/report/reading.hpp>
+#include <ulp/ask/answers/page_answer.hpp>
+#include <ulp/ask/answers/reading.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/report/page/page.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"
@@ -35,7 +36,7 @@ int run(const options& o) {
   const page_question asked = page_about(o.run, o.what, o.scalers, own, o.epsilon);
   std::optional<atomic_file> file;  // now: where it cannot be written nobody waits for it
   if (o.output != "-") file.emplace(o.output);
-  report_page page = page_over(asked, on_stderr());
+  report_page page = page_of(page_over(asked, on_stderr()));
   if (own) print_configuration(*own, true);
   for (const std::string& line : page.notes) note(line);
   page.notes = told();

@@ -3,9 +3,9 @@
 
 #include <memory>
 #include <string>
-#include <ulp/model/scaler.hpp>
-#include <ulp/report/scaler_table.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/report/tables/scaler_table.hpp>
 #include <vector>
 
 #include "command.hpp"

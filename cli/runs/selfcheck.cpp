@@ -4,11 +4,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/recipe_text.hpp>
-#include <ulp/report/table.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/recipe_text.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <ulp/train/closed_loop.hpp>
 #include <vector>
 
@@ -258,13 +258,12 @@ command selfcheck_command() {
   add_output(made, o->output);
   made.footer =
       "This machine: kernels against the reference on every target that the processor has, independence of its "
-      "rounding "
-      "and flushing, libraries, locale, random bits and a short closed loop, a line each. Exit code 1 where one fails, "
-      "with the first difference.\n"
-      "Closed loop: the network is trained in the low format, as PyTorch's autocast does, with the scaler at work. Its "
-      "recorded gradients are replayed under the same scaler, which must repeat every step (else exit code 1). Open "
-      "loop: the same network is trained in float32 and those gradients are replayed under the scaler, which is what a "
-      "what-if is; its skips are compared with those of the closed loop.\n"
+      "rounding and flushing, libraries, locale, random bits and a short closed loop, a line each. Exit code 1 where "
+      "one fails, with the first difference.\n"
+      "Closed loop: the network is trained in the low format, as PyTorch's autocast does, with the scaler at work. "
+      "Its recorded gradients are replayed under the same scaler, which must repeat every step (else exit code 1). "
+      "Open loop: the same network is trained in float32 and those gradients are replayed under the scaler, which is "
+      "what a what-if is; its skips are compared with those of the closed loop.\n"
       "Optimizers: each mode is trained with passes in the low format and no scaler; the gradients of a float32 "
       "training are stepped by its optimizer, the open loop. Exit code 1 where that names another mode than the one "
       "that trains worst. docs/optimizer-states.md has results.\n"

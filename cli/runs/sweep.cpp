@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <ulp/report/estimates.hpp>
-#include <ulp/report/regret_text.hpp>
-#include <ulp/report/sweep_answer.hpp>
+#include <ulp/ask/answers/sweep_answer.hpp>
+#include <ulp/report/tables/estimates.hpp>
+#include <ulp/report/tables/regret_text.hpp>
+#include <ulp/report/tables/sweep_table.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"
@@ -36,35 +37,37 @@ int run(const options& o) {
   const grid_text asked = completed(o.grid, o.config, o.run);
   listening to(o.output.machine_stdout());
   const sweep_answer answer = sweep_over(o.run, asked, o.magnitude_cost, to);
-  const auto& [grid, results, policies, all, lost_to_all] = answer;
+  const std::vector<sweep_result>& results = answer.results;
+  const std::string lost_to_all = lost_to_all_text(answer.lost_to_all, answer.any_applied);
   if (!lost_to_all.empty() && o.output.machine_stdout()) note(lost_to_all);
-  table t = answer.rows();
+  table t = sweep_table(answer.policies, answer.steps);
   write_table("sweep", t, o.output, false);
   if (!o.hindsight.empty()) write_hindsight(o.hindsight, answer);
   if (o.output.machine_stdout()) return done;
   const auto counted = [](std::uint64_t n, const char* what) { return count_text(n, what); };
-  fmt::print("{} over {}; * Pareto-optimal in skipped steps and underflow\n", counted(grid.size(), "scenario"),
-             counted(all->steps(), "step"));
+  fmt::print("{} over {}; * Pareto-optimal in skipped steps and underflow\n", counted(answer.grid.size(), "scenario"),
+             counted(answer.steps, "step"));
   if (std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); }))
     fmt::print("steps after a policy raised an error count as skipped; its underflow covers the steps before\n");
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; }))
     fmt::print("steps whose infinities or NaN were applied count as skipped\n");
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.uncertain > 0; }))
-    fmt::print(
-        "~ estimates: the recording does not decide every step at other scales and formats than its own. Rows are "
-        "ranked by the estimate; [low, high] is what may have been, so rows whose ranges overlap could swap\n");
-  const std::vector<std::string> best = best_lines(policies);
-  for (const std::string& line : best) fmt::print("{}\n", line);
+    print_sentences(
+        "~ ",
+        "estimates: the recording does not decide every step at other scales and formats than its own. Rows are "
+        "ranked by the estimate; [low, high] is what may have been, so rows whose ranges overlap could swap");
+  const std::vector<std::string> best = best_lines(answer.policies);
+  for (const std::string& line : best) print_sentences("", line);
   if (!best.empty())
-    fmt::print("{}. A skipped step costs 1, losing a step's whole magnitude {} (--magnitude-cost)\n", regret_meaning,
-               o.magnitude_cost);
+    print_sentences("", fmt::format("{}. A skipped step costs 1, losing a step's whole magnitude {} (--magnitude-cost)",
+                                    regret_meaning, o.magnitude_cost));
   fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);
   fmt::print("{}", to_text(t));
   if (rows > o.show)
     fmt::print("\nthe first {} of {}; more with --show N, all with --csv FILE\n", o.show, grouped(rows));
-  if (!lost_to_all.empty()) fmt::print("\n{}\n", lost_to_all);
+  if (!lost_to_all.empty()) print_sentences("\n", lost_to_all);
   return done;
 }
 

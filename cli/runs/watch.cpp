@@ -12,9 +12,12 @@
 #include <span>
 #include <string_view>
 #include <system_error>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/report/sparkline.hpp>
+#include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/answers/watched_run.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/report/page/sparkline.hpp>
+#include <ulp/report/tables/watch_table.hpp>
 #include <utility>
 
 #include "command.hpp"
@@ -22,7 +25,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "patience.hpp"
-#include "watched_run.hpp"
+#include "tables/summary.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -86,16 +89,16 @@ class watcher {
     how.merged = how.merged && how.scalars.empty() && std::isnan(how.factor) && !how.factor_is_loss_scale;
     from_ = follow_run(o_.run, how, [&](recording_writer_state state) { return at_end(state); });
     attempts_ = how.attempts;
-    step now;
-    while (next_unless_interrupted(*from_, now)) {
-      if (run_.has_steps() && !(run_.last() < now.key)) run_ = begin();
-      if (!scenario_.counted.takes(now.key.step)) continue;
-      run_.add(now, from_->tensors());
+    const auto see = [&](const step& now, const std::vector<tensor_info>& tensors) {
+      run_.add(now, tensors);
       if (!how.merged) {
-        last_ = std::move(now);
-        tensors_ = from_->tensors();
+        last_ = now;
+        tensors_ = tensors;
       }
-    }
+      return true;
+    };
+    follow_steps(*from_, scenario_.counted,
+                 {.see = see, .begin_again = [&] { run_ = begin(); }, .is_stopped = progress::interrupted});
     if (progress::interrupted()) return end_interrupted();
     update(reached_);
     return done;
@@ -157,7 +160,7 @@ class watcher {
     shown_ = {run_.steps(), state};
     read_last_step();
     std::vector<standing> tensors = run_.standings(last_, tensors_);
-    summary lines = run_.lines(tensors, rate());
+    summary lines = lines_of(run_, tensors, rate());
     const std::string& name = o_.run.inputs.front();
     lines.insert(lines.begin(), {"recording",
                                  fmt::format("{}: {}", name, text_of(state)),
@@ -239,12 +242,11 @@ command watch_command() {
   made.add("--once", &o->once, "print the present state and end");
   made.add("--json", &o->json, "print JSON, an object on a line for each update");
   made.footer =
-      "What is shown: the last step, its loss and loss scale, overflows so far, the largest gradient and how far it is "
-      "from what overflows in the format (float16 if --format is not given), the share of nonzero gradients that "
-      "underflow, the tensors that lose most, and the loss scale over the run. With --scaler, scale and skipped steps "
-      "are those of this policy. On a terminal the screen is updated in place, elsewhere each update is a line. It "
-      "ends "
-      "when the recording is closed, or by Ctrl-C; the recorder is not disturbed.\n"
+      "What is shown: the last step, its loss and loss scale, overflows so far, the largest gradient and how far it "
+      "is from what overflows in the format (float16 if --format is not given), the share of nonzero gradients that "
+      "underflow, the tensors that lose most, and the loss scale over the run. With --scaler, scale and skipped "
+      "steps are those of this policy. On a terminal the screen is updated in place, elsewhere each update is a "
+      "line. It ends when the recording is closed, or by Ctrl-C; the recorder is not disturbed.\n"
       "Example:\n"
       "  ulp watch examples/digits.ulp --once";
   made.run = [o] { return run(*o); };

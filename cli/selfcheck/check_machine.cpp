@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <ulp/ask/questions/scenario_text.hpp>
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/scenario_text.hpp>
+#include <ulp/io/bytes/printable.hpp>
 #include <ulp/train/closed_loop.hpp>
 #include <vector>
 

@@ -12,7 +12,7 @@
 #include <ulp/formats/operation.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/formats/vectors.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 #include <vector>
 
 #include "self_test.hpp"

@@ -9,14 +9,14 @@
 #include <filesystem>
 #include <locale>
 #include <stdexcept>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/convert.hpp>
-#include <ulp/io/libraries.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/report/table.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/io/database/libraries.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <vector>
 
 #include "self_test.hpp"

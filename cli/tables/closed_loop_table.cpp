@@ -84,9 +84,9 @@ table loops_table(std::span<const closed_loop_result> seeds) {
 summary summary_of(const finished_loops& all) {
   const closed_loop_options& o = all.options;
   const skip_agreement a = agreement_of(all.seeds);
-  const std::string rounding = to_string(o.policy.rounding);
+  const std::string rounding = to_string(o.policy.recipe.usual().rounding);
   named_values parameters;
-  for (const auto& p : o.policy.scaler.parameters())
+  for (const auto& p : o.policy.recipe.machine().parameters())
     parameters.all.push_back({p.name, std::visit([](const auto& v) { return table_value{v}; }, p.value)});
   const bool several = all.seeds.size() > 1;
   return {
@@ -96,8 +96,8 @@ summary summary_of(const finished_loops& all) {
        {{"model", all.model}, {"parameters", integer(all.parameters)}, {"steps", o.steps}}},
       {"format", fmt::format("{}, {}", all.format, rounding), {{"format", all.format}, {"rounding", rounding}}},
       {"scaler",
-       policy_text(o.policy.scaler),
-       {{"scaler", std::string{o.policy.scaler.entry().name}}, {"scaler_parameters", std::move(parameters)}}},
+       policy_text(o.policy.recipe.machine()),
+       {{"scaler", std::string{o.policy.recipe.machine().entry().name}}, {"scaler_parameters", std::move(parameters)}}},
       self_replay_line(all),
       {"skips",
        fmt::format("closed {}, open {}{}", spread_text(a.closed), spread_text(a.open),

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <ulp/train/optimizer_loop.hpp>
 #include <vector>
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "output.hpp"
 
@@ -10,7 +10,7 @@ namespace ulp::cli {
 
 void print_text(const summary& lines) {
   for (const summary_line& line : lines)
-    if (!line.text.empty()) fmt::print("{:<12} {}\n", line.title, printable(line.text));
+    if (!line.text.empty()) print_sentences(fmt::format("{:<12} ", line.title), printable(line.text));
 }
 
 void print_json(std::string_view what, const summary& lines, std::string_view key, const table& t) {

@@ -3,7 +3,7 @@
 #define ULP_CLI_SUMMARY_HPP
 
 #include <string_view>
-#include <ulp/report/replay_summary.hpp>
+#include <ulp/report/tables/replay_summary.hpp>
 #include <vector>
 
 namespace ulp::cli {

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/program.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/io/output/program.hpp>
 #include <utility>
 
 #include "chosen_inputs.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <string_view>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 #include "viewmodel/shown_text.hpp"
 

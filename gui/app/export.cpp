@@ -9,7 +9,7 @@
 #include <QSvgGenerator>
 #include <algorithm>
 #include <stdexcept>
-#include <ulp/io/atomic_file.hpp>
+#include <ulp/io/output/atomic_file.hpp>
 
 #include "viewmodel/context.hpp"
 #include "viewmodel/shown_text.hpp"

@@ -5,8 +5,8 @@
 #include <exception>
 #include <memory>
 #include <new>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/program.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/output/program.hpp>
 
 #include "allocator.hpp"
 #include "arguments.hpp"
@@ -46,16 +46,15 @@ int write(const arguments& a) {
   const theme colours = theme_named(a.colours).value_or(theme::light());
   QApplication::setPalette(colours.palette());
   try {
-    const auto quiet = [](double) {};
     std::vector<std::shared_ptr<const loaded_run>> runs;
     for (const auto& inputs : a.asked.runs) {
       ulp::run_text text = a.asked.reading;
       text.inputs = inputs;
-      runs.push_back(load_run(text, quiet));
+      runs.push_back(load_run(text, ulp::nobody()));
       tell_notes(*runs.back());
     }
     std::vector<replay_entry> replays = entries_of(a.asked);
-    for (replay_entry& r : replays) r.result = replay_run(*runs[r.run], r.spec, quiet);
+    for (replay_entry& r : replays) r.result = replay_run(*runs[r.run], r.spec, ulp::nobody());
     document doc;
     doc.read_with(a.asked.reading);
     view_state state(doc);

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <ulp/report/usual_formats.hpp>
+#include <ulp/report/tables/usual_formats.hpp>
 
 #include "export.hpp"
 #include "main_window.hpp"

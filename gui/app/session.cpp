@@ -7,7 +7,7 @@
 #include <QJsonObject>
 #include <filesystem>
 #include <stdexcept>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "viewmodel/typed_option.hpp"
 #include "views/layer_words.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <ulp/report/run_text.hpp>
-#include <ulp/report/scenario_text.hpp>
+#include <ulp/ask/questions/run_text.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
 
 #include "viewmodel/view_state.hpp"
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "plot/theme.hpp"
 #include "viewmodel/shown_text.hpp"

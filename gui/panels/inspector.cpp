@@ -42,14 +42,14 @@ void inspector::refresh() {
   QString parameters;
   try {
     const scenario s = scenario_of(front.spec);
-    for (const scaler_parameter& p : s.scaler.parameters()) {
+    for (const scaler_parameter& p : s.recipe.machine().parameters()) {
       const bool set = parameter_of(front.spec, p.name).has_value();
       const QString entry = text(p.name) + " = " + text(to_string(p.value));
       parameters += (set ? "<b>" + entry + "</b>" : entry + tr(" (default)")) + "<br>";
     }
-    line(tr("Scaler"), text(s.scaler.entry().name) + "<br>" + text(s.scaler.entry().summary));
+    line(tr("Scaler"), text(s.recipe.machine().entry().name) + "<br>" + text(s.recipe.machine().entry().summary));
     line(tr("Parameters"), parameters);
-    line(tr("Source"), text(s.scaler.entry().source));
+    line(tr("Source"), text(s.recipe.machine().entry().source));
   } catch (const std::invalid_argument& mistake) {
     line(tr("Scenario"), text(mistake.what()));
   }

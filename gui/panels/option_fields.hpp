@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <vector>
 
-#include <ulp/report/text_option.hpp>
+#include <ulp/ask/questions/text_option.hpp>
 
 namespace ulp::gui {
 

@@ -3,7 +3,7 @@
 #include <QFileInfo>
 #include <QFormLayout>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "viewmodel/shown_text.hpp"
 

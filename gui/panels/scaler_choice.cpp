@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include <ulp/model/scaler.hpp>
+#include <ulp/model/machines/scaler.hpp>
 
 namespace ulp::gui {
 namespace {

@@ -7,12 +7,11 @@
 #include <QPainter>
 #include <QPixmap>
 #include <QPushButton>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <array>
 #include <stdexcept>
 
-#include <ulp/report/usual_formats.hpp>
+#include <ulp/report/tables/usual_formats.hpp>
 
 #include "configuration.hpp"
 #include "heading.hpp"
@@ -78,6 +77,23 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
       problem_(new QLabel(this)) {
   auto* const box = new QVBoxLayout(this);
   box->setContentsMargins(0, 0, 0, 0);
+  const buttons_of_replays buttons = add_replays(*box);
+  add_fields(*box);
+  const last_widgets last = add_rest(*box);
+  name_fields();
+  offer_values();
+  set_up_parameters();
+  follow_edits();
+  follow_state();
+  std::vector<QWidget*> in_order{replays_,  buttons[0], buttons[1], buttons[2], scaler_, parameters_, format_,
+                                 rounding_, clip_how_,  clip_at_,   order_,     check_,  last[0],     last[1]};
+  for (QWidget* const field : further_->findChildren<QWidget*>(Qt::FindDirectChildrenOnly))
+    if (field->focusPolicy() != Qt::NoFocus) in_order.push_back(field);
+  for (std::size_t i = 1; i < in_order.size(); ++i) setTabOrder(in_order[i - 1], in_order[i]);
+  show_replays();
+}
+
+scenario_editor::buttons_of_replays scenario_editor::add_replays(QVBoxLayout& box) {
   auto* const buttons = new QHBoxLayout;
   auto* const add = new QPushButton(tr("Add"), this);
   auto* const remove = new QPushButton(tr("Remove"), this);
@@ -87,17 +103,27 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   compare->setToolTip(tr("Another run, replayed like the first"));
   for (QPushButton* const button : {add, remove, compare}) buttons->addWidget(button);
   connect(compare, &QPushButton::clicked, this, &scenario_editor::comparison_wanted);
-  box->addWidget(make_heading(tr("Replays"), this));
-  box->addWidget(replays_);
-  box->addLayout(buttons);
-  box->addWidget(make_heading(tr("Scenario"), this));
+  connect(add, &QPushButton::clicked, this, [this] {
+    const std::size_t n = state_.doc().replays().size();
+    state_.doc().add_replay(state_.front().spec, state_.front().run);
+    state_.set_front(n);
+  });
+  connect(remove, &QPushButton::clicked, this, [this] { state_.doc().remove_replay(state_.front_index()); });
+  box.addWidget(make_heading(tr("Replays"), this));
+  box.addWidget(replays_);
+  box.addLayout(buttons);
+  box.addWidget(make_heading(tr("Scenario"), this));
   replays_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   replays_->setAccessibleName(tr("Replays; the others are compared with the first"));
+  return {add, remove, compare};
+}
+
+void scenario_editor::add_fields(QVBoxLayout& box) {
   auto* const form = new QFormLayout;
   form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   form->addRow(tr("Scaler"), scaler_);
-  box->addLayout(form);
-  box->addWidget(parameters_);
+  box.addLayout(form);
+  box.addWidget(parameters_);
   auto* const rest = new QFormLayout;
   rest->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   rest->addRow(tr("Format"), format_);
@@ -108,23 +134,43 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   rest->addRow(tr("Clip"), clipping);
   rest->addRow(tr("Order"), order_);
   rest->addRow(tr("Checked"), check_);
-  box->addLayout(rest);
+  box.addLayout(rest);
+}
+
+scenario_editor::last_widgets scenario_editor::add_rest(QVBoxLayout& box) {
   auto* const load = new QPushButton(tr("Load configuration..."), this);
   load->setToolTip(
       tr("Scaler, parameters, format and clipping from a file of DeepSpeed, NeMo, Accelerate or another framework"));
-  box->addWidget(load);
+  box.addWidget(load);
   connect(load, &QPushButton::clicked, this, [this] { choose_configuration(state_, this); });
   auto* const more = new QCheckBox(tr("More"), this);
   more->setToolTip(tr("The other options of ulp replay"));
-  box->addWidget(more);
-  box->addWidget(further_);
+  box.addWidget(more);
+  box.addWidget(further_);
   further_->hide();
   connect(more, &QCheckBox::toggled, further_, &QWidget::setVisible);
-  box->addWidget(problem_);
+  problem_->setWordWrap(true);
+  problem_->setTextFormat(Qt::PlainText);  // it quotes what was typed
+  problem_->hide();
+  box.addWidget(problem_);
+  return {load, more};
+}
 
+void scenario_editor::name_fields() {
   scaler_->setObjectName("scaler");
-  format_->setEditable(true);
   format_->setObjectName("format");
+  clip_at_->setPlaceholderText(tr("bound"));
+  clip_at_->setAccessibleName(tr("Bound of clipping"));
+  clip_how_->setAccessibleName(tr("Clip"));
+  format_->setAccessibleName(tr("Format"));
+  rounding_->setAccessibleName(tr("Rounding"));
+  order_->setAccessibleName(tr("Order"));
+  check_->setAccessibleName(tr("Checked"));
+  check_->setPlaceholderText(tr("expression; default: by rule"));
+}
+
+void scenario_editor::offer_values() {
+  format_->setEditable(true);
   for (const char* const name : usual_formats(format_room::all)) format_->addItem(name);
   format_->setToolTip(tr("Any format listed by ulp formats, or eXmY"));
   rounding_->setEditable(true);
@@ -133,13 +179,6 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
     rounding_->addItem(name);
   rounding_->lineEdit()->setPlaceholderText(tr("the format's own"));
   clip_how_->addItems({tr("never"), tr("norm"), tr("value")});
-  clip_at_->setPlaceholderText(tr("bound"));
-  clip_at_->setAccessibleName(tr("Bound of clipping"));
-  clip_how_->setAccessibleName(tr("Clip"));
-  format_->setAccessibleName(tr("Format"));
-  rounding_->setAccessibleName(tr("Rounding"));
-  order_->setAccessibleName(tr("Order"));
-  check_->setAccessibleName(tr("Checked"));
   for (QComboBox* const combo : {format_, rounding_, order_}) {
     combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     combo->setMinimumContentsLength(10);
@@ -150,7 +189,9 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   order_->setToolTip(tr(
       "The order of unscaling, checking for overflow and clipping. Clipping before unscaling clips to the bound "
       "divided by the loss scale; clamping before the check hides infinities. Both mistakes occur in training loops"));
-  check_->setPlaceholderText(tr("expression; default: by rule"));
+}
+
+void scenario_editor::set_up_parameters() {
   parameters_->setHorizontalHeaderLabels({tr("parameter"), tr("value")});
   parameters_->horizontalHeader()->setStretchLastSection(true);
   parameters_->verticalHeader()->hide();
@@ -159,10 +200,9 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   parameters_->setSizeAdjustPolicy(QAbstractScrollArea::AdjustIgnored);
   parameters_->verticalHeader()->setDefaultSectionSize(24);
   parameters_->setAccessibleName(tr("Parameters of the scaler; those that differ from its defaults are bold"));
-  problem_->setWordWrap(true);
-  problem_->setTextFormat(Qt::PlainText);  // it quotes what was typed
-  problem_->hide();
+}
 
+void scenario_editor::follow_edits() {
   pause_.setSingleShot(true);
   pause_.setInterval(250);
   connect(&pause_, &QTimer::timeout, this, &scenario_editor::apply);
@@ -178,12 +218,9 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   for (QLineEdit* const line : {clip_at_, check_}) connect(line, &QLineEdit::textChanged, this, changed);
   connect(parameters_, &QTableWidget::cellChanged, this, changed);
   connect(further_, &option_fields::changed, this, changed);
-  connect(add, &QPushButton::clicked, this, [this] {
-    const std::size_t n = state_.doc().replays().size();
-    state_.doc().add_replay(state_.front().spec, state_.front().run);
-    state_.set_front(n);
-  });
-  connect(remove, &QPushButton::clicked, this, [this] { state_.doc().remove_replay(state_.front_index()); });
+}
+
+void scenario_editor::follow_state() {
   connect(replays_, &QListWidget::currentRowChanged, this, [this](int row) {
     if (!showing_ && row >= 0) state_.set_front(static_cast<std::size_t>(row));
   });
@@ -196,12 +233,6 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
     }
     show_replays();
   });
-  std::vector<QWidget*> in_order{replays_,  add,       remove,   compare, scaler_, parameters_, format_,
-                                 rounding_, clip_how_, clip_at_, order_,  check_,  load,        more};
-  for (QWidget* const field : further_->findChildren<QWidget*>(Qt::FindDirectChildrenOnly))
-    if (field->focusPolicy() != Qt::NoFocus) in_order.push_back(field);
-  for (std::size_t i = 1; i < in_order.size(); ++i) setTabOrder(in_order[i - 1], in_order[i]);
-  show_replays();
 }
 
 void scenario_editor::show_replays() {

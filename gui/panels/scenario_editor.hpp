@@ -8,7 +8,9 @@
 #include <QListWidget>
 #include <QTableWidget>
 #include <QTimer>
+#include <QVBoxLayout>
 #include <QWidget>
+#include <array>
 
 #include "option_fields.hpp"
 #include "scaler_choice.hpp"
@@ -25,6 +27,18 @@ class scenario_editor : public QWidget {
   void comparison_wanted();
 
  private:
+  // What the editor is made of, from top to bottom; what they return is in the order of the keyboard.
+  using buttons_of_replays = std::array<QWidget*, 3>;
+  using last_widgets = std::array<QWidget*, 2>;
+  buttons_of_replays add_replays(QVBoxLayout& box);
+  void add_fields(QVBoxLayout& box);
+  last_widgets add_rest(QVBoxLayout& box);
+  void name_fields();
+  void offer_values();
+  void set_up_parameters();
+  void follow_edits();
+  void follow_state();
+
   void show_replays();
   void show_front();
   void show_parameters(const scenario_text& spec);

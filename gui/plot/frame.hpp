@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/report/series_extremes.hpp>
+#include <ulp/report/pictures/series_extremes.hpp>
 
 #include "theme.hpp"
 

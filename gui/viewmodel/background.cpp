@@ -5,9 +5,12 @@
 #include <QString>
 #include <QThread>
 #include <QtConcurrentRun>
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <ranges>
 #include <utility>
+#include <vector>
 
 #include "shown_text.hpp"
 
@@ -45,29 +48,72 @@ class running_work {
   bool counts_;
 };
 
-void run(QPromise<std::function<void()>>& promise, const background::work& work, background::urgency how) {
-  const running_work now(how);
-  QElapsedTimer since_last;
-  since_last.start();
-  promise.setProgressRange(0, whole);
-  QElapsedTimer waiting;
-  const auto give_way = [&] {
+// Hears how far the work is, as a share of the whole, and ends it where it is not wanted.
+class hearing final : public listener {
+ public:
+  hearing(QPromise<std::function<void()>>& promise, background::urgency how) : promise_(promise), urgency_(how) {
+    since_last_.start();
+    promise_.setProgressRange(0, whole);
+  }
+
+  // Lines are for those who keep them, see kept_lines.
+  void note(const std::string& /*line*/) override {}
+  void warn(const std::string& /*line*/) override {}
+  void tell(const std::string& /*line*/) override {}
+  void configured(const configuration& /*by*/) override {}
+  void begin(const std::string& /*unit*/, std::uint64_t total) override {
+    works_.push_back({.total = total});
+    hear();
+  }
+  void advance() override {
+    ++works_.back().done;
+    hear();
+  }
+  void end() noexcept override { works_.pop_back(); }
+
+ private:
+  struct counted {
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;
+  };
+
+  void hear() {
+    if (promise_.isCanceled()) throw background::stopped{};
+    if (urgency_ == background::urgency::beside) give_way();
+    constexpr qint64 often_enough = 50;
+    if (since_last_.elapsed() < often_enough) return;
+    since_last_.restart();
+    promise_.setProgressValue(static_cast<int>(share() * whole));
+  }
+
+  void give_way() const {
     constexpr qint64 short_wait = 2000;
+    QElapsedTimer waiting;
     for (waiting.start(); awaited > 0; QThread::msleep(2)) {
-      if (promise.isCanceled()) throw background::stopped{};
+      if (promise_.isCanceled()) throw background::stopped{};
       if (waiting.elapsed() > short_wait) throw postponed{};
     }
-  };
-  const auto told = [&](double share) {
-    if (promise.isCanceled()) throw background::stopped{};
-    if (how == background::urgency::beside) give_way();
-    constexpr qint64 often_enough = 50;
-    if (since_last.elapsed() < often_enough) return;
-    since_last.restart();
-    promise.setProgressValue(static_cast<int>(share * whole));
-  };
+  }
+
+  [[nodiscard]] double share() const {
+    double inner = 0;
+    for (const counted& one : works_ | std::views::reverse)
+      inner =
+          one.total == 0 ? 0 : std::min(1.0, (static_cast<double>(one.done) + inner) / static_cast<double>(one.total));
+    return inner;
+  }
+
+  QPromise<std::function<void()>>& promise_;
+  background::urgency urgency_;
+  QElapsedTimer since_last_;
+  std::vector<counted> works_;  // the inner ones last
+};
+
+void run(QPromise<std::function<void()>>& promise, const background::work& work, background::urgency how) {
+  const running_work now(how);
   for (;;) try {
-      promise.addResult(work(told));
+      hearing to(promise, how);
+      promise.addResult(work(to));
       return;
     } catch (const background::stopped&) {
       return;  // whoever stopped it knows

@@ -8,16 +8,18 @@
 #include <cstdint>
 #include <functional>
 
+#include <ulp/ask/progress/listener.hpp>
+
 namespace ulp::gui {
 
 class background : public QObject {
   Q_OBJECT
  public:
-  // What is told on the way: the share done, 0 to 1. Throws `stopped` where the work is not wanted any more.
-  using report = std::function<void(double)>;
+  // Thrown by the listener where the work is not wanted any more.
   struct stopped {};
-  // Runs in a thread; what it returns runs in the event loop, unless other work was started or this was cancelled.
-  using work = std::function<std::function<void()>(const report&)>;
+  // Runs in a thread, and tells how far it is; what it returns runs in the event loop, unless other work was started or this was
+  // cancelled.
+  using work = std::function<std::function<void()>(listener&)>;
 
   // Whether somebody waits for it. What nobody waits for stands still, where it tells of itself, while something awaited
   // runs anywhere; if that takes long, it lets go of all it has and begins anew afterwards.

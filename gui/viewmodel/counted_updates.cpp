@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/progress/kept_lines.hpp>
+
 #include "document.hpp"
 
 namespace ulp::gui {
@@ -19,14 +22,23 @@ std::vector<first_step> first_steps_in(step_range shown, const layer_question& q
   return all;
 }
 
+layer_updates updates_of(const loaded_run& run, const format& in, listener& to) {
+  kept_lines lines(to);
+  layer_updates all =
+      layer_updates_of(count_weights(run.text, {{.format_name = {}, .format = in, .rounding = {}, .rounding_name = {}}},
+                                     not_known, lines),
+                       run.tensors);
+  all.notes = lines.notes();
+  return all;
+}
+
 }  // namespace
 
 counted_layers counted_updates(std::shared_ptr<const drawn_columns> drawn, const layer_question& question,
-                               std::shared_ptr<const layer_updates> known, const background::report& told) {
+                               std::shared_ptr<const layer_updates> known, listener& to) {
   const loaded_run& run = *drawn->run;
   const std::size_t tensors = run.tensors.size();
-  if (known == nullptr)
-    known = std::make_shared<const layer_updates>(count_layer_updates(run.text, run.tensors, question.to, told));
+  if (known == nullptr) known = std::make_shared<const layer_updates>(updates_of(run, question.to, to));
   std::vector<column_span> spans;
   for (const drawn_column& c : drawn->columns) spans.push_back(c.span);
   counted_layers done{.drawn = std::move(drawn),

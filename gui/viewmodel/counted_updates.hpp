@@ -4,17 +4,16 @@
 
 #include <memory>
 
-#include <ulp/report/layer_updates.hpp>
+#include <ulp/report/pictures/layer_updates.hpp>
 
 #include "background.hpp"
 #include "layer_rows.hpp"
 
 namespace ulp::gui {
 
-// `known`: what was counted of this run in this format before, or null: then its tables are read. Throws as count_layer_updates.
+// `known`: what was counted of this run in this format before, or null: then its tables are read. Throws as count_weights.
 [[nodiscard]] counted_layers counted_updates(std::shared_ptr<const drawn_columns> drawn, const layer_question& question,
-                                             std::shared_ptr<const layer_updates> known,
-                                             const background::report& told);
+                                             std::shared_ptr<const layer_updates> known, listener& to);
 
 }  // namespace ulp::gui
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include <ulp/report/run_picture.hpp>
+#include <ulp/ask/columns/run_picture.hpp>
 
 namespace ulp::gui {
 

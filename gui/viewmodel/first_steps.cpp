@@ -22,13 +22,14 @@ struct finder {
 
 class search_over_columns {
  public:
-  search_over_columns(const layer_reading& reading, const layer_answer& answer, const background::report& told)
-      : reading_(reading), answer_(answer), told_(told), steps_(reading, answer.question, told), of_(answer.tensors) {}
+  search_over_columns(const layer_reading& reading, const layer_answer& answer, listener& to)
+      : reading_(reading), answer_(answer), to_(to), steps_(reading, answer.question, to), of_(answer.tensors) {}
 
   found_steps result() {
     const auto& columns = reading_.drawn->columns;
+    work searching(to_, "columns", columns.size());
     for (std::size_t c = 0; c < columns.size() && !steps_.is_over(); ++c) {
-      told_(static_cast<double>(c) / static_cast<double>(columns.size()));
+      searching.advance();
       if (!is_asked(c)) continue;
       const step_range seen = seen_of(*reading_.drawn, columns[c].span);
       if (is_one_step(columns[c].span)) {
@@ -78,7 +79,7 @@ class search_over_columns {
 
   const layer_reading& reading_;
   const layer_answer& answer_;
-  const background::report& told_;
+  listener& to_;
   layer_steps steps_;
   std::vector<finder> of_;
 };
@@ -110,8 +111,8 @@ std::vector<first_step> first_steps_of(const drawn_columns& drawn, const layer_a
   return all;
 }
 
-found_steps found(const layer_reading& reading, const layer_answer& answer, const background::report& told) {
-  return search_over_columns(reading, answer, told).result();
+found_steps found(const layer_reading& reading, const layer_answer& answer, listener& to) {
+  return search_over_columns(reading, answer, to).result();
 }
 
 }  // namespace ulp::gui

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/report/layer_metrics.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "background.hpp"
 #include "drawn_columns.hpp"
@@ -32,8 +32,7 @@ struct found_steps {
   std::vector<first_step> of;  // of each tensor; those that were not wanted are as columns tell
   bool complete = true;
 };
-[[nodiscard]] found_steps found(const layer_reading& reading, const layer_answer& answer,
-                                const background::report& told);
+[[nodiscard]] found_steps found(const layer_reading& reading, const layer_answer& answer, listener& to);
 
 }  // namespace ulp::gui
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <ulp/report/layer_metrics.hpp>
-#include <ulp/report/layer_names.hpp>
-#include <ulp/report/layer_updates.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
+#include <ulp/report/pictures/layer_names.hpp>
+#include <ulp/report/pictures/layer_updates.hpp>
 
 #include "drawn_columns.hpp"
 #include "first_steps.hpp"

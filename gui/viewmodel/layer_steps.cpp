@@ -5,6 +5,8 @@
 #include <iterator>
 #include <vector>
 
+#include <ulp/model/recipe/scaling.hpp>
+
 namespace ulp::gui {
 
 step_range seen_of(const drawn_columns& drawn, const column_span& span) {
@@ -29,25 +31,24 @@ void layer_steps::read(step_range range, const std::function<bool(std::int64_t, 
     if (at && goes_on) goes_on = see(*at, cells);
     cells.clear();
   };
-  read_steps(
-      *reading_.drawn->run, range, [this](double) { told_(0); },
-      [&](const step& now, const std::vector<tensor_info>& tensors) {
-        if (now.key.step != at) finish();
-        at = now.key.step;
-        if (!goes_on || is_over()) return goes_on = false;
-        const double scale = scale_at(*at);
-        for (const tensor_row& row : now.tensors) {
-          if (!wants(row.tensor) || !asks(*at, row.tensor)) continue;
-          ++tables_;
-          const tensor_tables::entry one{.tensor = row.tensor,
-                                         .factor = row.unit(),
-                                         .type = row.type,
-                                         .table = row.table,
-                                         .is_scaled = is_scaled(tensors[row.tensor].kind)};
-          add(question_.metric, cells[row.tensor], cell_of(question_, one, {scale, scale}));
-        }
-        return true;
-      });
+  read_steps(*reading_.drawn->run, {range.first, range.last}, to_,
+             [&](const step& now, const std::vector<tensor_info>& tensors) {
+               if (now.key.step != at) finish();
+               at = now.key.step;
+               if (!goes_on || is_over()) return goes_on = false;
+               const double scale = scale_at(*at);
+               for (const tensor_row& row : now.tensors) {
+                 if (!wants(row.tensor) || !asks(*at, row.tensor)) continue;
+                 ++tables_;
+                 const tensor_tables::entry one{.tensor = row.tensor,
+                                                .factor = row.unit(),
+                                                .type = row.type,
+                                                .table = row.table,
+                                                .is_scaled = is_scaled(tensors[row.tensor])};
+                 add(question_.metric, cells[row.tensor], cell_of(question_, one, {scale, scale}));
+               }
+               return true;
+             });
   finish();
 }
 
@@ -59,10 +60,9 @@ bool is_open(const drawn_columns& drawn, const layer_answer& answer, std::size_t
          !(cell.part.exact() && cell.whole.exact());
 }
 
-counted_steps counted_by_step(const layer_reading& reading, const layer_answer& answer,
-                              const background::report& told) {
+counted_steps counted_by_step(const layer_reading& reading, const layer_answer& answer, listener& to) {
   counted_steps counted{.answer = answer};
-  layer_steps steps(reading, answer.question, told);
+  layer_steps steps(reading, answer.question, to);
   const drawn_columns& drawn = *reading.drawn;
   // Column by column, or in one go where that would be reading from the start each time.
   std::vector<step_range> ranges;
@@ -73,8 +73,9 @@ counted_steps counted_by_step(const layer_reading& reading, const layer_answer& 
     if (asked) ranges.push_back(seen_of(drawn, drawn.columns[c].span));
   }
   if (!ranges.empty() && !can_seek(*drawn.run)) ranges = {{ranges.front().first, ranges.back().last}};
+  work reading_on(to, "columns", ranges.size());
   for (std::size_t r = 0; r < ranges.size(); ++r) {
-    told(static_cast<double>(r) / static_cast<double>(ranges.size()));
+    reading_on.advance();
     const auto column_of = [&](std::int64_t step) { return drawn.at(static_cast<double>(step)); };
     std::map<std::size_t, layer_cell> sums;  // by their place in the answer
     steps.read(

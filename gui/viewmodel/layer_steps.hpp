@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include <ulp/report/layer_metrics.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "background.hpp"
 #include "document.hpp"
@@ -23,7 +23,7 @@ struct layer_reading {
   std::shared_ptr<const drawn_columns> drawn;
   tensor_mask wanted;
   std::optional<int> tried_scale;
-  std::shared_ptr<const replayed_run> replay;
+  std::shared_ptr<const drawn_replay> replay;
   std::uint64_t most_tables = std::numeric_limits<std::uint64_t>::max();  // that are read
 };
 
@@ -32,8 +32,8 @@ class layer_steps {
   using cells_of_step = std::map<std::uint32_t, layer_cell>;  // by tensor
 
   // Both are kept, and not copied.
-  layer_steps(const layer_reading& reading, const layer_question& question, const background::report& told)
-      : reading_(reading), question_(question), told_(told) {}
+  layer_steps(const layer_reading& reading, const layer_question& question, listener& to)
+      : reading_(reading), question_(question), to_(to) {}
 
   // More tables than wanted were read: nothing is read any more.
   [[nodiscard]] bool is_over() const noexcept { return tables_ > reading_.most_tables; }
@@ -49,7 +49,7 @@ class layer_steps {
 
   const layer_reading& reading_;
   const layer_question& question_;
-  const background::report& told_;
+  listener& to_;
   std::uint64_t tables_ = 0;
 };
 
@@ -66,8 +66,7 @@ struct counted_steps {
   layer_answer answer;
   bool complete = true;
 };
-[[nodiscard]] counted_steps counted_by_step(const layer_reading& reading, const layer_answer& answer,
-                                            const background::report& told);
+[[nodiscard]] counted_steps counted_by_step(const layer_reading& reading, const layer_answer& answer, listener& to);
 
 }  // namespace ulp::gui
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp::gui {
 

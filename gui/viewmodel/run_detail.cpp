@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp::gui {
 namespace {
@@ -12,45 +13,33 @@ static_assert(block_of_steps == level_widths[0]);
 
 class detail_reader {
  public:
-  detail_reader(const loaded_run& run, step_range range, const background::report& told)
-      : run_(run), told_(told), all_(std::max<std::size_t>(1, steps_in(run, range))) {}
+  detail_reader(const loaded_run& run, listener& to) : run_(run), to_(to) {}
 
   [[nodiscard]] columns_of<tensor_tables> in_steps(step_range range, std::size_t width) {
     columns_of<tensor_tables> columns(std::numeric_limits<std::size_t>::max(), width);
     if (range.last < range.first) return columns;
-    read_steps(
-        run_, range, [this](double) { tell(); },
-        [&](const step& now, const std::vector<tensor_info>& tensors) {
-          ++done_;
-          tensor_tables& column = columns.at_step(now.key.step);
-          for (const tensor_row& row : now.tensors) column.add(row, is_scaled(tensors[row.tensor].kind));
-          return true;
-        });
+    read_steps(run_, {range.first, range.last}, to_, [&](const step& now, const std::vector<tensor_info>& tensors) {
+      tensor_tables& column = columns.at_step(now.key.step);
+      for (const tensor_row& row : now.tensors) column.add(row, is_scaled(tensors[row.tensor]));
+      return true;
+    });
     return columns;
   }
 
   // Of the whole blocks within the range.
   [[nodiscard]] columns_of<tensor_tables> in_blocks(step_range range, std::size_t width) {
     columns_of<tensor_tables> columns(std::numeric_limits<std::size_t>::max(), width / block_of_steps);
-    level_reader levels(run_.text.inputs.front(), level_widths[0], level_parts::totals_and_tensors,
-                        run_.text.how_to_read().attempts, {range.first, range.last});
-    level_block block;
-    while (levels.next(block)) {
-      tell();
-      done_ += block.steps;
-      tensor_tables& column = columns.at_block(block.first_step, block.last_step);
-      for (const tensor_row& row : block.tensors) column.add(row, is_scaled(levels.tensors()[row.tensor].kind));
-    }
+    read_blocks(run_, {range.first, range.last}, to_,
+                [&](const level_block& block, const std::vector<tensor_info>& tensors) {
+                  tensor_tables& column = columns.at_block(block.first_step, block.last_step);
+                  for (const tensor_row& row : block.tensors) column.add(row, is_scaled(tensors[row.tensor]));
+                });
     return columns;
   }
 
  private:
-  void tell() const { told_(static_cast<double>(done_) / static_cast<double>(all_)); }
-
   const loaded_run& run_;
-  const background::report& told_;
-  std::size_t all_;
-  std::size_t done_ = 0;
+  listener& to_;
 };
 
 void append(run_detail& to, const columns_of<tensor_tables>& more) {
@@ -72,13 +61,12 @@ bool is_slow_in_steps(const loaded_run& run, step_range range) {
   return can_seek(run) && steps_in(run, range) * run.tensors.size() > tables_at_once;
 }
 
-std::shared_ptr<const run_detail> detail_of(const loaded_run& run, step_range range, std::size_t width,
-                                            const background::report& told) {
+std::shared_ptr<const run_detail> detail_of(const loaded_run& run, step_range range, std::size_t width, listener& to) {
   const auto detail = std::make_shared<run_detail>();
   detail->run = run.id;
   detail->range = range;
   detail->width = width;
-  detail_reader read(run, range, told);
+  detail_reader read(run, to);
   if (width < block_of_steps || !can_seek(run)) {
     append(*detail, read.in_steps(range, width));
     return detail;

@@ -25,7 +25,7 @@ struct run_detail {
 // In columns of `width` steps. A recording gives them in the time that these steps take, or, from block_of_steps
 // a column on, that its merged blocks take; other inputs are read up to the end of the range. Throws input_error.
 [[nodiscard]] std::shared_ptr<const run_detail> detail_of(const loaded_run& run, step_range range, std::size_t width,
-                                                          const background::report& told);
+                                                          listener& to);
 
 // The run's steps of the range.
 [[nodiscard]] std::size_t steps_in(const loaded_run& run, step_range range);

@@ -5,7 +5,7 @@
 #include <QString>
 #include <string_view>
 
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 namespace ulp::gui {
 

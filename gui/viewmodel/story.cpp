@@ -4,16 +4,15 @@
 #include <exception>
 #include <utility>
 
-#include <ulp/model/diagnosis.hpp>
-#include <ulp/model/replay.hpp>
-#include <ulp/model/survey.hpp>
-#include <ulp/report/policy_grid.hpp>
-#include <ulp/report/regret_text.hpp>
-#include <ulp/report/replay_losses.hpp>
-#include <ulp/report/run_notes.hpp>
-#include <ulp/report/weights_finding.hpp>
+#include <ulp/ask/answers/advice_answer.hpp>
+#include <ulp/ask/answers/replay_answer.hpp>
+#include <ulp/ask/progress/kept_lines.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/report/findings/replay_losses.hpp>
+#include <ulp/report/tables/regret_text.hpp>
 
 #include "shown_text.hpp"
+#include "swept_grid.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -25,42 +24,33 @@ bool asks_the_same(const scenario_text& a, const scenario_text& b) {
   return a.format == b.format && a.rounding == b.rounding && a.scaler == b.scaler && a.check == b.check;
 }
 
-std::string regret_told(const loaded_run& run, const scenario_text& spec, const background::report& told) {
-  const std::vector<swept_policy> one = swept_over(run.text, {.base = spec, .scalers = {spec.scaler}}, told).policies;
+advice_question question_of(const loaded_run& run, const scenario_text& spec) {
+  return {.run = run.text,
+          .format = spec.format,
+          .check = spec.check,
+          .epsilon = usual_epsilon,
+          .config = {},
+          .rounding = spec.rounding,
+          .framework = std::string{scaler_named(spec.scaler).name},
+          .look = first_look::no};
+}
+
+std::string regret_of(const loaded_run& run, const scenario_text& spec, listener& to) {
+  const std::vector<swept_policy> one = swept_over(run, {.base = spec, .scalers = {spec.scaler}}, to).policies;
   const std::string text = one.empty() ? std::string{} : regret_text(one.front().result);
   return text.empty() ? "-" : text;
 }
 
 }  // namespace
 
-std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenario_text& spec,
-                                             const background::report& told) {
+std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenario_text& spec, listener& to) {
   const auto all = std::make_shared<told_story>();
   all->run = run.id;
   all->spec = spec;
-  const scenario s = scenario_of(spec, run.text);
-  advice_options options = advice_options_of(spec.format, spec.rounding, usual_epsilon, run.text);
-  options.configured.framework = s.scaler.entry().name;
-  adviser adviser(options, s.counted, s.checked);
-  adviser.expect(run.picture.steps().size());
-  run_notes notes;
-  const auto each = [&](const selection& counted, const auto& take) {
-    const std::unique_ptr<source> from = open_source(run.text.inputs, run.text.how_to_read());
-    step now;
-    for (std::uint64_t n = 0; from->next(now); ++n) {
-      told(from->step_count() == 0 ? 0 : static_cast<double>(n) / static_cast<double>(from->step_count()));
-      if (counted.takes(now.key.step)) take(now, from->tensors());
-    }
-    return std::vector<tensor_info>(from->tensors());
-  };
-  const auto tensors = each(s.counted, [&](const step& now, const std::vector<tensor_info>& known) {
-    notes.see(now, known);
-    adviser.add(now, known);
-  });
-  if (const std::optional<selection> less = adviser.again(tensors))
-    each(*less, [&](const step& now, const std::vector<tensor_info>& known) { adviser.add_again(now, known); });
-  all->given = adviser.result(tensors, weights_finding(run.text, options.configured));
-  all->notes = notes.lines(adviser.whole().choice());
+  if (run.picture.steps().empty()) return all;  // there is nothing to advise on yet
+  kept_lines lines(to);
+  all->given = advice_on(advice_over(question_of(run, spec), lines));
+  all->notes = lines.notes();
   return all;
 }
 
@@ -68,49 +58,33 @@ void find_loss_now(view_state& state) {
   const auto run = state.shared_run();
   if (run == nullptr || run->tensors.empty() || state.lost_from()) return;
   try {
-    const scenario s = scenario_of(state.front().spec, run->text);
-    survey all(s.counted, s.checked);
-    const std::unique_ptr<source> from = open_source(run->text.inputs, run->text.how_to_read());
-    step now;
-    while (from->next(now))
-      if (s.counted.takes(now.key.step)) all.add(now, from->tensors());
-    const std::optional<std::int64_t> died = diagnosis_of(all, from->tensors()).died_at;
-    const bool is_part = died && *died != all.steps().front().key.step;
-    state.set_lost_from(run->id, is_part ? died : std::nullopt);
+    state.set_lost_from(run->id, left_out_from(question_of(*run, state.front().spec), nobody()));
   } catch (const std::exception&) {
     return;  // of a file that is gone it stays unknown
   }
 }
 
-told_replay tell_replay(const loaded_run& run, const scenario_text& spec, const background::report& told) {
+told_replay tell_replay(const loaded_run& run, const scenario_text& spec, listener& to) {
   told_replay all{.run = run.id, .spec = spec};
   if (!run.tensors.empty()) {
-    const scenario s = scenario_of(spec, run.text);
-    replayer again(s);
     replay_losses losses;
-    std::vector<tensor_outcome> outcomes;
-    const std::unique_ptr<source> from = open_source(run.text.inputs, run.text.how_to_read());
-    step now;
-    for (std::uint64_t n = 0; from->next(now); ++n) {
-      told(from->step_count() == 0 ? 0 : static_cast<double>(n) / static_cast<double>(from->step_count()));
-      if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
-      outcomes.clear();
-      const bool is_over = !again.advance(now, from->tensors(), &outcomes).error.empty();
+    const auto see = [&](const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& /*tensors*/) {
       for (const tensor_outcome& of : outcomes) losses.add(of);
-      if (is_over) break;
-    }
-    all.underflow = losses.result(from->tensors(), spec.format);
+    };
+    static_cast<void>(replay_over({.run = run.text, .what = spec, .own = {}, .look = first_look::no},
+                                  scenario_of(spec, run.text), to, {.of_tensors = see}));
+    all.underflow = losses.result(run.tensors, spec.format);
   }
-  all.regret = regret_told(run, spec, told);
+  all.regret = regret_of(run, spec, to);
   return all;
 }
 
 namespace {
 
 // Of a file that is gone, or a policy that needs what the input lacks, the replay says so itself.
-told_replay told_or_nothing(const loaded_run& run, const scenario_text& spec, const background::report& told) {
+told_replay told_or_nothing(const loaded_run& run, const scenario_text& spec, listener& to) {
   try {
-    return tell_replay(run, spec, told);
+    return tell_replay(run, spec, to);
   } catch (const std::exception&) {
     return {.run = run.id, .spec = spec, .regret = "-"};
   }
@@ -155,8 +129,8 @@ void story::look() {
   asked_ = state_.front().spec;
   if (is_another) take(nullptr, {});
   if (run->picture.steps().empty()) return take(nullptr, tr("The run has no steps."));
-  teller_.start([this, run, spec = asked_](const background::report& told) -> std::function<void()> {
-    return [this, all = tell_story(*run, spec, told)] {
+  teller_.start([this, run, spec = asked_](listener& to) -> std::function<void()> {
+    return [this, all = tell_story(*run, spec, to)] {
       take(all, {});
       look_at_replays();
     };
@@ -168,8 +142,8 @@ void story::look_at_replays() {
   for (const replay_entry& r : state_.doc().replays()) {
     const auto run = state_.doc().run_of(r);
     if (!r.result || !run || told_of(r) != nullptr) continue;
-    replay_teller_.start([this, run, spec = r.spec](const background::report& told) -> std::function<void()> {
-      return [this, one = told_or_nothing(*run, spec, told)] {
+    replay_teller_.start([this, run, spec = r.spec](listener& to) -> std::function<void()> {
+      return [this, one = told_or_nothing(*run, spec, to)] {
         keep(one);
         emit changed();
         look_at_replays();
@@ -202,14 +176,14 @@ void story::tell_now() {
       asked_run_ = run->id;
       asked_text_ = run->text;
       asked_ = state_.front().spec;
-      take(tell_story(*run, asked_, [](double) {}), {});
+      take(tell_story(*run, asked_, nobody()), {});
     }
   } catch (const std::exception& problem) {
     take(nullptr, shown_text(problem.what()));
   }
   for (const replay_entry& r : state_.doc().replays()) {
     const auto of = state_.doc().run_of(r);
-    if (of && r.result && told_of(r) == nullptr) keep(told_or_nothing(*of, r.spec, [](double) {}));
+    if (of && r.result && told_of(r) == nullptr) keep(told_or_nothing(*of, r.spec, nobody()));
   }
 }
 

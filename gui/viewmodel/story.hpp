@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/report/advice.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 #include "background.hpp"
 #include "view_state.hpp"
@@ -27,7 +27,7 @@ struct told_story {
 
 // In whatever thread calls. Throws input_error, and std::invalid_argument where the scenario cannot be judged.
 [[nodiscard]] std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenario_text& spec,
-                                                           const background::report& told);
+                                                           listener& to);
 
 // The state's lost_from(), where no story has told it, without waiting for the event loop: in the time of one reading.
 void find_loss_now(view_state& state);
@@ -39,7 +39,7 @@ struct told_replay {
   std::string regret;      // how far it is from the best trajectory in hindsight; "-" where there is no such distance
   finding underflow = {};  // by tensor; without topic where the run has no tensors
 };
-[[nodiscard]] told_replay tell_replay(const loaded_run& run, const scenario_text& spec, const background::report& told);
+[[nodiscard]] told_replay tell_replay(const loaded_run& run, const scenario_text& spec, listener& to);
 
 class story : public QObject {
   Q_OBJECT

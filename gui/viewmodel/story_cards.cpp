@@ -5,49 +5,12 @@
 #include <string_view>
 
 #include <ulp/formats/names.hpp>
+#include <ulp/report/findings/cards.hpp>
 
 #include "shown_text.hpp"
 
 namespace ulp::gui {
 namespace {
-
-enum class drawn_line : std::uint8_t { none, loss, norm, run_scale, replay_scale };
-
-struct topic_place {
-  std::string_view topic;
-  const char* view;
-  drawn_line line;
-};
-constexpr std::array places{topic_place{"divergence", "window", drawn_line::norm},
-                            topic_place{"initial_scale", "scale", drawn_line::run_scale},
-                            topic_place{"bad_batch", "window", drawn_line::norm},
-                            topic_place{"forward_overflow", "scale", drawn_line::run_scale},
-                            topic_place{"loss_overflow", "window", drawn_line::loss},
-                            topic_place{"open_overflow", "scale", drawn_line::run_scale},
-                            topic_place{"unhandled_overflow", "scale", drawn_line::run_scale},
-                            topic_place{"nan_source", "layers", drawn_line::none},
-                            topic_place{"zero_gradients", "layers", drawn_line::norm},
-                            topic_place{"underflow", "layers", drawn_line::none},
-                            topic_place{"vanished", "layers", drawn_line::norm},
-                            topic_place{"vanished_in_depth", "layers", drawn_line::none},
-                            topic_place{"scale_at_floor", "scale", drawn_line::run_scale},
-                            topic_place{"dead_layer", "layers", drawn_line::none},
-                            topic_place{"gradient_overflow", "scale", drawn_line::run_scale},
-                            topic_place{"recorded_wrongly", "window", drawn_line::none},
-                            topic_place{"recorded_values", "window", drawn_line::none},
-                            topic_place{"replay_underflow", "layers", drawn_line::none},
-                            topic_place{"format", "formats", drawn_line::none},
-                            topic_place{"static_scale", "formats", drawn_line::none},
-                            topic_place{"growth", "policies", drawn_line::replay_scale},
-                            topic_place{"worst_tensors", "layers", drawn_line::none},
-                            topic_place{"worst_groups", "layers", drawn_line::none},
-                            topic_place{"clipping", "clipping", drawn_line::norm},
-                            topic_place{"tensor_scales", "formats", drawn_line::none},
-                            topic_place{"group_scales", "formats", drawn_line::none},
-                            topic_place{"not_helped", "layers", drawn_line::none},
-                            topic_place{"lost_updates", "layers", drawn_line::none},
-                            topic_place{"log", "scale", drawn_line::run_scale},
-                            topic_place{"nothing", "", drawn_line::none}};
 
 template <typename Of>
 std::vector<extremes> pieces_of(std::size_t n, Of of) {
@@ -72,11 +35,11 @@ card_line logged_scale(const loaded_run& run) {
 // Whether the replay in front is of the policy that was found best.
 bool is_of_best(const finding& f, const scenario_text& spec) {
   const scenario s = scenario_of(spec);
-  if (std::string_view(s.scaler.entry().name) != "pytorch_gradscaler") return false;
+  if (std::string_view(s.recipe.machine().entry().name) != "pytorch_gradscaler") return false;
   const auto best = std::ranges::find(f.numbers, "best", &named_value::name);
   const auto* const values = best == f.numbers.end() ? nullptr : std::get_if<named_values>(&best->value);
   if (values == nullptr) return false;
-  return std::ranges::all_of(s.scaler.parameters(), [&](const scaler_parameter& p) {
+  return std::ranges::all_of(s.recipe.machine().parameters(), [&](const scaler_parameter& p) {
     const auto of = std::ranges::find(values->all, p.name, &named_value::name);
     const auto* const wanted = of == values->all.end() ? nullptr : std::get_if<double>(&of->value);
     const auto* const set = std::get_if<double>(&p.value);
@@ -118,21 +81,21 @@ bool has_values(const card_line& line) {
   return all.least <= all.greatest;
 }
 
-std::optional<card_line> line_of(drawn_line what, const loaded_run& run, const replay_entry& replay) {
+std::optional<card_line> line_of(card_curve what, const loaded_run& run, const replay_entry& replay) {
   card_line line;
   const auto& steps = run.picture.steps();
-  if (what == drawn_line::loss) {
+  if (what == card_curve::loss) {
     line.name = QObject::tr("loss, log2");
     line.pieces = pieces_of(steps.size(), [&](std::size_t i) { return log2_or_gap(steps[i].scalars.loss); });
-  } else if (what == drawn_line::norm && replay.result) {
+  } else if (what == card_curve::norm && replay.result) {
     const auto& rows = replay.result->steps;
     line.name = QObject::tr("gradient norm, log2");
     line.pieces = pieces_of(rows.size(), [&](std::size_t i) { return log2_or_gap(rows[i].norm); });
-  } else if (what == drawn_line::run_scale) {
+  } else if (what == card_curve::run_scale) {
     // What happened to the run is told of its own scale; a replay's is another story, and says so.
     line = logged_scale(run);
     if (!has_values(line) && replay.result) line = replayed_scale(replay);
-  } else if (what == drawn_line::replay_scale && replay.result) {
+  } else if (what == card_curve::replay_scale && replay.result) {
     line = replayed_scale(replay);
   }
   return has_values(line) ? std::optional(line) : std::nullopt;
@@ -172,16 +135,16 @@ story_card card_of(const finding& f, const loaded_run& run, const replay_entry& 
     if (const auto* const log2 = std::get_if<std::int64_t>(&n.value); log2 != nullptr && n.name == "scale_log2")
       card.scale_log2 = static_cast<int>(*log2);
   if (f.topic == "format") card.scale_log2 = 0;
-  const auto* const place = std::ranges::find(places, f.topic, &topic_place::topic);
-  if (place == places.end()) return card;
+  const card_row* const place = find_card(f.topic);
+  if (place == nullptr) return card;
   if (f.topic == "lost_updates") {
     card.weights_format = format_of_lost_updates(f);
     if (card.weights_format.empty()) return card;
   }
-  card.view = place->view;
+  card.view = QString::fromUtf8(place->view.data(), static_cast<qsizetype>(place->view.size()));
   // A picture of another policy would belie the words.
   if (card.bars.empty() && (f.topic != "growth" || is_of_best(f, replay.spec)))
-    card.line = line_of(place->line, run, replay);
+    card.line = line_of(place->curve, run, replay);
   if (card.line && left_out_from) end_before(*card.line, *left_out_from, run);
   return card;
 }

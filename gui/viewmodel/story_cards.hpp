@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/report/series_extremes.hpp>
+#include <ulp/report/pictures/series_extremes.hpp>
 
 #include "story.hpp"
 

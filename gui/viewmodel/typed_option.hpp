@@ -4,7 +4,7 @@
 
 #include <QString>
 
-#include <ulp/report/text_option.hpp>
+#include <ulp/ask/questions/text_option.hpp>
 
 namespace ulp::gui {
 

@@ -6,7 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ulp/io/regex.hpp>
+#include <ulp/io/bytes/regex.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp::gui {
 
@@ -197,7 +198,7 @@ tensor_mask view_state::gradients_of(const loaded_run& of) const {
   const bool has_kind =
       std::ranges::any_of(of.text.kinds, [](const std::string& kind) { return kind.find('=') == std::string::npos; });
   tensor_mask gradients = all;
-  for (std::size_t t = 0; t < gradients.size(); ++t) gradients[t] = gradients[t] && is_scaled(of.tensors[t].kind);
+  for (std::size_t t = 0; t < gradients.size(); ++t) gradients[t] = gradients[t] && is_scaled(of.tensors[t]);
   return has_kind || std::ranges::find(gradients, true) == gradients.end() ? all : gradients;
 }
 
@@ -326,8 +327,8 @@ void view_state::refine() {
   std::size_t width = wanted_width();
   const bool has_blocks = detail_ && detail_->range == shown_;
   if (!has_blocks && is_slow_in_steps(*run_, shown_)) width = std::max(width, block_of_steps);
-  refiner_.start([this, run = run_, range = shown_, width](const background::report& told) -> std::function<void()> {
-    return [this, detail = detail_of(*run, range, width, told)] { take(detail); };
+  refiner_.start([this, run = run_, range = shown_, width](listener& to) -> std::function<void()> {
+    return [this, detail = detail_of(*run, range, width, to)] { take(detail); };
   });
 }
 
@@ -344,7 +345,7 @@ void view_state::refine_now() {
   if (run_ == nullptr || run_->tensors.empty()) return;
   draw_columns();
   if (drawn_->fine) return;
-  detail_ = detail_of(*run_, shown_, wanted_width(), [](double) {});
+  detail_ = detail_of(*run_, shown_, wanted_width(), nobody());
   draw_columns();
   emit changed(columns);
 }

@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/report/layer_metrics.hpp>
-#include <ulp/report/run_picture.hpp>
+#include <ulp/ask/columns/run_picture.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "document.hpp"
 #include "drawn_columns.hpp"

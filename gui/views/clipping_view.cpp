@@ -20,10 +20,10 @@ std::optional<double> bound_of(const scenario& s) {
   return std::nullopt;
 }
 
-bool is_by_value(const replayed_run& r) { return r.rates.what() == clip_rates::compares::value; }
+bool is_by_value(const drawn_replay& r) { return r.rates.what() == clip_rates::compares::value; }
 
 // What is compared with the bound.
-QString measure_of(const replayed_run& r, const scenario& s) {
+QString measure_of(const drawn_replay& r, const scenario& s) {
   if (is_by_value(r))
     return s.order.clip_before_unscale ? QObject::tr("largest scaled gradient") : QObject::tr("largest gradient");
   return s.order.clip_before_unscale ? QObject::tr("L2 norm of the scaled gradients")
@@ -73,7 +73,7 @@ QString clipping_view::fill(const theme& colours) {
     rate_->setText(tr("Replaying ..."));
     return drawn_run_ == state().current_run()->id ? QString() : rate_->text();  // the picture stays
   }
-  const replayed_run& result = *front.result;
+  const drawn_replay& result = *front.result;
   const scenario s = scenario_of(front.spec);
   const stepped_line measures =
       stepped(result.steps, result.clip_measures, state().shown(), fineness(), log2_clip_measure);
@@ -150,7 +150,7 @@ QString clipping_view::words() const {
 }
 
 std::vector<chart_level> clipping_view::levels(const theme& colours) const {
-  const replayed_run& result = *state().front().result;
+  const drawn_replay& result = *state().front().result;
   std::vector<chart_level> all;
   for (const int percent : {1, 5, 10}) {
     const double share = percent / 100.0;
@@ -175,7 +175,7 @@ std::vector<chart_level> clipping_view::levels(const theme& colours) const {
 }
 
 QString clipping_view::rate_text(double bound) const {
-  const replayed_run& result = *state().front().result;
+  const drawn_replay& result = *state().front().result;
   const clip_rates& rates = result.rates;
   const std::size_t finite = rates.triggers(bound);
   const auto percent = [&] { return QString::number(100 * rates.rate(bound), 'g', 3); };
@@ -191,7 +191,7 @@ QString clipping_view::rate_text(double bound) const {
 }
 
 std::vector<std::int64_t> clipping_view::steps_at(double bound) const {
-  const replayed_run& result = *state().front().result;
+  const drawn_replay& result = *state().front().result;
   const auto triggers = [&](double measure) {
     return is_by_value(result) ? value_clipping{bound}.triggers(measure) : norm_clipping{bound}.triggers(measure);
   };
@@ -232,12 +232,10 @@ table clipping_view::data() const {
 QString clipping_view::legend() const {
   return tr(
       "The L2 norm of the unscaled gradients at each step, or their largest magnitude where values are clipped, and "
-      "the "
-      "bound. Drag the bound to change it; it is replayed when you let go. The labels at the right are the bounds that "
-      "trigger in at most 1, 5 and 10 % of the finite steps; a click takes one. Ticks at the bottom are the steps in "
-      "which clipping triggers. Ticks at the top are steps with infinities, which trigger at every bound and are "
-      "counted "
-      "apart.");
+      "the bound. Drag the bound to change it; it is replayed when you let go. The labels at the right are the "
+      "bounds that trigger in at most 1, 5 and 10 % of the finite steps; a click takes one. Ticks at the bottom are "
+      "the steps in which clipping triggers. Ticks at the top are steps with infinities, which trigger at every "
+      "bound and are counted apart.");
 }
 
 }  // namespace ulp::gui

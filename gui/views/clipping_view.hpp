@@ -46,7 +46,7 @@ class clipping_view final : public chart_view {
   std::optional<double> dragged_;
   // Where the run was not lost it is empty, else the rates of this replay before this step.
   std::optional<clip_rates> before_;
-  std::shared_ptr<const replayed_run> rated_;
+  std::shared_ptr<const drawn_replay> rated_;
   std::optional<std::int64_t> rated_before_;
   std::uint64_t drawn_run_ = 0;  // the id of that in the picture; 0: none
   extremes drawn_;               // of the picture's axis

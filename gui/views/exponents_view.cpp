@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/model/expectation.hpp>
+#include <ulp/model/outcomes/expectation.hpp>
 
 #include "charts/chart.hpp"
 #include "format_bands.hpp"
@@ -123,9 +123,8 @@ void exponents_view::count() {
   binades_ = tables_.binades(state().selected());
   compared_ = compared();
   if (!shows_column()) return;
-  reader_.start([this, run = state().shared_run(),
-                 step = state().run_step()](const background::report& told) -> std::function<void()> {
-    return [this, run, step, tables = tables_of_step(*run, step, told)] {
+  reader_.start([this, run = state().shared_run(), step = state().run_step()](listener& to) -> std::function<void()> {
+    return [this, run, step, tables = tables_of_step(*run, step, to)] {
       exact_run_ = run->id;
       exact_step_ = step;
       exact_ = tables;
@@ -181,7 +180,7 @@ binade_counts exponents_view::compared() const {
 
 void exponents_view::catch_up_now() {
   if (shows_column()) {
-    exact_ = tables_of_step(*state().current_run(), state().run_step(), [](double) {});
+    exact_ = tables_of_step(*state().current_run(), state().run_step(), nobody());
     exact_run_ = state().current_run()->id;
     exact_step_ = state().run_step();
   }
@@ -220,22 +219,22 @@ double exponents_view::log2_scale() const {
 
 format_bands exponents_view::bands() const {
   const scenario s = scenario_of(state().front().spec);
-  return bands_of(s.format, s.rounding, log2_scale());
+  return bands_of(s.recipe.usual(), log2_scale());
 }
 
 QString exponents_view::shares() const {
   const scenario s = scenario_of(state().front().spec);
   const double scale = state().scale_at(state().cursor_step());
-  const outcome_counts c = tables_.outcomes(state().selected(), s.format, s.rounding, scale);
+  const outcome_counts c = tables_.outcomes(state().selected(), s.recipe.usual(), scale);
   const auto nonzero = static_cast<double>(c.nonzero().high);
   QString parts = tr("lost %1, subnormal %2, normal %3, overflow %4")
                       .arg(percent(c.underflow, nonzero), percent(c.subnormal, nonzero), percent(c.normal, nonzero),
                            percent(c.overflow, nonzero));
-  if (s.rounding.direction == direction::stochastic) {
+  if (s.recipe.usual().rounding.direction == direction::stochastic) {
     expected_outcomes e;
     for (const tensor_tables::entry& t : tables_.entries)
       if (t.tensor < state().selected().size() && state().selected()[t.tensor])
-        e += expected_outcomes_of(t.table, s.format, s.rounding, {.scale = t.is_scaled ? scale : 1, .factor = t.factor},
+        e += expected_outcomes_of(t.table, s.recipe.usual(), {.scale = t.is_scaled ? scale : 1, .factor = t.factor},
                                   t.type);
     parts = tr("expected over all draws: lost %1, subnormal %2, overflow %3")
                 .arg(percent(e.underflow, nonzero), percent(e.subnormal, nonzero), percent(e.overflow, nonzero));
@@ -303,8 +302,8 @@ QString exponents_view::fill(const theme& colours) {
     constexpr double near = 40;
     const extremes scales = result->scales.between(
         0, result->steps.size(), [&](std::size_t i) { return log2_or_gap(result->steps[i].scale_used); });
-    const double lost = bands_of(s.format, s.rounding, scales.greatest).at.nonzero - 2;
-    const double overflow = bands_of(s.format, s.rounding, scales.least).at.overflow + 2;
+    const double lost = bands_of(s.recipe.usual(), scales.greatest).at.nonzero - 2;
+    const double overflow = bands_of(s.recipe.usual(), scales.least).at.overflow + 2;
     if (lost > left - near) left = std::min(left, std::floor(lost));
     if (overflow < right + near) right = std::max(right, std::ceil(overflow));
   }
@@ -346,7 +345,7 @@ QString exponents_view::fill(const theme& colours) {
   content.bars = {bars, apart, nonfinite};
   // Binades that a limit cuts, if a part of them is lost.
   const outcome_counts outcomes =
-      tables_.outcomes(state().selected(), s.format, s.rounding, state().scale_at(state().cursor_step()));
+      tables_.outcomes(state().selected(), s.recipe.usual(), state().scale_at(state().cursor_step()));
   const auto cuts = [&](double limit, const count_range& lost, int exponent) {
     return lost.high > 0 && limit > exponent && limit < exponent + 1;
   };
@@ -399,13 +398,10 @@ QString exponents_view::legend() const {
   return tr(
       "The number of gradients in each binade, at the cursor's step or over all steps shown. The bands show what the "
       "format makes of them at this loss scale: zero, subnormal, normal (plain), overflow. They move with the scale; "
-      "the "
-      "bars stay. A hatched bar is cut by a limit: part of it is lost. With stochastic rounding all values below the "
-      "smallest number may become zero; the line above tells the expected share and its standard deviation. Zeros are "
-      "at "
-      "the left end, infinities and NaN at the right end. The bars below show what other formats hold at the same "
-      "scale; "
-      "the thin part is subnormal.");
+      "the bars stay. A hatched bar is cut by a limit: part of it is lost. With stochastic rounding all values below "
+      "the smallest number may become zero; the line above tells the expected share and its standard deviation. "
+      "Zeros are at the left end, infinities and NaN at the right end. The bars below show what other formats hold "
+      "at the same scale; the thin part is subnormal.");
 }
 
 }  // namespace ulp::gui

@@ -7,8 +7,8 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/report/table.hpp>
-#include <ulp/report/usual_formats.hpp>
+#include <ulp/report/tables/table.hpp>
+#include <ulp/report/tables/usual_formats.hpp>
 
 #include "charts/chart.hpp"
 
@@ -21,12 +21,12 @@ QString percent(double share) { return QString::number(100 * share, 'g', 3); }
 
 }  // namespace
 
-format_bands bands_of(const format& to, const rounding& mode, double log2_scale) {
-  format_bands bands{{}, mode.direction == direction::stochastic};
-  rounding sure = mode;
+format_bands bands_of(const treatment& how, double log2_scale) {
+  format_bands bands{{}, how.rounding.direction == direction::stochastic};
+  treatment sure = how;
   // What truncation keeps every draw keeps.
-  if (bands.is_drawn) sure.direction = direction::toward_zero;
-  bands.at = limits_of(to, sure);
+  if (bands.is_drawn) sure.rounding.direction = direction::toward_zero;
+  bands.at = limits_of(sure);
   for (double* const limit : {&bands.at.nonzero, &bands.at.normal, &bands.at.overflow}) *limit -= log2_scale;
   return bands;
 }
@@ -73,7 +73,7 @@ void draw_rulers(QPainter& to, const QRectF& room, const theme& colours, const c
   y += ruler_height;
   for (const char* const name : usual_formats(format_room::more)) {
     const format f = *find_format(name);
-    const format_limits limits = limits_of(f, {.direction = default_direction(f)});
+    const format_limits limits = limits_of({f, {.direction = default_direction(f)}});
     const auto x_of = [&](double exponent) {
       return std::clamp(room.left() + axis.place_of(exponent - log2_scale), left, right);
     };

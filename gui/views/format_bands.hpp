@@ -6,7 +6,7 @@
 #include <QString>
 #include <QWidget>
 
-#include <ulp/report/picture.hpp>
+#include <ulp/ask/columns/run_columns.hpp>
 
 #include "plot/theme.hpp"
 
@@ -20,7 +20,7 @@ struct format_bands {
   // Stochastic rounding: what is below at.nonzero may become zero, and what is above at.overflow overflows under every draw.
   bool is_drawn = false;
 };
-[[nodiscard]] format_bands bands_of(const format& to, const rounding& mode, double log2_scale);
+[[nodiscard]] format_bands bands_of(const treatment& how, double log2_scale);
 // Of the magnitudes [2^exponent, 2^(exponent + 1)).
 [[nodiscard]] QString fate_of(const format_bands& bands, int exponent);
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "viewmodel/run_detail.hpp"
 #include "viewmodel/shown_text.hpp"
@@ -24,10 +24,10 @@ std::size_t index_of(const run_picture& run, std::int64_t step) {
 }
 
 // Of these steps alone, where no columns end with them.
-tensor_tables tables_of(const loaded_run& run, step_range steps, const background::report& told) {
+tensor_tables tables_of(const loaded_run& run, step_range steps, listener& to) {
   constexpr std::size_t columns = 64;
   const std::size_t blocks = steps_in(run, steps) / columns / block_of_steps + 1;
-  const std::shared_ptr<const run_detail> detail = detail_of(run, steps, blocks * block_of_steps, told);
+  const std::shared_ptr<const run_detail> detail = detail_of(run, steps, blocks * block_of_steps, to);
   tensor_tables all;
   for (const tensor_tables& t : detail->columns) all.merge(t);
   return all;
@@ -135,19 +135,19 @@ void formats_view::take(table t) {
   set_note(why.isEmpty() ? words() : why);
 }
 
-std::function<table(const background::report&)> formats_view::asked() const {
+std::function<table(listener&)> formats_view::asked() const {
   const std::optional<double> share = epsilon();
   const auto drawn = state().drawn();
   if (!why_empty().isEmpty() || !share || drawn->columns.empty()) return {};
   return [run = state().shared_run(), drawn, steps = counted(), cut = left_out_from().has_value(),
           shown = state().selected(), scale = state().scale_at(state().cursor_step()), share = *share,
           measure = measure_->currentIndex() == 0 ? lost_share::of_magnitude : lost_share::of_values,
-          each = each_->isChecked()](const background::report& told) {
+          each = each_->isChecked()](listener& to) {
     const format_question asked{
         .run = run->picture,
         .first = index_of(run->picture, steps.first),
         .end = index_of(run->picture, steps.last + 1),
-        .tables = cut ? tables_of(*run, steps, told) : drawn->merged(),
+        .tables = cut ? tables_of(*run, steps, to) : drawn->merged(),
         .tensors = run->tensors,
         .shown = shown,
         .scale = scale,
@@ -155,7 +155,7 @@ std::function<table(const background::report&)> formats_view::asked() const {
         .measure = measure,
         .as_recorded = run->as_recorded,
     };
-    return each ? tensor_format_matrix(asked, told) : format_matrix(asked, told);
+    return each ? tensor_format_matrix(asked, to) : format_matrix(asked, to);
   };
 }
 
@@ -163,9 +163,7 @@ void formats_view::count_anew() {
   work_.cancel();
   if (const auto ask = asked()) {
     if (table_.rows.empty()) set_note(tr("Counting ..."));
-    work_.start([this, ask](const background::report& told) -> std::function<void()> {
-      return [this, t = ask(told)] { take(t); };
-    });
+    work_.start([this, ask](listener& to) -> std::function<void()> { return [this, t = ask(to)] { take(t); }; });
     return;
   }
   take({});
@@ -186,20 +184,18 @@ void formats_view::catch_up_now() {
   find_loss_now(state());
   catch_up();
   work_.cancel();
-  if (const auto ask = asked()) take(ask([](double) {}));
+  if (const auto ask = asked()) take(ask(nobody()));
 }
 
 QString formats_view::legend() const {
   return tr(
-      "What each format does to the gradients of the steps shown: whether they need a loss scale in it, and the static "
-      "scales that suffice, as ulp advise answers for these steps: what comes after the run was lost is left out. "
-      "Where a run has several kinds of gradients, the "
-      "kind "
-      "that asks for the highest scale decides. Beside no scale (1), losses are told at the scale under the cursor, or "
-      "at the one that you try. Rounding is each format's own. A range means that the input leaves it open. Each "
-      "tensor "
-      "lists the smallest format that holds a tensor without a loss scale; the tensors that fit fewest formats come "
-      "first. Click a header to sort; Ctrl+C copies the selected rows.");
+      "What each format does to the gradients of the steps shown: whether they need a loss scale in it, and the "
+      "static scales that suffice, as ulp advise answers for these steps: what comes after the run was lost is left "
+      "out. Where a run has several kinds of gradients, the kind that asks for the highest scale decides. Beside no "
+      "scale (1), losses are told at the scale under the cursor, or at the one that you try. Rounding is each "
+      "format's own. A range means that the input leaves it open. Each tensor lists the smallest format that holds a "
+      "tensor without a loss scale; the tensors that fit fewest formats come first. Click a header to sort; Ctrl+C "
+      "copies the selected rows.");
 }
 
 }  // namespace ulp::gui

@@ -8,7 +8,7 @@
 #include <functional>
 #include <optional>
 
-#include <ulp/report/format_matrix.hpp>
+#include <ulp/report/findings/format_matrix.hpp>
 
 #include "rows_view.hpp"
 #include "viewmodel/background.hpp"
@@ -37,7 +37,7 @@ class formats_view final : public rows_view {
   // nullopt where what is typed is no share.
   [[nodiscard]] std::optional<double> epsilon() const;
   // What counts the table that is wanted now; empty where there is nothing to count.
-  [[nodiscard]] std::function<table(const background::report&)> asked() const;
+  [[nodiscard]] std::function<table(listener&)> asked() const;
 
   QPushButton* each_;
   QLineEdit* epsilon_;

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp::gui {
 namespace {

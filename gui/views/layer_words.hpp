@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/model/outcome.hpp>
-#include <ulp/model/step.hpp>
-#include <ulp/report/layer_metrics.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 namespace ulp::gui {
 

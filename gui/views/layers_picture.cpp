@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "layer_words.hpp"
 #include "viewmodel/shown_text.hpp"

@@ -4,8 +4,7 @@
 #include <QStandardItemModel>
 #include <algorithm>
 
-#include <ulp/report/typed_values.hpp>
-#include <ulp/report/weights_answer.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "layer_words.hpp"
 #include "viewmodel/counted_updates.hpp"
@@ -98,10 +97,11 @@ bool layers_view::can_ask() const {
 
 layers_view::question layers_view::asked_now() const {
   const scenario s = scenario_of(state().front().spec);
-  question now{.drawn = state().drawn(),
-               .of = {.metric = state().metric_of_layers(), .to = s.format, .mode = s.rounding},
-               .columns = {},
-               .where = where_text()};
+  question now{
+      .drawn = state().drawn(),
+      .of = {.metric = state().metric_of_layers(), .to = s.recipe.usual().format, .mode = s.recipe.usual().rounding},
+      .columns = {},
+      .where = where_text()};
   if (shows_updates()) {
     now.of.to = value_format_named(state().weights_format());
     now.of.mode = {};
@@ -128,11 +128,11 @@ layer_reading layers_view::reading_now() const {
 }
 
 counted_layers layers_view::counted_of(const question& asked, const std::shared_ptr<const layer_updates>& known,
-                                       const background::report& told) {
-  if (asked.of.metric == layer_metric::lost_updates) return counted_updates(asked.drawn, asked.of, known, told);
+                                       listener& to) {
+  if (asked.of.metric == layer_metric::lost_updates) return counted_updates(asked.drawn, asked.of, known, to);
   const std::size_t tensors = asked.drawn->run->tensors.size();
   counted_layers done{.drawn = asked.drawn,
-                      .answer = answer_to(asked.of, asked.columns, tensors, told),
+                      .answer = answer_to(asked.of, asked.columns, tensors, to),
                       .firsts = {},
                       .searched = tensor_mask(tensors, false),
                       .by_step = tensor_mask(tensors, false)};
@@ -172,8 +172,8 @@ void layers_view::refresh(view_state::parts what) {
     asked_ = std::move(now);
     failure_.clear();
     reading_.cancel();
-    work_.start([this, now = asked_, known = updates_known()](const background::report& told) -> std::function<void()> {
-      return [this, where = now.where, done = counted_of(now, known, told)]() mutable {
+    work_.start([this, now = asked_, known = updates_known()](listener& to) -> std::function<void()> {
+      return [this, where = now.where, done = counted_of(now, known, to)]() mutable {
         take(std::move(done), where);
         read_steps_on();
       };
@@ -222,16 +222,16 @@ void layers_view::read_steps_on() {
   layer_reading reading = reading_now();
   reading.most_tables = tables_in_background;
   if (lacks_first_steps()) {
-    reading_.start([this, reading, answer = counted_.answer](const background::report& told) -> std::function<void()> {
-      return [this, wanted = reading.wanted, steps = found(reading, answer, told)] {
+    reading_.start([this, reading, answer = counted_.answer](listener& to) -> std::function<void()> {
+      return [this, wanted = reading.wanted, steps = found(reading, answer, to)] {
         take(wanted, steps);
         counted_.searched = wanted;
         read_steps_on();
       };
     });
   } else if (lacks_counts()) {
-    reading_.start([this, reading, answer = counted_.answer](const background::report& told) -> std::function<void()> {
-      return [this, wanted = reading.wanted, counted = counted_by_step(reading, answer, told)] {
+    reading_.start([this, reading, answer = counted_.answer](listener& to) -> std::function<void()> {
+      return [this, wanted = reading.wanted, counted = counted_by_step(reading, answer, to)] {
         take(wanted, counted);
         counted_.by_step = wanted;
       };
@@ -258,17 +258,16 @@ void layers_view::take(const tensor_mask& wanted, counted_steps counted) {
 void layers_view::catch_up_now() {
   catch_up();
   if (!can_ask()) return;
-  const auto quiet = [](double) {};
   if (work_.running()) {
     work_.cancel();
-    take(counted_of(asked_, updates_known(), quiet), asked_.where);
+    take(counted_of(asked_, updates_known(), nobody()), asked_.where);
   }
   if (!counted_.drawn || counted_.drawn != state().drawn()) return;
   reading_.cancel();
   layer_reading reading = reading_now();
   reading.most_tables = tables_at_once;
-  if (lacks_first_steps()) take(reading.wanted, found(reading, counted_.answer, quiet));
-  if (lacks_counts()) take(reading.wanted, counted_by_step(reading, counted_.answer, quiet));
+  if (lacks_first_steps()) take(reading.wanted, found(reading, counted_.answer, nobody()));
+  if (lacks_counts()) take(reading.wanted, counted_by_step(reading, counted_.answer, nobody()));
   read_steps_on();
 }
 

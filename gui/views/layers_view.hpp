@@ -58,7 +58,7 @@ class layers_view final : public step_view {
   [[nodiscard]] bool shows_updates() const { return state().metric_of_layers() == layer_metric::lost_updates; }
   [[nodiscard]] layer_reading reading_now() const;
   static counted_layers counted_of(const question& asked, const std::shared_ptr<const layer_updates>& known,
-                                   const background::report& told);
+                                   listener& to);
   [[nodiscard]] std::shared_ptr<const layer_updates> updates_known() const;
   void take(counted_layers counted, const QString& where);
   // What columns leave open is read: first from which step on, then the counts.

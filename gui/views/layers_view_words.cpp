@@ -1,6 +1,8 @@
 // What the view of layers says: over the picture, of its rows and cells, and as a table.
 #include <algorithm>
 
+#include <ulp/model/recipe/scaling.hpp>
+
 #include "layer_words.hpp"
 #include "layers_view.hpp"
 #include "viewmodel/shown_text.hpp"
@@ -31,7 +33,7 @@ QString layers_view::heading_now() const {
   const bool nothing =
       !none.isEmpty() && std::ranges::none_of(rows_, [&](const layer_row& row) { return may_cross(q, row.total); });
   QString all = nothing ? none : heading_text(q.metric);
-  const auto is_unscaled = [this](std::uint32_t t) { return !is_scaled(state().current_run()->tensors[t].kind); };
+  const auto is_unscaled = [this](std::uint32_t t) { return !is_scaled(state().current_run()->tensors[t]); };
   if (is_of_format(q.metric)) all = all.arg(where_);
   if (is_of_scale(q.metric) && !rows_.empty() && std::ranges::all_of(shown_tensors(), is_unscaled))
     all += tr("; no loss scale multiplies these tensors");
@@ -113,13 +115,13 @@ table layers_view::data() const {
 QString layers_view::legend() const {
   return tr(
       "Each row is a tensor, the worst at the top, or a module with the sum of what is in it. The colour shows the "
-      "metric at each step, of a range its worse end, on a logarithmic scale for shares of values. The numbers are the "
-      "worst "
-      "column, the first step at which anything is lost (of headroom: at which it is below 0), and all steps shown; "
-      "[low, high] is a range that the input or a changing loss scale leaves open, and ~ marks a model. Hatched: the "
-      "tensor has no finite nonzero value, or was not recorded. Updates lost need joint tables of weights and updates, "
-      "or dumps of both; no loss scale matters there. The wheel scrolls rows, with Ctrl it zooms; arrow keys "
-      "move the current row and open and close modules; Enter or a double click selects a tensor in all views.");
+      "metric at each step, of a range its worse end, on a logarithmic scale for shares of values. The numbers are "
+      "the worst column, the first step at which anything is lost (of headroom: at which it is below 0), and all "
+      "steps shown; [low, high] is a range that the input or a changing loss scale leaves open, and ~ marks a model. "
+      "Hatched: the tensor has no finite nonzero value, or was not recorded. Updates lost need joint tables of "
+      "weights and updates, or dumps of both; no loss scale matters there. The wheel scrolls rows, with Ctrl it "
+      "zooms; arrow keys move the current row and open and close modules; Enter or a double click selects a tensor "
+      "in all views.");
 }
 
 }  // namespace ulp::gui

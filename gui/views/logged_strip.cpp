@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "plot/plot_labels.hpp"
 #include "stepped.hpp"

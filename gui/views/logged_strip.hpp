@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include <ulp/report/logged_series.hpp>
+#include <ulp/report/pictures/logged_series.hpp>
 
 #include "plot/frame.hpp"
 #include "viewmodel/drawn_columns.hpp"

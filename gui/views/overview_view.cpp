@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <ulp/report/estimates.hpp>
+#include <ulp/report/tables/estimates.hpp>
 
 #include "viewmodel/shown_text.hpp"
 #include "window_view.hpp"
@@ -41,7 +41,7 @@ table_value step_or_nothing(const std::optional<std::int64_t>& step) {
   return step ? table_value{*step} : table_value{};
 }
 
-std::vector<table_value> row_of(const replayed_run& r, bool clips, std::string name, std::string regret) {
+std::vector<table_value> row_of(const drawn_replay& r, bool clips, std::string name, std::string regret) {
   const trajectory_summary& s = r.summary;
   std::vector<table_value> row(9);
   row[replay] = std::move(name);
@@ -93,8 +93,6 @@ QStringList told_beside(const view_state& state, const told_story* story) {
            {"critical", "recovery", "expected", "recorded", "checked", "uncertain", "schedule", "open loop"})
         if (line.title == told && !line.text.empty()) all << lead + shown_text(line.title + ": " + line.text);
     add(lead, r.result->notes);
-    if (!r.result->summary.error.empty())
-      all << warning + lead + QObject::tr("The policy ended the run: %1").arg(shown_text(r.result->summary.error));
   }
   return all;
 }
@@ -436,10 +434,9 @@ void overview_view::draw_table(QPainter& to, const QRectF& room, const theme& co
 
 QString overview_view::legend() const {
   return tr(
-      "At the top: what happened, what to change, how sure that is, as ulp advise has it. Each card is a finding, the "
-      "worst first; a click opens the view, step and tensor that show it. Below are the gradients of the run, and a "
-      "row "
-      "per replay: double-click a number to open the view that explains it.");
+      "At the top: what happened, what to change, how sure that is, as ulp advise has it. Each card is a finding, "
+      "the worst first; a click opens the view, step and tensor that show it. Below are the gradients of the run, "
+      "and a row per replay: double-click a number to open the view that explains it.");
 }
 
 }  // namespace ulp::gui

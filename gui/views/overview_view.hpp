@@ -51,7 +51,7 @@ class overview_view final : public view {
   std::vector<story_card> cards_;
   // What the cards were made of.
   std::shared_ptr<const told_story> carded_;
-  std::shared_ptr<const replayed_run> carded_result_;
+  std::shared_ptr<const drawn_replay> carded_result_;
   const told_replay* carded_replay_ = nullptr;
   table table_;
   QScrollArea* scroll_;

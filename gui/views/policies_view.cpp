@@ -10,8 +10,8 @@
 #include <limits>
 #include <utility>
 
-#include <ulp/report/regret_text.hpp>
-#include <ulp/report/sweep_table.hpp>
+#include <ulp/report/tables/regret_text.hpp>
+#include <ulp/report/tables/sweep_table.hpp>
 
 #include "viewmodel/shown_text.hpp"
 
@@ -176,9 +176,8 @@ void policies_view::start() {
   if (!values) return;
   const grid_text grid = grid_around(state().front().spec, *values);
   running_ = around_front(std::move(*values));
-  work_.start([this, run = state().shared_run(), grid,
-               of = *running_](const background::report& told) -> std::function<void()> {
-    return [this, of, results = swept_over(run->text, grid, told)] { take(of, results); };
+  work_.start([this, run = state().shared_run(), grid, of = *running_](listener& to) -> std::function<void()> {
+    return [this, of, results = swept_over(*run, grid, to)] { take(of, results); };
   });
 }
 
@@ -199,7 +198,7 @@ void policies_view::catch_up_now() {
   if (const QString why = why_no_steps(); !why.isEmpty()) return set_note(why);
   if (const auto values = typed())
     take(around_front(*values),
-         swept_over(state().current_run()->text, grid_around(state().front().spec, *values), [](double) {}));
+         swept_over(*state().current_run(), grid_around(state().front().spec, *values), nobody()));
 }
 
 table policies_view::data() const { return sweep_table(results_.policies, results_.steps); }

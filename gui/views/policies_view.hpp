@@ -11,11 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/report/policy_grid.hpp>
-
 #include "policy_map.hpp"
 #include "rows_view.hpp"
 #include "viewmodel/background.hpp"
+#include "viewmodel/swept_grid.hpp"
 
 namespace ulp::gui {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/report/sweep_map.hpp>
+#include <ulp/report/tables/sweep_map.hpp>
 
 #include "plot/theme.hpp"
 

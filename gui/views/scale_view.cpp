@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/report/estimates.hpp>
+#include <ulp/report/tables/estimates.hpp>
 
 #include "charts/chart.hpp"
 #include "stepped.hpp"
@@ -19,20 +19,20 @@ QString text_of(double scale) {
 }
 
 // Where it is not known for certain by estimate.
-QString end_of(const replayed_run& r) {
+QString end_of(const drawn_replay& r) {
   const replay_step& last = r.steps.back();
   const bool known = last.certain && !(last.may_have_used.low < last.may_have_used.high);
   return QObject::tr("ends at %1%2").arg(known ? "" : "~", text_of(last.scale_next));
 }
 
-QString skips_of(const replayed_run& r) {
+QString skips_of(const drawn_replay& r) {
   const trajectory_summary& s = r.summary;
   return s.skipped == 0 && s.uncertain == 0
              ? QObject::tr("none skipped")
              : QObject::tr("%1 skipped").arg(QString::fromStdString(skipped_text(s.skipped, s.uncertain, s.bounds)));
 }
 
-QString clamp_text(const replayed_run& r) {
+QString clamp_text(const drawn_replay& r) {
   QStringList parts;
   const auto part = [&](const QString& what, std::uint64_t steps) {
     if (steps > 0)
@@ -182,7 +182,7 @@ QString scale_view::fill(const theme& colours) {
   return {};
 }
 
-stepped_line scale_view::scales_of(const replayed_run& result) const {
+stepped_line scale_view::scales_of(const drawn_replay& result) const {
   return stepped(result.steps, result.scales, state().shown(), fineness(), log2_scale);
 }
 
@@ -222,11 +222,10 @@ QString scale_view::legend() const {
   return tr(
       "The loss scale of each replay. The thin line is the critical scale, the largest at which the step would not "
       "overflow in the tensors that the scaler checks; others may be larger. Dotted and dashed: where the recording "
-      "does "
-      "not decide, the least and the greatest scale that the replay in front may have used, as far as it is another. "
-      "The key tells how many steps are skipped, and the scale after the last one; ~ marks an "
-      "estimate. Ticks at the bottom are "
-      "skipped steps, one row per replay. If there are more steps than pixels, a line spans all its values there.");
+      "does not decide, the least and the greatest scale that the replay in front may have used, as far as it is "
+      "another. The key tells how many steps are skipped, and the scale after the last one; ~ marks an estimate. "
+      "Ticks at the bottom are skipped steps, one row per replay. If there are more steps than pixels, a line spans "
+      "all its values there.");
 }
 
 }  // namespace ulp::gui

@@ -28,15 +28,15 @@ class scale_view final : public chart_view {
  private:
   // What each replay did at a step.
   [[nodiscard]] QString told_of(std::int64_t step) const;
-  [[nodiscard]] stepped_line scales_of(const replayed_run& result) const;
+  [[nodiscard]] stepped_line scales_of(const drawn_replay& result) const;
   [[nodiscard]] stepped_line difference_of(std::size_t replay);
 
   QPushButton* difference_;
   QPushButton* critical_;
   QLabel* clamps_;
   struct difference {
-    std::shared_ptr<const replayed_run> of;
-    std::shared_ptr<const replayed_run> to;
+    std::shared_ptr<const drawn_replay> of;
+    std::shared_ptr<const drawn_replay> to;
     series_extremes between;
   };
   std::array<difference, document::most_replays> differences_;

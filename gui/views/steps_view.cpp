@@ -8,9 +8,6 @@
 #include <cmath>
 #include <memory>
 
-#include <ulp/model/replay.hpp>
-#include <ulp/report/trajectory_table.hpp>
-
 #include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
@@ -50,7 +47,7 @@ bool is_power_of_two(double scale) {
 
 // What the rows are made of.
 struct listed_steps {
-  std::shared_ptr<const replayed_run> result;
+  std::shared_ptr<const drawn_replay> result;
   std::shared_ptr<const loaded_run> run;
   bool powers = true;  // all scales are powers of two, 0 or infinite
 
@@ -174,25 +171,13 @@ table steps_view::data() const {
   none.columns = {{"step", "step"}};
   const auto run = state().shared_run();
   if (!state().front().result || !run) return none;
-  const scenario s = scenario_of(state().front().spec, run->text);
-  const std::unique_ptr<source> from = open_source(run->text.inputs, reading_for(run->text, std::span{&s, 1}));
-  replayer by(s);
-  trajectory_summary sum;
-  std::vector<trajectory_row> all;
-  for (step now; from->next(now);) {
-    if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
-    all.push_back(by.advance(now, from->tensors()));
-    sum.add(all.back());
-    if (!all.back().error.empty()) break;
-  }
-  return trajectory_table(all, s, sum);
+  return replayed_table(*run, state().front().spec, nobody());
 }
 
 QString steps_view::legend() const {
   return tr(
       "One row per step of the replay in front, exactly as drawn in the pictures. The marked row is the cursor; "
-      "skipped "
-      "steps are tinted. The critical scale, rounded down, is the largest at which the step does not overflow; ~ marks "
+      "skipped steps are tinted. The critical scale, rounded down, is the largest at which the step does not overflow; ~ marks "
       "what the input does not decide. Click a header to sort, a third time for the order of the steps; Ctrl+C copies "
       "the selected rows. Exported numbers are those of ulp replay.");
 }

@@ -6,7 +6,7 @@
 #include <QString>
 #include <QWidget>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "plot/theme.hpp"
 #include "viewmodel/context.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp::gui {
 namespace {
@@ -20,7 +20,7 @@ QString power_of(double log2) {
 }
 
 // The scales over the steps shown, in log2; -inf where the scale is 0, inf where it is infinite.
-stepped_line scales_of(const replayed_run& result, step_range shown, double width) {
+stepped_line scales_of(const drawn_replay& result, step_range shown, double width) {
   stepped_line line = stepped(result.steps, result.scales, shown, width, log2_scale);
   for (std::size_t i = 0; i < line.pieces.size(); ++i) {
     if (!std::isnan(line.pieces[i].least)) continue;
@@ -103,7 +103,7 @@ window_limits::window_limits(const view_state& state, double width) : state_(sta
   const auto add = [&](std::size_t i) {
     if (!replays[i].result) return;
     const scenario s = scenario_of(replays[i].spec);
-    const format_limits limits = limits_of(s.format, s.rounding);
+    const format_limits limits = limits_of(s.recipe.usual());
     const stepped_line scales = scales_of(*replays[i].result, state.shown(), width);
     for (const auto& [what, at] :
          {std::pair{limit::overflow, limits.overflow}, {limit::normal, limits.normal}, {limit::zero, limits.nonzero}})
@@ -126,7 +126,7 @@ std::vector<std::vector<limit_stretch>> window_limits::stretches() const {
   }
   if (const auto tried = state_.tried_scale()) {
     const scenario s = scenario_of(state_.front().spec);
-    const format_limits limits = limits_of(s.format, s.rounding);
+    const format_limits limits = limits_of(s.recipe.usual());
     for (const double at : {limits.overflow, limits.normal, limits.nonzero})
       all.push_back({{{at - *tried, at - *tried}, 1}});
   }
@@ -192,7 +192,7 @@ void window_limits::draw_tried(QPainter& to, const frame& f, const theme& colour
   const auto tried = state_.tried_scale();
   if (!tried) return;
   const scenario s = scenario_of(state_.front().spec);
-  const format_limits limits = limits_of(s.format, s.rounding);
+  const format_limits limits = limits_of(s.recipe.usual());
   const std::vector<double> edges{static_cast<double>(state_.shown().first),
                                   static_cast<double>(state_.shown().last + 1)};
   for (const auto& [limit, width] : {std::pair{limits.overflow, 2.0}, {limits.normal, 1.0}, {limits.nonzero, 2.0}})

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <ulp/report/exponent_fit.hpp>
+#include <ulp/report/pictures/exponent_fit.hpp>
 
 #include "plot/frame.hpp"
 #include "plot/plot_labels.hpp"

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp::gui {
 namespace {
@@ -223,7 +223,7 @@ QString window_picture::limits_in(const column_span& span) const {
       scales.high = std::max(scales.high, at->may_have_used.high);
     }
   const scenario s = scenario_of(state_.front().spec);
-  const format_limits limits = limits_of(s.format, s.rounding);
+  const format_limits limits = limits_of(s.recipe.usual());
   const auto at = [&](double limit) {
     return exponent_text({limit - std::log2(scales.high), limit - std::log2(scales.low)});
   };

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/report/exponent_fit.hpp>
+#include <ulp/report/pictures/exponent_fit.hpp>
 
 #include "logged_strip.hpp"
 #include "plot/frame.hpp"

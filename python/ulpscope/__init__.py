@@ -12,11 +12,13 @@
     Recorder                                              records a training job
     lightning, transformers                               the same as callbacks
 
-What is compiled is loaded when it is asked for: the recorder does without.
+Compiled modules are loaded when first used: `_core` for arrays and optimizers, `_runs` for everything that reads files. The recorder
+needs neither.
 """
 
-import importlib
 from typing import TYPE_CHECKING
+
+from ._loading import load as _load
 
 __version__ = "0.1.0"
 
@@ -26,7 +28,7 @@ _PLACES = {
     **dict.fromkeys(("add", "sub", "mul", "div", "fma", "sqrt", "dot", "exact_dot"), "_arrays"),
     **dict.fromkeys(("finfo", "formats"), "_formats"),
     "outcomes": "_outcomes",
-    **dict.fromkeys(("Recording", "Run", "Scenario", "advise", "open", "precision", "replay", "sweep", "views"), "_runs"),
+    **dict.fromkeys(("Recording", "Run", "Scenario", "advise", "open", "precision", "replay", "sweep", "views"), "_recorded_runs"),
     **dict.fromkeys(("Following", "Step", "follow"), "_following"),
     **dict.fromkeys(("Scaler", "ScalerError", "scaler", "scalers"), "_scalers"),
     **dict.fromkeys(("Binades", "Picture", "Table"), "_run_tables"),
@@ -46,24 +48,16 @@ if TYPE_CHECKING:
     from ._following import Following, Step, follow
     from ._formats import finfo, formats
     from ._outcomes import outcomes
+    from ._recorded_runs import Recording, Run, Scenario, advise, open, precision, replay, sweep, views
     from ._recorder import Recorder
     from ._run_tables import Binades, Picture, Table
-    from ._runs import Recording, Run, Scenario, advise, open, precision, replay, sweep, views
     from ._scalers import Scaler, ScalerError, scaler, scalers
 
 
 def __getattr__(name: str):
     if name not in _PLACES and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = importlib.import_module(f".{_PLACES.get(name, name)}", __name__)
-    except ImportError as missing:
-        if "_core" not in str(missing):
-            raise
-        raise ImportError(
-            f"{__name__}.{name} needs the compiled part of the package, which cannot be imported ({missing}): "
-            "install the package with pip or CMake (docs/python.md); the recorder alone needs nothing compiled"
-        ) from missing
+    module = _load(_PLACES.get(name, name), name)
     found = module if name in _MODULES else getattr(module, name)
     globals()[name] = found
     return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
-from . import _core
+from . import _runs
+from ._recorded_runs import Path, _given, _keywords
 from ._run_tables import Table
-from ._runs import Path, _given, _keywords
 
 __all__ = ["Following", "Step", "follow"]
 
@@ -29,17 +29,17 @@ class Step(Dict[str, Any]):
 class Following(Iterator[Step]):
     """The steps of a recording as they come, made by `follow`.
 
-    `state` says what is known of who writes it: "awaited" (there is no recording yet, or no step in it), "recording",
-    "stopped" (gone without having closed it; a resumed job may go on), "closed".
+    `state` is what is known of the writing job: "awaited" (no recording yet, or no step in it), "recording", "stopped" (it ended
+    without closing the recording; a resumed job may go on), "closed".
     """
 
     def __init__(self, path: Path, timeout: Optional[float], interval: float, depth: str, options: Dict[str, Any]) -> None:
         if timeout is not None and not timeout >= 0:
-            raise ValueError(f"timeout={timeout}: a number of seconds from 0 on, or None to wait for ever")
+            raise ValueError(f"timeout={timeout}: a number of seconds from 0 on, or None to wait forever")
         if not 0 < interval < float("inf"):
             raise ValueError(f"interval={interval}: a number of seconds above 0")
         given = {name: _given(value) for name, value in options.items()}
-        self._of = _core.Follower(os.fsencode(path), _keywords(given), depth)
+        self._of = _runs.Follower(os.fsencode(path), _keywords(given), depth)
         self._timeout, self._interval = timeout, interval
 
     def __iter__(self) -> Following:
@@ -61,14 +61,14 @@ def follow(
 ) -> Following:
     """The steps of a recording that is being written, each as soon as it is there: what `ulp watch` looks at.
 
-    First those that there are; then it waits for more, and for the recording itself if there is none. It ends when the
-    recording is closed, or when nothing came for `timeout` seconds; iterated once more, it goes on. `interval` is the
-    time between two looks. Accumulated gradients alone. A job that resumes from a checkpoint records steps again: they
-    come again. `options` are those of `Run`; `cells=True` reads all counts of each step.
+    Yields the steps that are there, then waits for more, and for the recording itself if there is none. Ends when the
+    recording is closed, or when nothing came for `timeout` seconds; iterated again, it continues. `interval` is the
+    time between two checks. Only accumulated gradients are read. A job that resumes from a checkpoint records some steps
+    again, and they are yielded again. `options` are those of `Run`; `cells=True` reads all counts of each step.
 
         for step in ulpscope.follow("run.ulp", timeout=60):
             print(step["step"], step["scale"], step.rows["inf"].sum())
 
-    Ctrl-C raises KeyboardInterrupt. Raises ValueError where there is something else than a recording.
+    Ctrl-C raises KeyboardInterrupt. Raises ValueError if the file is not a recording.
     """
     return Following(path, timeout, interval, "cells" if cells else "rows", options)

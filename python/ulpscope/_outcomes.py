@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any, Iterator
 
 from ._formats import Format
+from ._loading import load
 
 
 def outcomes(x: Any, format: Format, *arguments: Any, **options: Any) -> Any:
@@ -24,9 +26,7 @@ def outcomes(x: Any, format: Format, *arguments: Any, **options: Any) -> Any:
     1
     """
     if _is_run(x):
-        from ._runs import outcomes as of_run
-
-        return of_run(x, format, *arguments, **options)
+        return load("_recorded_runs", "outcomes").outcomes(x, format, *arguments, **options)
     from ._arrays import outcomes as of_array
 
     return of_array(x, format, *arguments, **options)
@@ -37,6 +37,5 @@ def _is_run(x: Any) -> bool:
         return len(x) > 0 and all(isinstance(one, (str, bytes, os.PathLike)) for one in x)
     if isinstance(x, (str, bytes, os.PathLike, Iterator)):
         return True
-    from ._runs import Run
-
-    return isinstance(x, Run)
+    opened = sys.modules.get(f"{__package__}._recorded_runs")  # of which there are no runs before it is loaded
+    return opened is not None and isinstance(x, opened.Run)

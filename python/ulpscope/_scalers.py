@@ -1,4 +1,4 @@
-"""Loss-scale policies: the catalogue, and each of them to be stepped by hand."""
+"""Loss-scale policies: the catalogue, and scalers to step by hand."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import math
 import numbers
 from typing import Any, Dict, Mapping, Optional
 
-from . import _core
+from . import _runs
 from ._run_tables import Table
 
 __all__ = ["Scaler", "ScalerError", "scaler", "scalers"]
 
 
 class ScalerError(RuntimeError):
-    """What the framework itself raises at this step, in its words: a scale at its floor, too many skipped steps."""
+    """An error that the framework itself raises at this step, in its words: a scale at its floor, too many skipped steps."""
 
 
 def scalers(name: Optional[str] = None) -> Table:
     """The loss-scale policies, a row each: `ulp scalers`; of one of them a row for each parameter."""
     if name is None:
-        return Table(_core.scaler_catalog(), schema="ulp.scalers/1")
-    return Table(_core.scaler_parameters(name), schema="ulp.scaler/1")
+        return Table(_runs.scaler_catalog(), schema="ulp.scalers/1")
+    return Table(_runs.scaler_parameters(name), schema="ulp.scaler/1")
 
 
 def scaler(name: str, *, start: Optional[Mapping[str, float]] = None, **parameters: Any) -> Scaler:
@@ -48,7 +48,7 @@ class Scaler:
     ) -> None:
         first = dict(start or {})
         _check_state({name: value for name, value in first.items() if not isinstance(value, str)})  # texts as in --start
-        self._of = _core.Scaler(name, first, dict(parameters or {}))
+        self._of = _runs.Scaler(name, first, dict(parameters or {}))
         if self.scale < 0:
             raise ValueError(f"start: scale cannot be {self.scale}")
 
@@ -161,7 +161,7 @@ class Scaler:
 
 def _check_state(values: Any) -> None:
     if not isinstance(values, Mapping):
-        raise TypeError(f"state: {values!r} is no dictionary of names and numbers")
+        raise TypeError(f"state: {values!r} is not a dictionary of names and numbers")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise TypeError(f"state: {name} is {value!r}, which is not a number")

@@ -8,7 +8,7 @@
 #include <optional>
 #include <random>
 
-#include <ulp/model/hindsight.hpp>
+#include <ulp/model/hindsight/hindsight.hpp>
 
 namespace {
 

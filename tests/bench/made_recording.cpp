@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 namespace {
 

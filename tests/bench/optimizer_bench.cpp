@@ -6,7 +6,7 @@
 
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/model/optimizer.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 
 namespace {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/tensor_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/tensor_counter.hpp>
 
 using namespace ulp;
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/replay.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/replay/replay.hpp>
 
 namespace {
 
@@ -40,8 +40,7 @@ run made_run(std::int64_t tensors) {
 void replay(benchmark::State& state) {
   const std::int64_t steps = state.range(0);
   const run recorded = made_run(state.range(1));
-  scenario what{make_scaler(*find_scaler("pytorch_gradscaler"))};
-  what.format = float16;
+  scenario what{make_scaler(*find_scaler("pytorch_gradscaler")), {float16}};
   step now = recorded.first;
   for (auto _ : state) {
     replayer r(what);

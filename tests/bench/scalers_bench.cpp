@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <ulp/model/scaler.hpp>
+#include <ulp/model/machines/scaler.hpp>
 #include <vector>
 
 namespace {

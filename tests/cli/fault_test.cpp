@@ -9,9 +9,9 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <ulp/io/check.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/io/share.hpp>
+#include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/io/source/share.hpp>
 
 #include "support/dumps.hpp"
 #include "support/files.hpp"

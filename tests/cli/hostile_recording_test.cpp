@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "io/mended.hpp"
 #include "support/files.hpp"

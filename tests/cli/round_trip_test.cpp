@@ -3,7 +3,7 @@
 #include <random>
 #include <sstream>
 #include <string>
-#include <ulp/report/scenario_text.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
 #include <vector>
 
 #include "cli/command_line.hpp"

@@ -16,7 +16,8 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "io/mended.hpp"
 #include "support/dumps.hpp"

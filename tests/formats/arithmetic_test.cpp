@@ -15,6 +15,7 @@
 #include <ulp/formats/catalog.hpp>
 
 #include "formats/operations.hpp"
+#include "formats/product_ties.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -364,6 +365,30 @@ TEST_CASE("roots next to whole numbers") {
         compare_stochastic(s, operation::sqrt, f, {f, f, f}, {x, 0, 0}, stochastic(stochastic_definition::c, 32), 0);
       }
     }
+    INFO(describe(f));
+    CHECK(s.failures() == "");
+  }
+}
+
+// Products of a float64 and a float16 that are a tie but for their last bits, with addends at and below these.
+TEST_CASE("ties of products of 62, 63 and 64 bits, with an addend far below") {
+  const std::vector<rounding> modes = deterministic_roundings();
+  const operand_formats from{binary64, float16, binary64};
+  for (const format& f : {bfloat16, cbfloat16, float16, tf32, binary32}) {
+    sweep s;
+    sequence random{23};
+    for (const int units : {-4, -3, -2, -1, 1, 2, 3, 4})
+      for (int i = 0; i < 20; ++i) {
+        const product_near_tie p{[&] { return random.next(); }, f.precision(), units};
+        const std::uint64_t x = encode(binary64, random.one_in(2) ? p.x : -p.x).code;
+        const std::uint64_t y = encode(float16, p.y).code;
+        for (const int exponent : {-50, -61, -62, -63, -64, -65, -66, -90, -126, -127, -128, -200})
+          for (const double z : {std::ldexp(1.0, exponent), -std::ldexp(1.0, exponent)}) {
+            const codes operands{x, y, std::bit_cast<std::uint64_t>(z)};
+            compare_with_oracle(s, operation::fma, f, from, operands, modes);
+            compare_stochastic(s, operation::fma, f, from, operands, stochastic(stochastic_definition::c, 8), 0);
+          }
+      }
     INFO(describe(f));
     CHECK(s.failures() == "");
   }

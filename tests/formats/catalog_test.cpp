@@ -174,7 +174,7 @@ TEST_CASE("a name that OCP uses otherwise has a note, and one of several formats
     CHECK(note_on_name(clear).empty());
   for (const char* const several : {"FP8", "fp8", "MXFP8", "FP6", "mxfp6"}) {
     INFO(several);
-    CHECK(parse_format(several).error.find("several formats have this name: E") != std::string::npos);
+    CHECK(parse_format(several).error.find("ambiguous name; use one of E") != std::string::npos);
   }
   CHECK(parse_format("E4M3,bias=11").error ==
         "format 'E4M3,bias=11': options follow e<E>m<M>, not OCP's name: write e4m3");

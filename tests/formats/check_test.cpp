@@ -225,6 +225,16 @@ TEST_CASE("the report explains a disagreement") {
   CHECK(out.str().find(" disagree, the first:\ninput ") != std::string::npos);
 }
 
+TEST_CASE("what lies half way is told from what lies 2^-100 beyond") {
+  const auto place = [](double far) {
+    const disagreement d{.operands = {std::bit_cast<std::uint64_t>(1 + 0x1p-11), std::bit_cast<std::uint64_t>(far)}};
+    return to_string(operation::add, float16, binary64, {}, d, false);
+  };
+  CHECK(place(0).find("  that is   half way between 3C00 and 3C01\n") != std::string::npos);
+  CHECK(place(0x1p-100).find("  that is   just beyond half way between 3C00 and 3C01\n") != std::string::npos);
+  CHECK(place(-0x1p-40).find("  that is   just short of half way between 3C00 and 3C01\n") != std::string::npos);
+}
+
 TEST_CASE("the report names the format and the rounding that were used") {
   const format odd = *find_format("e4m3,bias=30,specials=none");
   const rounding mode{.direction = direction::toward_zero,

@@ -1,6 +1,6 @@
 // Pins stochastic rounding of arrays to the codec, element by element with the random bits of random_bits.hpp, for every
-// definition and number of bits, on every target; what fill_random_bits writes; and that the results are unbiased,
-// independent of their neighbours' and spread as binomial numbers are.
+// definition and number of bits, on every target, and across the end of the indices; what fill_random_bits writes; and that
+// the results are unbiased, independent of their neighbours' and spread as binomial numbers are.
 #include <ulp/formats/convert.hpp>
 
 #include <algorithm>
@@ -29,6 +29,43 @@ std::vector<float> elements_of(const format& f) {
     all.push_back(std::bit_cast<float>((bits & 0x807FFFFF) | (100 + (bits >> 8 & 15)) << 23));
   }
   return all;
+}
+
+// Numbers at both ends of the format's range, in sixteenths of its steps there, of both signs: some groups of random bits.
+std::vector<float> ends_of(const format& f) {
+  std::vector<float> all;
+  const auto push = [&](double x) {
+    all.push_back(static_cast<float>(x));
+    all.push_back(static_cast<float>(-x));
+  };
+  const double largest = to_double(f, f.max_finite_code());
+  const double last_step = std::ldexp(1.0, f.emax() - f.fraction_bits);
+  const double first_step = std::ldexp(1.0, f.min_quantum_exponent());
+  const double least_normal = std::ldexp(1.0, f.emin());
+  for (int i = -64; i <= 64; ++i) {
+    push(largest + i / 16.0 * last_step);
+    push(least_normal + i / 16.0 * first_step);
+    push(std::abs(i) / 16.0 * first_step);
+  }
+  return all;
+}
+
+// In the narrowest elements that hold the codes.
+void check_narrow(sweep& s, const named_format& to, const std::vector<float>& elements, const conversion& how) {
+  const expected_codes expected =
+      by_codec(to.format, elements.size(), how, [&](std::size_t i) { return decode(elements[i]); });
+  const auto run = [&]<class Code>(Code) {
+    for (const std::string_view target : targets()) {
+      const forced_target forced{target};
+      std::vector<Code> got(elements.size());
+      encode_array(to.format, elements, got, how);
+      compare(s, expected, std::vector<std::uint32_t>(got.begin(), got.end()), nullptr,
+              std::string{to.name} + ' ' + describe(how.rounding) + ' ' + std::string{target});
+    }
+  };
+  if (to.format.width() <= 8) return run(std::uint8_t{});
+  if (to.format.width() <= 16) return run(std::uint16_t{});
+  run(std::uint32_t{});
 }
 
 template <class Number>
@@ -71,6 +108,41 @@ TEST_CASE("stochastic rounding of arrays is the codec's with the random bits of 
             check(s, to, elements, {.rounding = other, .random = random});
           }
       }
+    CHECK(s.failures() == "");
+  }
+}
+
+TEST_CASE("every number of random bits at the ends of every format's range") {
+  for (const named_format& to : convertible_formats()) {
+    INFO(to.name);
+    const std::vector<float> elements = ends_of(to.format);
+    sweep s;
+    for (const auto definition : definitions)
+      for (int bits = 1; bits <= 32; ++bits) {
+        const conversion how{
+            .rounding = {.direction = direction::stochastic, .definition = definition, .random_bits = bits},
+            .random = {.seed = 11, .stream = 5}};
+        check_narrow(s, to, elements, how);
+      }
+    CHECK(s.failures() == "");
+  }
+}
+
+TEST_CASE("indices of random bits wrap around within an array") {
+  constexpr std::array formats{named_format{"float8_e5m2", float8_e5m2}, named_format{"float16", float16},
+                               named_format{"tf32", tf32}};
+  for (const named_format& to : formats) {
+    INFO(to.name);
+    const std::vector<float> elements = ends_of(to.format);
+    sweep s;
+    for (const auto definition : definitions)
+      for (int bits = 1; bits <= 32; ++bits)
+        for (const std::uint64_t left : {0u, 1u, 64u, 128u, 200u, 256u, 512u, 700u}) {
+          const conversion how{
+              .rounding = {.direction = direction::stochastic, .definition = definition, .random_bits = bits},
+              .random = {.seed = 11, .stream = 5, .first = 0 - left}};
+          check_narrow(s, to, elements, how);
+        }
     CHECK(s.failures() == "");
   }
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dot_golden.hpp"
+#include "formats/product_ties.hpp"
 #include "formats/sweep.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
@@ -261,6 +262,39 @@ TEST_CASE("products of doubles, 106 bits long, are added before they are rounded
     const auto two_a = last_a.last(std::min<std::size_t>(a.size(), 2));
     const auto two_b = last_b.last(std::min<std::size_t>(a.size(), 2));
     CHECK(dot(two_a, two_b, {.order = {sum_order::pairwise}}).code == exact_dot(float32, two_a, two_b).code);
+  }
+}
+
+TEST_CASE("ties of products of 62, 63 and 64 bits, with another product or an accumulator far below") {
+  for (const format& f : {bfloat16, float16, float32}) {
+    sweep s;
+    std::mt19937_64 random{5};
+    for (const int units : {-4, -3, -2, -1, 1, 2, 3, 4})
+      for (int i = 0; i < 20; ++i) {
+        const product_near_tie p{random, f.precision(), units};
+        const double sign = i % 2 == 0 ? 1 : -1;
+        for (const int exponent : {-50, -61, -62, -63, -64, -65, -66, -90, -126})
+          for (const double z : {std::ldexp(1.0, exponent), -std::ldexp(1.0, exponent)}) {
+            const std::vector<double> a{sign * p.x, z};
+            const std::vector<double> b{p.y, 1};
+            const std::vector<double> backwards_a{z, sign * p.x};
+            const std::vector<double> backwards_b{1, p.y};
+            const accumulation pairs{.accumulator = f, .order = {sum_order::pairwise}};
+            const encoded expected = oracle{operation::fma, f, {value_of(a[0]), value_of(b[0]), value_of(z)}}({});
+            const auto expect = [&](const accumulated& got) {
+              s.expect(got.code == expected.code && got.flags == expected.flags, [&] {
+                return std::to_string(units) + " and 2^" + std::to_string(exponent) + ": " + told(got) + ", not " +
+                       describe(expected);
+              });
+            };
+            expect(dot(a, b, pairs));
+            expect(dot(backwards_a, backwards_b, pairs));
+            expect(dot(std::span{a}.first(1), std::span{b}.first(1), {.accumulator = f}, float64,
+                       std::bit_cast<std::uint64_t>(z)));
+          }
+      }
+    INFO(describe(f));
+    CHECK(s.failures() == "");
   }
 }
 

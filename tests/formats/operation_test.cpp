@@ -45,6 +45,14 @@ TEST_CASE("formats without sign and zero have conversions only") {
   CHECK(is_defined(operation::fma, float8_e4m3fnuz, float16));
 }
 
+TEST_CASE("the addend of mac has the format of the result, all other operands that of the operands") {
+  for (const int i : {0, 1, 2}) {
+    CHECK(operand_format(operation::mac, float32, float16, i) == (i == 2 ? float32 : float16));
+    CHECK(operand_width(operation::mac, float32, float16, i) == (i == 2 ? 32 : 16));
+    CHECK(operand_format(operation::fma, float32, float16, i) == float16);
+  }
+}
+
 TEST_CASE("an operation is the function of its name") {
   const rounding up{.direction = direction::toward_positive, .daz = true, .tininess = tininess::before_rounding};
   const std::uint64_t codes[] = {0x0001, 0x3C00, 0x3C01, 0xC248, 0x7BFF, 0x7C00, 0xFE00, 0x8000};

@@ -36,6 +36,12 @@ TEST_CASE("random bits are constant expressions") {
   STATIC_REQUIRE(stream_of("w", 1) == 0xDB3761F45E179C91);
 }
 
+TEST_CASE("further words of an element come from streams 2^64 / golden ratio apart") {
+  CHECK(random_word(7, 2, 3, 0) == random_bits(7, 2, 3, 32));
+  CHECK(random_word(7, 2, 3, 1) == philox4x32({3, 0, 0x7F4A7C17, 0x9E3779B9}, {7, 0})[0]);
+  CHECK(random_word(7, 2, 3, 2) == philox4x32({3, 0, 0xFE94F82C, 0x3C6EF372}, {7, 0})[0]);
+}
+
 // Elements in the order in which lanes and blocks hold them: 16 blocks side by side, their first lanes, then their
 // second lanes, and so on.
 TEST_CASE("elements walk through blocks and lanes as laid down") {

@@ -1,5 +1,5 @@
 // A configuration of any framework: JSON, YAML, arguments.
-#include <ulp/io/config_import.hpp>
+#include <ulp/io/config/config_import.hpp>
 
 #include "support.hpp"
 

@@ -1,4 +1,5 @@
 // A CSV of histograms, plain or gzip-compressed.
+#include "csv/histogram_csv.hpp"
 #include "support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

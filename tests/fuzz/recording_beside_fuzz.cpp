@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "support.hpp"
 

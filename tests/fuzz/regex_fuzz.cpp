@@ -1,5 +1,5 @@
 // The first line is an expression of a user, the rest a name or path that it is searched in.
-#include <ulp/io/regex.hpp>
+#include <ulp/io/bytes/regex.hpp>
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,4 +1,5 @@
 // What a training loop logged of each step.
+#include "csv/scalars.hpp"
 #include "support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,6 @@
 // A training log that prints the loss scale.
 #include "support.hpp"
+#include "training_log/scale_log.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ulp::fuzz::with_file({data, size}, [](const std::string& path) {

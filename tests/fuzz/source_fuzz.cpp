@@ -1,4 +1,6 @@
 // Any file, its kind found by its content, as on the command line.
+#include <ulp/io/inputs/open.hpp>
+
 #include "support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

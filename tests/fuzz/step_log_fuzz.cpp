@@ -1,4 +1,5 @@
 // A CSV with a line for each step.
+#include "csv/step_log.hpp"
 #include "support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include <ulp/io/check.hpp>
-#include <ulp/io/error.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 namespace ulp::fuzz {
 namespace {

@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
-#include "source/reader.hpp"
+#include "dumps/dumps.hpp"
 
 namespace ulp::fuzz {
 

@@ -1,7 +1,7 @@
 // Archives: changes the contents of members, deflates them anew, and writes CRCs, sizes and directory that are right.
 #include <vector>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/zip.hpp"
 #include "io/builders.hpp"

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 namespace ulp::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 #include "support/files.hpp"
 

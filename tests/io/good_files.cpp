@@ -4,9 +4,9 @@
 
 #include <stdexcept>
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/codes.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 #include "builders.hpp"
 #include "tf_builders.hpp"

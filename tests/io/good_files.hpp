@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 namespace ulp::test {
 

@@ -7,9 +7,10 @@
 #include <csignal>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/config_import.hpp>
-#include <ulp/io/convert.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/arrays/convert.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/config/config_import.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 #include "builders.hpp"
 #include "good_files.hpp"

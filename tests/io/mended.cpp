@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "encoding/checksum.hpp"
+#include "recording/checksum.hpp"
 
 namespace ulp::test {
 namespace {

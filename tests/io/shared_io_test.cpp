@@ -6,7 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 #include "builders.hpp"
 #include "support/catch.hpp"

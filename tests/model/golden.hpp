@@ -2,7 +2,7 @@
 #ifndef ULP_TESTS_MODEL_GOLDEN_HPP
 #define ULP_TESTS_MODEL_GOLDEN_HPP
 
-#include <ulp/model/scaler.hpp>
+#include <ulp/model/machines/scaler.hpp>
 
 #include <bit>
 #include <charconv>

@@ -2,7 +2,7 @@
 #ifndef ULP_TESTS_MODEL_GOLDEN_TABLES_HPP
 #define ULP_TESTS_MODEL_GOLDEN_TABLES_HPP
 
-#include <ulp/model/ada_loss.hpp>
+#include <ulp/model/machines/ada_loss.hpp>
 
 #include <map>
 

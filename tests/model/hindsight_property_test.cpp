@@ -19,10 +19,10 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/model/replay.hpp>
-#include <ulp/model/sweep.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/replay/replay.hpp>
+#include <ulp/model/sweep/sweep.hpp>
 
 using namespace ulp;
 
@@ -85,23 +85,25 @@ scenario draw_scenario(const scaler_entry& entry, std::mt19937& random) {
   };
   scenario s{made()};
   const std::vector<std::string> formats{"float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "cbfloat16"};
-  s.format = *find_format(formats[random() % formats.size()]);
-  if (random() % 4 == 0) s.rounding.overflow = overflow_mode::saturate;
-  if (random() % 4 == 0) s.rounding.direction = direction::toward_zero;
+  const format to = *find_format(formats[random() % formats.size()]);
+  rounding mode;
+  if (random() % 4 == 0) mode.overflow = overflow_mode::saturate;
+  if (random() % 4 == 0) mode.direction = direction::toward_zero;
+  s.recipe.round_all({to, mode});
   return s;
 }
 
 // Of a step that is applied: each value rounded by itself.
 double magnitude_cost(const std::vector<float>& values, const scenario& s, double scale, double weight) {
-  const double largest = to_double(s.format, s.format.max_finite_code());
+  const double largest = to_double(s.recipe.usual().format, s.recipe.usual().format.max_finite_code());
   double lost = 0;
   double total = 0;
   for (const float x : values) {
     const double magnitude = std::abs(static_cast<double>(x));
-    const auto result = encode(s.format, magnitude * scale, s.rounding);
+    const auto result = encode(s.recipe.usual().format, magnitude * scale, s.recipe.usual().rounding);
     total += magnitude;
-    if ((result.code & s.format.magnitude_mask()) == 0) lost += magnitude;
-    if (any(result.flags, status::overflow) && !overflow_is_infinite(s.format, s.rounding, false))
+    if ((result.code & s.recipe.usual().format.magnitude_mask()) == 0) lost += magnitude;
+    if (any(result.flags, status::overflow) && !overflow_is_infinite(s.recipe.usual(), false))
       lost += magnitude - largest / scale;
   }
   return total == 0 ? 0 : std::min(1.0, weight * lost / total);
@@ -109,7 +111,9 @@ double magnitude_cost(const std::vector<float>& values, const scenario& s, doubl
 
 bool overflows(const std::vector<float>& values, const scenario& s, double scale) {
   return std::ranges::any_of(values, [&](float x) {
-    return !std::isfinite(to_double(s.format, encode(s.format, static_cast<double>(x) * scale, s.rounding).code));
+    return !std::isfinite(
+        to_double(s.recipe.usual().format,
+                  encode(s.recipe.usual().format, static_cast<double>(x) * scale, s.recipe.usual().rounding).code));
   });
 }
 
@@ -157,12 +161,13 @@ TEST_CASE("no scaler of the catalogue and no random walk beats the best of its c
         raised = !row.error.empty();
         cost += is_lost(row) ? 1 : magnitude_cost(run.values[t], s, row.scale_used, weight);
       }
-      const bool has_one_scale = !s.scaler.per_layer() && std::isnan(s.scaler.edge());
+      const bool has_one_scale =
+          s.recipe.machine().scope() == machine_scope::run && std::isnan(s.recipe.machine().edge());
       RC_ASSERT(r.regret.has_value() == (powers && has_one_scale));
       if (!r.regret) continue;
-      compared.insert(std::string{s.scaler.entry().name});
+      compared.insert(std::string{s.recipe.machine().entry().name});
       const policy_regret& p = *r.regret;
-      const bool saturates = !overflow_is_infinite(s.format, s.rounding, false);
+      const bool saturates = !overflow_is_infinite(s.recipe.usual(), false);
       if (!saturates) RC_ASSERT(std::abs(p.cost - cost) < margin);
       RC_ASSERT(p.regret() >= 0);
       RC_ASSERT(p.free_regret() >= p.regret());

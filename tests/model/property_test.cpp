@@ -18,9 +18,9 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/outcome.hpp>
-#include <ulp/model/scaler.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include "support/raw.hpp"
 
@@ -139,7 +139,8 @@ TEST_CASE("counting the scaled values equals scaling the count, at powers of two
     for (const char* const name : {"float16", "bfloat16", "cbfloat16", "tf32", "dlfloat16", "float32", "float8_e4m3fn",
                                    "float8_e5m2fnuz", "float4_e2m1", "e6m9,specials=fn"})
       for (const rounding& mode : all_modes())
-        if (!(outcomes_of(before, *find_format(name), mode, by) == outcomes_of(after, *find_format(name), mode, {})))
+        if (!(outcomes_of(before, {*find_format(name), mode}, by) ==
+              outcomes_of(after, {*find_format(name), mode}, {})))
           RC_FAIL(in(name, mode));
   });
   CHECK(holds);
@@ -153,7 +154,7 @@ TEST_CASE("as the scale rises underflow never grows and overflow never shrinks, 
          {"float16", "bfloat16", "cbfloat16", "dlfloat16", "float8_e4m3fn", "float4_e2m1", "e6m16"})
       for (const rounding& mode : all_modes()) {
         std::vector<outcome_counts> counts;
-        for (const double s : scales) counts.push_back(outcomes_of(table, *find_format(name), mode, {s}));
+        for (const double s : scales) counts.push_back(outcomes_of(table, {*find_format(name), mode}, {s}));
         const auto in_order = [](const outcome_counts& a, const outcome_counts& b) {
           return a.underflow.low >= b.underflow.low && a.underflow.high >= b.underflow.high &&
                  a.overflow.low <= b.overflow.low && a.overflow.high <= b.overflow.high;

@@ -57,7 +57,7 @@ refused "a bad header" 4 cut/*
 
 # An error that only counting finds, and only one rank meets: a member of a zip whose CRC is wrong.
 cp -r whole late
-if python3 - 2>/dev/null <<'END'
+if [ "${ULP_PYTHON:-}" ] && "$ULP_PYTHON" - <<'END'
 import io, struct, zipfile
 head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1000,), }"
 head += b" " * (117 - len(head)) + b"\n"

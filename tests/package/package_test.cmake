@@ -1,11 +1,13 @@
 # cmake -D MODE=installed|folder|fetched|formats -D ROOT=<project> -D BUILD=<build folder> -D DIR=<scratch> -D VERSION=...
 #   -D LIBDIR=... -D BINDIR=... -D INCLUDEDIR=... -D DATADIR=... -D BUILD_TYPE=... -D VIEWER=<built?> -D MPI=<built?>
+#   -D PYTHON=<interpreter>
 #   -P package_test.cmake
 # installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it; and once
 #   more for the component formats, where no other package can be found.
 # folder: builds and runs the consumer with the project as a folder of its tree.
 # fetched: the same by FetchContent with ulp::formats alone, and compares the list of what was built.
-# formats: builds and installs ulp::formats alone where no other package can be found, and the consumer against it.
+# formats: builds and installs ulp::formats alone where no other package can be found, and the consumer against it; then, for
+#   the interpreter PYTHON, if there is one, the Python package for arrays, with the packages that it needs.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -66,13 +68,17 @@ function(use build libraries)
   endif()
 endfunction()
 
-# As if none of them were there.
+# As if none of them were there; and as if those that arrays in Python need were.
 set(nothing_else)
 foreach(package CLI11 fmt nlohmann_json OpenSSL re2 SQLite3 TBB yaml-cpp ZLIB Qt6 MPI Catch2 benchmark PkgConfig)
   list(APPEND nothing_else -D CMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
 endforeach()
+set(but_for_arrays)
+foreach(package fmt TBB ZLIB)
+  list(APPEND but_for_arrays -D CMAKE_DISABLE_FIND_PACKAGE_${package}=OFF)
+endforeach()
 
-set(all formats model io report train analysis)
+set(all formats model io ask report train analysis)
 set(config_files)
 string(TOLOWER "${BUILD_TYPE}" config)
 if(NOT config)
@@ -107,6 +113,7 @@ if(MODE STREQUAL "installed")
   files_of_library(formats formats expected)
   files_of_library(model analysis/model expected)
   files_of_library(io analysis/io expected)
+  files_of_library(ask analysis/ask expected)
   files_of_library(report analysis/report expected)
   files_of_library(train analysis/train expected)
   file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)
@@ -131,4 +138,16 @@ else()
   file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)
   expect_files(installed FOUND ${installed} EXPECTED ${config_files} ${expected})
   use(${DIR}/build formats ${from_prefix} -D COMPONENTS=formats ${nothing_else} -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
+  if(PYTHON)
+    build_project(${ROOT} ${DIR}/formats -D ULP_BUILD_PYTHON=ON ${but_for_arrays} -D Python_EXECUTABLE=${PYTHON})
+    file(WRITE ${DIR}/use.py
+      "import ulpscope\nassert ulpscope.finfo('float16').max == 65504\n"
+      "try:\n    ulpscope.replay\nexcept ImportError as error:\n    assert 'needs ulpscope._runs' in str(error)\n"
+      "else:\n    raise AssertionError('files are read')\n")
+    run(${CMAKE_COMMAND} -E env PYTHONPATH=${DIR}/formats/python ${PYTHON} ${DIR}/use.py)
+    file(REMOVE_RECURSE ${prefix})
+    run(${CMAKE_COMMAND} --install ${DIR}/formats --prefix ${prefix})
+    file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)
+    expect_files(installed FOUND ${installed} EXPECTED ${config_files} ${expected})
+  endif()
 endif()

@@ -1,19 +1,9 @@
 """Rounding by definition, for the tests of arrays: the sorted numbers of a format, and which of two is next."""
 
 import functools
-import importlib
-import unittest
 from fractions import Fraction
 
 import numpy
-
-
-def need_compiled():
-    """Skips the test file where the compiled part of the package is not there for this Python."""
-    try:
-        importlib.import_module("ulpscope._core")
-    except ImportError as missing:
-        raise unittest.SkipTest(f"SKIPPED: the package's compiled part cannot be imported ({missing})") from None
 
 
 # name: (exponent bits, fraction bits, bias, codes from the top down that are no finite numbers, has infinity)

@@ -9,10 +9,9 @@ from fractions import Fraction
 import support
 
 support.need("numpy")
+support.need_compiled()
+
 import array_oracle
-
-array_oracle.need_compiled()
-
 import numpy as np
 
 import ulpscope

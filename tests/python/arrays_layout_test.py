@@ -8,9 +8,7 @@ import unittest
 import support
 
 support.need("numpy")
-import array_oracle
-
-array_oracle.need_compiled()
+support.need_compiled()
 
 import numpy as np
 

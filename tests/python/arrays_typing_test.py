@@ -1,4 +1,4 @@
-"""The package is typed: stubs say what the compiled part has, and type checkers see through a user's file."""
+"""The package is typed: stubs say what the compiled modules have, and type checkers see through a user's file."""
 
 import ast
 import doctest
@@ -13,29 +13,30 @@ import unittest
 import support
 
 support.need("numpy")
-import array_oracle
-
-array_oracle.need_compiled()
+support.need_compiled()
 
 import numpy
 
 import ulpscope
-from ulpscope import _core
+from ulpscope import _core, _runs
 
 PACKAGE = os.path.dirname(ulpscope.__file__)
 
 
 class Stubs(unittest.TestCase):
-    def test_the_compiled_part_is_what_its_stubs_say(self):
-        with open(os.path.join(PACKAGE, "_core.pyi")) as file:
+    def test_the_compiled_modules_are_what_their_stubs_say(self):
+        for module, untyped in ((_core, {"counting"}), (_runs, set())):
+            self.check(module, untyped)
+
+    def check(self, module, untyped):
+        with open(os.path.join(PACKAGE, f"{module.__name__.rpartition('.')[2]}.pyi")) as file:
             tree = ast.parse(file.read())
         said = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-        untyped = {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)} - {"__version__"}
-        self.assertEqual(untyped, {"counting"})
-        there = {name for name in dir(_core) if not name.startswith("_")}
+        self.assertEqual({n.target.id for n in tree.body if isinstance(n, ast.AnnAssign)} - {"__version__"}, untyped)
+        there = {name for name in dir(module) if not name.startswith("_")}
         self.assertEqual(set(said) | untyped, there)
         for name, node in said.items():
-            function = getattr(_core, name)
+            function = getattr(module, name)
             if isinstance(node, ast.ClassDef):
                 members = {n.name for n in node.body if isinstance(n, ast.FunctionDef)} - {"__init__"}
                 self.assertEqual({m for m in dir(function) if not m.startswith("_")}, members, name)

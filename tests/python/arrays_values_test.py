@@ -8,10 +8,9 @@ import unittest
 import support
 
 support.need("numpy")
+support.need_compiled()
+
 import array_oracle
-
-array_oracle.need_compiled()
-
 import numpy as np
 
 import ulpscope

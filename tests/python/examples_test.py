@@ -53,11 +53,6 @@ class Files(unittest.TestCase):
         done = self.python("import ulpscope; print(ulpscope.__version__, 'ulpscope._recorder' in sys.modules)", "numpy", "torch")
         self.assertEqual((done.stderr, done.stdout.split()[1]), ("", "False"))
 
-    def test_the_former_name(self):
-        done = self.python("import warnings; warnings.simplefilter('always')\nfrom ulp_recorder import Recorder\nprint(Recorder)")
-        self.assertIn("DeprecationWarning: ulp_recorder is now a part of ulpscope: from ulpscope import Recorder", done.stderr)
-        self.assertEqual(done.stdout, "<class 'ulpscope._recorder.recorder.Recorder'>\n")
-
 
 @unittest.skipUnless(support.has("torch") and support.has("sklearn"), "torch or scikit-learn is not installed")
 class Digits(support.InFolder):

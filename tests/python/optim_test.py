@@ -8,7 +8,7 @@ import unittest
 from support import SOURCE, need, need_compiled
 
 need("numpy")
-need_compiled()
+need_compiled("_core")
 
 import numpy as np
 

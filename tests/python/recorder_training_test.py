@@ -217,7 +217,7 @@ class Torch(support.InFolder):
         with alone.Recorder(self.path("a.ulp"), model, activations="cell", strict=True) as rec:
             with mock.patch.object(alone, "on_host", alone.is_numpy):
                 model(torch.randn(2, 4)).sum().backward()
-            waiting = [of[-1].vector is not None for of in rec._watched]
+            waiting = [of[-1].vector is not None for of in rec._seen.watched]
             rec.step(0)
         self.assertEqual((len(waiting), sum(waiting)), (300, 300 - 256))
         self.assertEqual(self.rows()[0][0]["cell"][1], 300 * 8)
@@ -1069,7 +1069,7 @@ class Updates(support.InFolder):
                 its_scaler.update()
             before.step(), after.step()
         rec.step(0)
-        self.assertIsNone(rec._update)
+        self.assertIsNone(rec._updates._update)
         rec.close()
         rec.close()
         self.assertFalse({"step", "update", "unscale_"} & vars(scaler).keys())

@@ -18,7 +18,7 @@ from pathlib import Path
 from support import SOURCE, ULP, InFolder, has, json_of, need, need_compiled, save_safetensors, ulp
 
 need("numpy")
-need_compiled()
+need_compiled("_runs")
 if not ULP:
     raise unittest.SkipTest("SKIPPED: the program ulp is not there: ULP_PROGRAM names it")
 
@@ -688,7 +688,7 @@ class Documented(InFolder):
 
         checked = 0
         for name in sorted(ulpscope._PLACES):
-            if not ulpscope._PLACES[name] in ("_runs", "_scalers", "_run_tables"):
+            if not ulpscope._PLACES[name] in ("_recorded_runs", "_scalers", "_run_tables"):
                 continue
             thing = getattr(ulpscope, name)
             self.assertTrue(inspect.getdoc(thing), name)

@@ -11,7 +11,7 @@ import unittest
 from support import SOURCE, json_of, need, need_compiled, ulp
 
 need("numpy")
-need_compiled()
+need_compiled("_runs")
 
 import numpy as np
 
@@ -225,7 +225,7 @@ class Stepping(unittest.TestCase):
             ({"scale": "8"}, TypeError, "scale is '8', which is not a number"),
             ({"scale": None}, TypeError, "scale is None"),
             ({"scale": True}, TypeError, "scale is True"),
-            (8, TypeError, "8 is no dictionary"),
+            (8, TypeError, "8 is not a dictionary"),
         ):
             with self.assertRaisesRegex(error, text):
                 scaler.state = state

@@ -26,11 +26,18 @@ def has(module):
     return importlib.util.find_spec(module) is not None
 
 
+def skip_file(missing, why):
+    """Skips the whole test file; ctest looks for these words. Not where scripts/test has installed or built what is missing."""
+    if set(missing) & set(os.environ.get("ULP_INSTALLED", "").split()):
+        raise RuntimeError(f"{why}, though scripts/test provides it: is ULP_PYTHON set to another Python?")
+    raise unittest.SkipTest(f"SKIPPED: {why}")
+
+
 def need(*modules):
-    """Skips the whole test file where one is missing; ctest looks for these words."""
+    """Skips the whole test file where one is missing."""
     missing = [module for module in modules if not has(module)]
     if missing:
-        raise unittest.SkipTest(f"SKIPPED: {', '.join(missing)} not installed for {sys.executable}")
+        skip_file(missing, f"{' and '.join(missing)} not installed for {sys.executable}")
 
 
 class Parts(types.ModuleType):
@@ -182,12 +189,13 @@ class InFolder(unittest.TestCase):
         return os.path.join(self.folder, name)
 
 
-def need_compiled():
-    """Skips the whole test file where the compiled part of the package cannot be imported."""
-    try:
-        importlib.import_module("ulpscope._core")
-    except ImportError as missing:
-        raise unittest.SkipTest(f"SKIPPED: ulpscope._core cannot be imported: {missing}")
+def need_compiled(*modules):
+    """Skips the whole test file where one of these compiled modules of the package cannot be imported."""
+    for module in modules:
+        try:
+            importlib.import_module(f"ulpscope.{module}")
+        except ImportError as missing:
+            skip_file(["ulpscope"], f"ulpscope.{module} cannot be imported: {missing}")
 
 
 class Printed:

@@ -13,7 +13,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include "support/files.hpp"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <ulp/formats/format.hpp>
-#include <ulp/io/convert.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/arrays/convert.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "bytes/cursor.hpp"
 

@@ -1,5 +1,5 @@
 // What becomes of each array of a file, and the way of its bytes from one file to the other.
-#include <ulp/io/convert.hpp>
+#include <ulp/io/arrays/convert.hpp>
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "arrays.hpp"
 #include "bytes/text.hpp"
@@ -41,16 +41,15 @@ std::optional<array_file_kind> kind_by_content(const std::string& path, const re
 array_file_kind kind_of_input(const std::string& path, const file_conversion_options& o) {
   const std::optional<array_file_kind> found = kind_by_content(path, o.limits);
   if (found && o.raw)
-    throw input_error(path, "",
-                      "is a " + std::string(to_string(*found)) +
-                          " file, which says itself of what type it is: remove "
-                          "--dtype");
+    throw input_error(
+        path, "",
+        "is a " + std::string(to_string(*found)) + " file, which says itself of what type it is: remove --dtype");
   if (o.raw) return array_file_kind::raw;
   if (found) return *found;
   // A damaged file gets the error of its own reader.
   if (const array_file_kind named = kind_of_array_file(path); named != array_file_kind::raw) return named;
   throw input_error(path, "",
-                    "is no .npy, .npz or .safetensors file; of a raw file, --dtype says what its elements are");
+                    "is not a .npy, .npz or .safetensors file; for a raw file, give the element type with --dtype");
 }
 
 std::unique_ptr<array_input> opened(const std::string& path, array_file_kind kind, const file_conversion_options& o) {
@@ -91,8 +90,8 @@ std::vector<std::uint64_t> packed_shape(const std::string& path, const stored_ar
   if (fastest % 2 != 0 && fastest != array.numel && array.numel != 0)
     throw input_error(path, place_of(array),
                       "its rows have " + std::to_string(fastest) +
-                          " elements, so that a byte would hold codes of two rows: leave out --packed, or write a raw "
-                          "file");
+                          " elements, so that a byte would hold codes of two rows: leave out --packed, "
+                          "or write a raw file");
   fastest = fastest / 2 + fastest % 2;
   return shape;
 }
@@ -188,8 +187,8 @@ struct file_conversion::state {
       const array_conversion& a = arrays[i];
       if (a.converted) converted.push_back(in_quotes(a.name));
       // What is not selected is what was asked for.
-      const bool told = !a.converted && (!input->arrays()[i].numbers || a.left_out);
-      if (told) (a.left_out ? left_out : copied).push_back(in_quotes(a.name) + " (" + a.from + ")");
+      const bool is_noted = !a.converted && (!input->arrays()[i].numbers || a.left_out);
+      if (is_noted) (a.left_out ? left_out : copied).push_back(in_quotes(a.name) + " (" + a.from + ")");
     }
     if (converted.empty()) refuse_nothing();
     if (holds_one(into) && converted.size() > 1)

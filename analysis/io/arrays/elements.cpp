@@ -1,16 +1,13 @@
-#include <ulp/formats/catalog.hpp>
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 #include "arrays.hpp"
 
 namespace ulp::io {
 
 std::optional<stored_elements> elements_of(dtype type, std::endian order) noexcept {
-  if (type == dtype::float32) return stored_elements{.of = binary32, .bytes = 4, .order = order};
-  if (type == dtype::float64) return stored_elements{.of = binary64, .bytes = 8, .order = order};
-  const format* const codes = format_of_codes(type);
-  if (codes == nullptr) return std::nullopt;
-  return stored_elements{.of = *codes, .bytes = static_cast<int>(size_of(type)), .order = order};
+  const element_type& t = properties_of(type);
+  if (t.of == nullptr) return std::nullopt;
+  return stored_elements{.of = *t.of, .bytes = static_cast<int>(t.bytes), .order = order};
 }
 
 int bytes_of_code(const format& f) noexcept { return f.width() <= 8 ? 1 : f.width() <= 16 ? 2 : 4; }

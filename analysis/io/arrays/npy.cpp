@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include <ulp/formats/catalog.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 #include "npy.hpp"
 
@@ -73,8 +73,8 @@ std::unique_ptr<array_input> open_npy(const std::string& path, const std::option
 std::unique_ptr<array_output> write_npy(atomic_file& to) { return std::make_unique<npy_output>(to); }
 
 std::string npy_type_of(const stored_elements& elements) {
-  if (elements.of == binary32) return "<f4";
-  if (elements.of == float16) return "<f2";
+  for (const element_type& t : element_types)
+    if (t.of != nullptr && *t.of == elements.of && !t.numpy.empty()) return "<" + std::string(t.numpy);
   return elements.bytes == 4 ? "<u4" : elements.bytes == 2 ? "<u2" : "|u1";
 }
 

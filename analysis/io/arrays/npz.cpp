@@ -1,10 +1,10 @@
 // The arrays of a .npz, and what else is in it.
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "bytes/zip.hpp"
-#include "bytes/zip_writer.hpp"
 #include "npy.hpp"
+#include "output/zip_writer.hpp"
 
 namespace ulp::io {
 namespace {

@@ -1,15 +1,15 @@
-#include <ulp/io/npz.hpp>
+#include <ulp/io/arrays/npz.hpp>
 
 #include <algorithm>
 #include <array>
 
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/output/atomic_file.hpp>
 
 #include "bytes/text.hpp"
 #include "bytes/zip.hpp"
-#include "bytes/zip_writer.hpp"
 #include "dumps/npy.hpp"
+#include "output/zip_writer.hpp"
 
 namespace ulp {
 

@@ -2,7 +2,7 @@
 #include <filesystem>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "arrays.hpp"
 

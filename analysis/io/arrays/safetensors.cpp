@@ -1,9 +1,7 @@
 // The tensors of a .safetensors.
-#include <array>
-
 #include <nlohmann/json.hpp>
 
-#include <ulp/formats/catalog.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 #include "arrays.hpp"
 #include "dumps/safetensors_header.hpp"
@@ -90,19 +88,8 @@ std::unique_ptr<array_output> write_safetensors(atomic_file& to, const std::vect
 }
 
 std::string safetensors_type_of(const stored_elements& elements) {
-  struct row {
-    format of;
-    const char* name;
-  };
-  constexpr std::array own{row{binary32, "F32"},
-                           row{float16, "F16"},
-                           row{bfloat16, "BF16"},
-                           row{float8_e4m3fn, "F8_E4M3"},
-                           row{float8_e5m2, "F8_E5M2"},
-                           row{float8_e4m3fnuz, "F8_E4M3FNUZ"},
-                           row{float8_e5m2fnuz, "F8_E5M2FNUZ"}};
-  for (const row& r : own)
-    if (r.of == elements.of) return r.name;
+  for (const element_type& t : element_types)
+    if (t.of != nullptr && *t.of == elements.of && !t.safetensors.empty()) return std::string(t.safetensors);
   return elements.bytes == 4 ? "U32" : elements.bytes == 2 ? "U16" : "U8";
 }
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 namespace ulp::io {
 namespace {

@@ -3,6 +3,7 @@
 #ifndef ULP_IO_BYTES_CURSOR_HPP
 #define ULP_IO_BYTES_CURSOR_HPP
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -110,6 +111,14 @@ class cursor {
   std::uint64_t offset_;
   byte_span rest_;
 };
+
+// The unsigned integer in so many bytes, at most 8.
+[[nodiscard]] inline std::uint64_t bits_at(const std::uint8_t* from, std::size_t size, std::endian order) noexcept {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < size; ++i)
+    bits |= std::uint64_t{from[order == std::endian::little ? i : size - 1 - i]} << (8 * i);
+  return bits;
+}
 
 }  // namespace ulp::io
 

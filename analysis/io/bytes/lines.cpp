@@ -10,9 +10,9 @@
 #include <span>
 #include <system_error>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
-#include "source/within.hpp"
+#include "within.hpp"
 
 namespace ulp::io {
 namespace {

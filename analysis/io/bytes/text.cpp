@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "characters.hpp"
 

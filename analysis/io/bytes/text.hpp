@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 namespace ulp::io {
 
@@ -28,7 +28,7 @@ namespace ulp::io {
 // joiners, are letters' companions in some scripts: they are kept, and printed escaped.
 void check_name(const std::string& file, const std::string& place, std::string_view name);
 
-// The same for any text that is printed; `what` names it.
+// Refuses what check_name refuses, in any text that is printed; `what` names it.
 void check_text(const std::string& file, const std::string& place, const std::string& what, std::string_view text);
 
 // By a leading "wgrad/", "agrad/", "weight/" or "update/"; "__" stands for "/" in npz members.

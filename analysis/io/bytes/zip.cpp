@@ -6,10 +6,10 @@
 #include <optional>
 #include <string_view>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
-#include "source/within.hpp"
 #include "text.hpp"
+#include "within.hpp"
 
 // PKWARE APPNOTE.TXT 6.3: 4.3.16 end of central directory, 4.3.15 and 4.3.14 its zip64 twins, 4.3.12 central directory
 // header, 4.3.7 local header, 4.5.3 zip64 extra field.

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ulp/io/limits.hpp>
+#include <ulp/io/bytes/limits.hpp>
 
 #include "cursor.hpp"
 

@@ -98,9 +98,8 @@ void import_with_deepspeed(const config_section& top, const config_section& deep
     using wrapper = deepspeed_loss_scale::wrapper;
     if (stage == 0)
       run.note(
-          "the optimizer is taken for a FusedAdam, whose scaler is deepspeed_fused_nonzero; any other, "
-          "torch.optim.AdamW "
-          "too, has deepspeed_unfused");
+          "the optimizer is taken for a FusedAdam, whose scaler is deepspeed_fused_nonzero; "
+          "any other, torch.optim.AdamW too, has deepspeed_unfused");
     set_deepspeed_scaler(run, {.kind = stage > 0 ? wrapper::zero : wrapper::fused});
   } else if (precision == "no") {
     top.means("mixed_precision", "float32, the loss is not scaled");

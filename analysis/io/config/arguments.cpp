@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "config/shell/script.hpp"

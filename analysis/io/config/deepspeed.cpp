@@ -16,8 +16,8 @@ namespace {
 
 constexpr known_keys top_keys{
     .read =
-        "fp16 bf16 bfloat16 amp torch_autocast gradient_clipping zero_optimization optimizer data_types "
-        "gradient_accumulation_steps",
+        "fp16 bf16 bfloat16 amp torch_autocast gradient_clipping zero_optimization optimizer "
+        "data_types gradient_accumulation_steps",
     .not_read = R"(activation_checkpointing aio autotuning checkpoint comet comms_logger communication_data_type
         compile compression_training csv_monitor curriculum_learning data_efficiency dataloader_drop_last
         disable_allgather dump_state eigenvalue elasticity flops_profiler fp32_allreduce
@@ -106,8 +106,7 @@ deepspeed_loss_scale::wrapper wrapper_of(const config_section& top) {
   if (!type) {
     top.run().note(
         "no optimizer.type is given: the optimizer that the program passes to DeepSpeed is taken for a FusedAdam, "
-        "whose "
-        "scaler is deepspeed_fused_nonzero; any other, torch.optim.AdamW too, has deepspeed_unfused");
+        "whose scaler is deepspeed_fused_nonzero; any other, torch.optim.AdamW too, has deepspeed_unfused");
     return wrapper::fused;
   }
   std::string name = *type;
@@ -264,8 +263,7 @@ void set_deepspeed_scaler(import_run& run, const deepspeed_loss_scale& s) {
                 "the defaults of DynamicLossScaler itself: first scale 2^32, no hysteresis");
       run.note(
           "from the version on that has runtime/precision_config.py, DeepSpeed takes its documented defaults here "
-          "(2^16, "
-          "hysteresis 2): for those --set init_scale=2^16 --set delayed_shift=2");
+          "(2^16, hysteresis 2): for those --set init_scale=2^16 --set delayed_shift=2");
     }
     return;
   }

@@ -14,8 +14,8 @@ namespace {
 
 constexpr known_keys keys{
     .read =
-        "fp16 bf16 max_grad_norm deepspeed half_precision_backend fp16_backend pure_bf16 bfloat16 float16 "
-        "gradient_clipping",
+        "fp16 bf16 max_grad_norm deepspeed half_precision_backend fp16_backend pure_bf16 bfloat16 "
+        "float16 gradient_clipping",
     .not_read = R"(adafactor adam_beta1 adam_beta2 adam_epsilon auto_find_batch_size bf16_full_eval
         data_seed dataloader_drop_last dataloader_num_workers dataloader_pin_memory ddp_backend ddp_find_unused_parameters
         ddp_timeout debug disable_tqdm do_eval do_predict do_train eval_accumulation_steps eval_on_start eval_steps

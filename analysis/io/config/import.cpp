@@ -1,4 +1,4 @@
-#include <ulp/io/config_import.hpp>
+#include <ulp/io/config/config_import.hpp>
 
 #include <algorithm>
 #include <array>

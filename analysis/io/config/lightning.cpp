@@ -172,8 +172,8 @@ void import_lightning(import_run& run, const config_entry& root) {
               std::string{precision->meaning};
     if (on_tpu)
       run.note(
-          "on TPUs 16-mixed is bfloat16 without a scaler; newer versions of Lightning refuse it there and want "
-          "bf16-true");
+          "on TPUs 16-mixed is bfloat16 without a scaler; "
+          "newer versions of Lightning refuse it there and want bf16-true");
   }
   const bool by_deepspeed = precision->name.starts_with("16-") && strategy.find("deepspeed") != std::string::npos;
   if (by_deepspeed) meaning = "float16 with DeepSpeed's scaler, by the strategy's own defaults";

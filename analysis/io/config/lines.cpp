@@ -5,8 +5,8 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/io/configuration_lines.hpp>
-#include <ulp/model/scaler.hpp>
+#include <ulp/io/config/configuration_lines.hpp>
+#include <ulp/model/machines/scaler.hpp>
 
 #include "lines_rows.hpp"
 

@@ -166,8 +166,8 @@ std::span<const lines_row> lines_rows() {
        .initial = "layer_scale_dict=dict.fromkeys(layer_names, %p)",
        .growth = torch_growth,
        .dynamic_end = ")",
-       .constant = "LayerwiseGradientScaler(model, layer_scale_dict=dict.fromkeys(layer_names, %p), min_scale=%p, "
-                   "max_scale=%p)"},
+       .constant = "LayerwiseGradientScaler(model, layer_scale_dict=dict.fromkeys(layer_names, %p), "
+                   "min_scale=%p, max_scale=%p)"},
       {.names = {"jmp", "jmp_dynamic"},
        .bfloat16 = "jmp.get_policy(\"params=float32,compute=bfloat16,output=float32\")\njmp.NoOpLossScale()",
        .float32 = "jmp.get_policy(\"float32\")\njmp.NoOpLossScale()",

@@ -196,8 +196,7 @@ void import_megatron(import_run& run, const argument_list& list) {
   if (constant && !args.has("--no-check-for-nan-in-loss-and-grad"))
     run.note(
         "newer versions of Megatron-LM end the run at the first gradient that is not finite where the scale is "
-        "constant, "
-        "unless --no-check-for-nan-in-loss-and-grad is given; the replay skips the step");
+        "constant, unless --no-check-for-nan-in-loss-and-grad is given; the replay skips the step");
   args.means("--fp8-format", "nothing: the 8-bit scales of Transformer Engine are not replayed");
 
   if (fp16) {

@@ -10,9 +10,7 @@ namespace ulp::io {
 namespace {
 
 constexpr known_keys keys{
-    .read =
-        "fp16 bf16 precision gradient_clipping zero_optimization optimizer data_types "
-        "gradient_accumulation_steps",
+    .read = "fp16 bf16 precision gradient_clipping zero_optimization optimizer data_types gradient_accumulation_steps",
     .not_read = R"(activation attention_config attention_dropout attention_softmax_in_fp32 bias_gelu_fusion
         checkpoint_activations checkpoint_factor checkpoint_in_cpu checkpoint_num_layers checkpoint_scale
         contiguous_checkpointing data_impl data_path deepspeed deepspeed_mpi distributed_backend do_train

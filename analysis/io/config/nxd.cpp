@@ -88,9 +88,8 @@ void read_clipping(const config_section& top, const std::optional<config_section
   run.means(given, "clipped to L2 norm " + number_text(*run.out.clip_norm));
   if (zero_one && norm != 1)
     run.note(
-        "NxD does not pass max_grad_norm on to the ZeRO-1 optimizer, which clips to its own default 1; where the "
-        "program "
-        "passes max_norm itself, write grad_clipping: false here and give --clip-norm");
+        "NxD does not pass max_grad_norm on to the ZeRO-1 optimizer, which clips to its own default 1; "
+        "where the program passes max_norm itself, write grad_clipping: false here and give --clip-norm");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ulp/io/config_import.hpp>
+#include <ulp/io/config/config_import.hpp>
 
 #include "config/syntax/tree.hpp"
 

@@ -45,8 +45,7 @@ void import_verl(import_run& run, const config_entry& root) {
   const std::string strategy = actor ? actor->text("strategy").value_or("fsdp") : "fsdp";
   if (strategy.find("fsdp") == std::string::npos)
     actor->fail("strategy", "is " + strategy +
-                                ", whose loss scale is set elsewhere; replay Megatron's by --scaler "
-                                "megatron_dynamic");
+                                ", whose loss scale is set elsewhere; replay Megatron's by --scaler megatron_dynamic");
   const auto fsdp = actor ? actor->section("fsdp_config", fsdp_keys) : std::nullopt;
   const auto mixed = fsdp ? fsdp->section("mixed_precision", mixed_keys) : std::nullopt;
   std::string format = "bfloat16";

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <system_error>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 

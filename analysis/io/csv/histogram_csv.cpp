@@ -1,15 +1,16 @@
 // One row per step and tensor: n values, of them zero, nan and inf, and counts of floor(log2|x|) from e_min up.
+#include "histogram_csv.hpp"
+
 #include <charconv>
 #include <cmath>
 #include <unordered_map>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/cursor.hpp"
 #include "bytes/text.hpp"
+#include "bytes/within.hpp"
 #include "csv.hpp"
-#include "source/reader.hpp"
-#include "source/within.hpp"
 
 namespace ulp::io {
 namespace {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/io/error.hpp>
-
-#include "source/reader.hpp"
+#include <ulp/io/bytes/error.hpp>
 
 namespace ulp::io {
 namespace {
@@ -62,11 +60,6 @@ scalar_table read_scalars(const std::string& path, const read_limits& limits) {
   }
   if (table.empty()) throw input_error(path, "", "holds no rows below its header");
   return table;
-}
-
-const step_scalars* logged_at(const scalar_table& scalars, std::int64_t step) {
-  const auto found = std::ranges::lower_bound(scalars, step, {}, &scalar_table::value_type::first);
-  return found == scalars.end() || found->first != step ? nullptr : &found->second;
 }
 
 }  // namespace ulp::io

@@ -1,12 +1,14 @@
-// The columns of a CSV that tell what a training loop logged of each step.
+// What a training loop logged of each step, as columns of a CSV.
 #ifndef ULP_IO_CSV_SCALARS_HPP
 #define ULP_IO_CSV_SCALARS_HPP
 
 #include <optional>
+#include <string>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "csv.hpp"
+#include "source/scalar_table.hpp"
 
 namespace ulp::io {
 
@@ -26,6 +28,9 @@ class scalar_columns {
   column found_inf_;
   column applied_;
 };
+
+// All rows of a CSV with a `step` column and at least one of these. Throws input_error.
+[[nodiscard]] scalar_table read_scalars(const std::string& path, const read_limits& limits = {});
 
 }  // namespace ulp::io
 

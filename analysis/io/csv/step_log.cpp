@@ -1,13 +1,14 @@
 // One line per step: `step`, and `found_inf` or `maxabs`; with a column `layer` one per step and layer, else, where a
 // column `scale` is among them, with those of a scalars CSV. Further columns are ignored.
+#include "step_log.hpp"
+
 #include <unordered_set>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
-#include "csv/scalars.hpp"
-#include "source/reader.hpp"
-#include "source/within.hpp"
+#include "bytes/within.hpp"
+#include "scalars.hpp"
 
 namespace ulp::io {
 namespace {

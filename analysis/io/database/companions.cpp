@@ -13,9 +13,9 @@
 #include <string_view>
 #include <thread>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
-#include "locks.hpp"
+#include "output/locks.hpp"
 
 namespace ulp::io {
 namespace {

@@ -1,4 +1,4 @@
-#include <ulp/io/libraries.hpp>
+#include <ulp/io/database/libraries.hpp>
 
 #include <sqlite3.h>
 #include <zlib.h>

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 namespace ulp::io {
 namespace {
@@ -22,7 +22,7 @@ std::uint32_t number_at(bytes b, std::size_t at, bool big_endian = true) {
   return n;
 }
 
-// Of all that was added.
+// SQLite's checksum of a log, over all bytes that were added.
 class checksum {
  public:
   explicit checksum(bool big_endian) : big_endian_(big_endian) {}
@@ -67,20 +67,20 @@ log_state state_of_log(const std::string& file) {
   std::vector<unsigned char> frame(page_head + page);
   bool good = true;
   bool cut = false;
-  bool lost = false;
+  bool lacks_commit = false;
   // Its own come first: what is far behind them is not read, however long it is said to be.
   constexpr int far = 16;
   int others = 0;
   for (;;) {
     const std::size_t got = others < far ? read(frame) : 0;
-    if (got < page_head) return lost ? log_state::damaged : cut || got > 0 ? log_state::cut : log_state::whole;
+    if (got < page_head) return lacks_commit ? log_state::damaged : cut || got > 0 ? log_state::cut : log_state::whole;
     const bool is_own = std::equal(head.begin() + 16, head.begin() + 24, frame.begin() + 8);
     others = is_own ? 0 : others + 1;
     const bool ends_transaction = number_at(frame, 4) != 0;
     if (got < frame.size()) {
       // Writers write the head of a page, and then the page.
       const bool as_killed = got == page_head;
-      return lost ? log_state::damaged : as_killed && !cut ? log_state::whole : log_state::cut;
+      return lacks_commit ? log_state::damaged : as_killed && !cut ? log_state::whole : log_state::cut;
     }
     if (good) {
       sum.add(bytes(frame).first(8));
@@ -88,7 +88,7 @@ log_state state_of_log(const std::string& file) {
       good = is_own && sum.is_at(frame, 16);
       cut = !good && is_own;  // unless older pages are behind it: a kill leaves a new head before the old rest
     } else {
-      lost = lost || (is_own && ends_transaction);
+      lacks_commit = lacks_commit || (is_own && ends_transaction);
       cut = cut && is_own;
     }
   }

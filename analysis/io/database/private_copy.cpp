@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "companions.hpp"
 #include "output/descriptor.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 namespace ulp::io {
 namespace {

@@ -101,7 +101,7 @@ class statement {
     (put(values), ...);
     return *this;
   }
-  // The same one by one.
+  // A row whose values are put one by one: begin, put each, row.
   void begin() {
     sqlite3_reset(handle_.get());
     bound_ = 0;

@@ -1,3 +1,5 @@
+#include "dumps.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -5,15 +7,14 @@
 #include <span>
 #include <unordered_map>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/share.hpp>
-#include <ulp/model/codes.hpp>
-#include <ulp/model/tensor_counter.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/source/share.hpp>
+#include <ulp/model/cells/element_types.hpp>
+#include <ulp/model/cells/tensor_counter.hpp>
 
 #include "bytes/text.hpp"
-#include "source/reader.hpp"
-#include "source/within.hpp"
+#include "bytes/within.hpp"
 
 namespace ulp::io {
 namespace {

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "rows.hpp"
@@ -93,9 +93,9 @@ std::optional<numpy_type> type_called(std::string_view descr) {
     default: return std::nullopt;
   }
   auto type = one_of({2, 4, 8, 12, 16});
-  if (*size == 2) type->values = {dtype::float16, bytes};
-  if (*size == 4) type->values = {dtype::float32, bytes};
-  if (*size == 8) type->values = {dtype::float64, bytes};
+  const auto row = std::ranges::find_if(
+      element_types, [&](const element_type& t) { return t.numpy.starts_with('f') && t.bytes == *size; });
+  if (type && row != element_types.end()) type->values = {row->type, bytes};
   return type;
 }
 
@@ -395,9 +395,9 @@ std::string why_ignored(const npy_header& header) {
   return header.descr;
 }
 
-file_kind npy_kind() {
-  return {.how = file_kind::form::dump,
-          .shown = {.name = "npy", .globs = "*.npy"},
+dump_kind npy_kind() {
+  return {.name = "npy",
+          .globs = "*.npy",
           .begins = [](const std::string& /*path*/, std::string_view start,
                        const read_limits& /*limits*/) { return start.starts_with(magic); },
           .open = [](const std::string& path, const read_limits& /*limits*/) -> std::unique_ptr<dump_reader> {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "bytes/cursor.hpp"
 

@@ -1,4 +1,4 @@
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "bytes/zip.hpp"
@@ -73,9 +73,9 @@ class npz_reader final : public dump_reader {
 
 }  // namespace
 
-file_kind npz_kind() {
-  return {.how = file_kind::form::dump,
-          .shown = {.name = "npz", .globs = "*.npz"},
+dump_kind npz_kind() {
+  return {.name = "npz",
+          .globs = "*.npz",
           .begins = [](const std::string& /*path*/, std::string_view start,
                        const read_limits& /*limits*/) { return starts_zip(start); },
           .open = [](const std::string& path, const read_limits& limits) -> std::unique_ptr<dump_reader> {

@@ -6,10 +6,10 @@
 #include <array>
 #include <optional>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
-#include "source/within.hpp"
+#include "bytes/within.hpp"
 
 namespace ulp::io {
 namespace {
@@ -24,49 +24,29 @@ constexpr std::size_t most_sizes = std::size_t{1} << 21;
 constexpr std::size_t most_name_bytes = std::size_t{1} << 25;
 constexpr std::size_t most_dimensions = 64;
 
-constexpr std::array types{
-    torch_type{"float64", 8, dtype::float64},
-    torch_type{"float32", 4, dtype::float32},
-    torch_type{"float16", 2, dtype::float16},
-    torch_type{"bfloat16", 2, dtype::bfloat16},
-    torch_type{"float8_e4m3fn", 1, dtype::float8_e4m3fn},
-    torch_type{"float8_e5m2", 1, dtype::float8_e5m2},
-    torch_type{"float8_e4m3fnuz", 1, dtype::float8_e4m3fnuz},
-    torch_type{"float8_e5m2fnuz", 1, dtype::float8_e5m2fnuz},
-    torch_type{"float8_e8m0fnu", 1, dtype::unknown},
-    torch_type{"float4_e2m1fn_x2", 1, dtype::unknown},
-    torch_type{"int64", 8, dtype::unknown},
-    torch_type{"int32", 4, dtype::unknown},
-    torch_type{"int16", 2, dtype::unknown},
-    torch_type{"int8", 1, dtype::unknown},
-    torch_type{"uint64", 8, dtype::unknown},
-    torch_type{"uint32", 4, dtype::unknown},
-    torch_type{"uint16", 2, dtype::unknown},
-    torch_type{"uint8", 1, dtype::unknown},
-    torch_type{"bool", 1, dtype::unknown},
-    torch_type{"complex32", 4, dtype::unknown},
-    torch_type{"complex64", 8, dtype::unknown},
-    torch_type{"complex128", 16, dtype::unknown},
+// Types of PyTorch's whose values are not read.
+constexpr std::array passed_by{
+    torch_type{"float8_e8m0fnu", 1},
+    torch_type{"float4_e2m1fn_x2", 1},
+    torch_type{"int64", 8, "LongStorage"},
+    torch_type{"int32", 4, "IntStorage"},
+    torch_type{"int16", 2, "ShortStorage"},
+    torch_type{"int8", 1, "CharStorage"},
+    torch_type{"uint64", 8},
+    torch_type{"uint32", 4},
+    torch_type{"uint16", 2},
+    torch_type{"uint8", 1, "ByteStorage"},
+    torch_type{"bool", 1, "BoolStorage"},
+    torch_type{"complex32", 4},
+    torch_type{"complex64", 8, "ComplexFloatStorage"},
+    torch_type{"complex128", 16, "ComplexDoubleStorage"},
 };
-
-struct storage_name {
-  std::string_view name;
-  std::string_view type;
-};
-constexpr std::array storages{
-    storage_name{"DoubleStorage", "float64"},
-    storage_name{"FloatStorage", "float32"},
-    storage_name{"HalfStorage", "float16"},
-    storage_name{"BFloat16Storage", "bfloat16"},
-    storage_name{"LongStorage", "int64"},
-    storage_name{"IntStorage", "int32"},
-    storage_name{"ShortStorage", "int16"},
-    storage_name{"CharStorage", "int8"},
-    storage_name{"ByteStorage", "uint8"},
-    storage_name{"BoolStorage", "bool"},
-    storage_name{"ComplexFloatStorage", "complex64"},
-    storage_name{"ComplexDoubleStorage", "complex128"},
-};
+constexpr auto types = [] {
+  std::array<torch_type, element_types.size() - 1 + passed_by.size()> all{};
+  const auto of = [](const element_type& t) { return torch_type{t.name, t.bytes, t.torch_storage, t.type}; };
+  std::ranges::copy(passed_by, std::transform(element_types.begin() + 1, element_types.end(), all.begin(), of));
+  return all;
+}();
 
 const torch_type* type_called(std::string_view name) {
   const auto found = std::ranges::find(types, name, &torch_type::name);
@@ -130,8 +110,8 @@ std::optional<value> global_called(std::string_view module, std::string_view nam
   if (name == "Tensor") return value{kind::tensor_class};
   if (name == "UntypedStorage") return value{kind::untyped_storage};
   const auto index_of = [](const torch_type* type) { return static_cast<std::int64_t>(type - types.data()); };
-  const auto of_storage = std::ranges::find(storages, name, &storage_name::name);
-  if (of_storage != storages.end()) return value{kind::typed_storage, index_of(type_called(of_storage->type))};
+  const auto of_storage = name.empty() ? types.end() : std::ranges::find(types, name, &torch_type::storage);
+  if (of_storage != types.end()) return value{kind::typed_storage, index_of(&*of_storage)};
   if (const torch_type* const type = type_called(name)) return value{kind::type, index_of(type)};
   return std::nullopt;
 }

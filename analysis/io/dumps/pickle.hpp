@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ulp/io/limits.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/bytes/limits.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "bytes/cursor.hpp"
 
@@ -17,9 +17,10 @@ namespace ulp::io {
 
 // A type of PyTorch's.
 struct torch_type {
-  std::string_view name;  // "float16"
-  std::uint64_t size;     // bytes of one value
-  dtype type;             // unknown: not read
+  std::string_view name;        // "float16"
+  std::uint64_t size = 0;       // bytes of one value
+  std::string_view storage{};   // the class of its storages, "HalfStorage"; empty where it has none of its own
+  dtype type = dtype::unknown;  // unknown: not read
 };
 
 // A view of a storage, in values of its type. The numbers are as the pickle gives them: nothing is checked but that they

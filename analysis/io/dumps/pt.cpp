@@ -7,13 +7,13 @@
 #include <map>
 #include <set>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "bytes/within.hpp"
 #include "bytes/zip.hpp"
 #include "pickle.hpp"
 #include "rows.hpp"
-#include "source/within.hpp"
 
 namespace ulp::io {
 namespace {
@@ -294,9 +294,9 @@ class pt_reader final : public dump_reader {
 
 }  // namespace
 
-file_kind pt_kind() {
-  return {.how = file_kind::form::dump,
-          .shown = {.name = "pt", .globs = "*.pt *.pth"},
+dump_kind pt_kind() {
+  return {.name = "pt",
+          .globs = "*.pt *.pth",
           .begins =
               [](const std::string& path, std::string_view start, const read_limits& limits) {
                 return starts_zip(start) && find_pickle(zip_archive(path, limits)) != nullptr;

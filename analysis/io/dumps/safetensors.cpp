@@ -48,9 +48,9 @@ class safetensors_reader final : public dump_reader {
 
 }  // namespace
 
-file_kind safetensors_kind() {
-  return {.how = file_kind::form::dump,
-          .shown = {.name = "safetensors", .globs = "*.safetensors"},
+dump_kind safetensors_kind() {
+  return {.name = "safetensors",
+          .globs = "*.safetensors",
           // Eight bytes of length, then JSON, perhaps padded in front.
           .begins =
               [](const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {

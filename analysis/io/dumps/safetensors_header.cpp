@@ -11,10 +11,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
-#include "source/within.hpp"
+#include "bytes/within.hpp"
 
 namespace ulp::io {
 namespace {
@@ -25,31 +25,22 @@ constexpr std::uint64_t length_size = 8;
 constexpr std::size_t deepest = 16;
 constexpr std::size_t most_dimensions = 64;
 
-constexpr std::array types{
-    safetensors_type{"BOOL", 8, dtype::unknown},
-    safetensors_type{"F4", 4, dtype::unknown},
-    safetensors_type{"F6_E2M3", 6, dtype::unknown},
-    safetensors_type{"F6_E3M2", 6, dtype::unknown},
-    safetensors_type{"U8", 8, dtype::unknown},
-    safetensors_type{"I8", 8, dtype::unknown},
-    safetensors_type{"F8_E5M2", 8, dtype::float8_e5m2},
-    safetensors_type{"F8_E4M3", 8, dtype::float8_e4m3fn},
-    safetensors_type{"F8_E8M0", 8, dtype::unknown},
-    safetensors_type{"F8_E4M3FNUZ", 8, dtype::float8_e4m3fnuz},
-    safetensors_type{"F8_E5M2FNUZ", 8, dtype::float8_e5m2fnuz},
-    safetensors_type{"I16", 16, dtype::unknown},
-    safetensors_type{"U16", 16, dtype::unknown},
-    safetensors_type{"F16", 16, dtype::float16},
-    safetensors_type{"BF16", 16, dtype::bfloat16},
-    safetensors_type{"I32", 32, dtype::unknown},
-    safetensors_type{"U32", 32, dtype::unknown},
-    safetensors_type{"F32", 32, dtype::float32},
-    safetensors_type{"C64", 64, dtype::unknown},
-    safetensors_type{"F64", 64, dtype::float64},
-    safetensors_type{"I64", 64, dtype::unknown},
-    safetensors_type{"U64", 64, dtype::unknown},
+// Types whose values are not read.
+constexpr std::array passed_by{
+    safetensors_type{"BOOL", 8},    safetensors_type{"F4", 4},   safetensors_type{"F6_E2M3", 6},
+    safetensors_type{"F6_E3M2", 6}, safetensors_type{"U8", 8},   safetensors_type{"I8", 8},
+    safetensors_type{"F8_E8M0", 8}, safetensors_type{"I16", 16}, safetensors_type{"U16", 16},
+    safetensors_type{"I32", 32},    safetensors_type{"U32", 32}, safetensors_type{"C64", 64},
+    safetensors_type{"I64", 64},    safetensors_type{"U64", 64},
 };
-static_assert(types.size() == 22);
+constexpr auto types = [] {
+  std::array<safetensors_type, element_types.size() - 1 + passed_by.size()> all{};
+  const auto of = [](const element_type& t) {
+    return safetensors_type{t.safetensors, static_cast<unsigned>(8 * t.bytes), t.type};
+  };
+  std::ranges::copy(passed_by, std::transform(element_types.begin() + 1, element_types.end(), all.begin(), of));
+  return all;
+}();
 
 using entry = safetensors_entry;
 
@@ -82,7 +73,7 @@ class header_handler final : public nlohmann::json_sax<json> {
     }
     if (level_ != 2 || field_ != field::type) return other("a string");
     const auto row = std::ranges::find(types, std::string_view(text), &safetensors_type::name);
-    if (row == types.end()) fail("unknown dtype " + in_quotes(text));
+    if (text.empty() || row == types.end()) fail("unknown dtype " + in_quotes(text));
     found_.entries.back().type = &*row;
     return true;
   }

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/io/limits.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/bytes/limits.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "bytes/cursor.hpp"
 
@@ -17,8 +17,8 @@ namespace ulp::io {
 // A dtype by its name in the header.
 struct safetensors_type {
   std::string_view name;
-  unsigned bits;
-  dtype type;  // unknown: not read
+  unsigned bits = 0;
+  dtype type = dtype::unknown;  // unknown: not read
 };
 
 struct safetensors_entry {

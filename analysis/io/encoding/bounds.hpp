@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 namespace ulp::io {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 namespace ulp::io {
 

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 namespace ulp::io {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include <ulp/io/table_bytes.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/bytes/table_bytes.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "numbers.hpp"
 
@@ -32,7 +32,7 @@ void check_summary_sums(std::string_view record, const tensor_row& row);
 // other. An encoding that this program does not know is skipped: the table keeps its summary only. Tables of more than
 // `most` elements are refused.
 void take_payload(std::string_view& from, tensor_row& row, std::uint64_t most = max_numel);
-// The same without looking at the payload.
+// What take_payload leaves of an encoding that it does not know: the summary.
 void without_payload(tensor_row& row);
 
 // The payloads of one step together, and each of them, are not longer.

@@ -1,13 +1,13 @@
-#include <ulp/io/merge.hpp>
+#include <ulp/io/merge/merge.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <map>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/joint_tables.hpp>
-#include <ulp/io/ranks.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "bytes/text.hpp"
 #include "plan.hpp"
@@ -142,15 +142,16 @@ class merged_recordings final : public source {
     if (merger_.own_losses() > 0)
       all.push_back("loss or gradient norm differ between ranks in " + std::to_string(merger_.own_losses()) +
                     (merger_.own_losses() == 1 ? " step" : " steps") + ": the largest is kept");
-    const auto lost = [&](const io::step_merger::lost& what, const char* name, const char* meaning) {
+    const auto note_dropped = [&](const io::step_merger::dropped& what, const char* name, const char* meaning) {
       if (what.rows > 0)
         all.push_back(what.path + ": has no " + name + ", so " + std::to_string(what.rows) +
                       (what.rows == 1 ? " tensor row that it shares with other ranks has none: "
                                       : " tensor rows that it shares with other ranks have none: ") +
                       meaning);
     };
-    lost(merger_.lost_sums(), "exact sums", "norms become estimates (see ulp record --no-sums)");
-    lost(merger_.lost_errors(), "error ladder", "SQNR, MSE and cosine become estimates (see ulp record --with-errors)");
+    note_dropped(merger_.dropped_sums(), "exact sums", "norms become estimates (see ulp record --no-sums)");
+    note_dropped(merger_.dropped_errors(), "error ladder",
+                 "SQNR, MSE and cosine become estimates (see ulp record --with-errors)");
     return all;
   }
 

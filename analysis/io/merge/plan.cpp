@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include <ulp/io/ranks.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "database/sqlite.hpp"
 #include "encoding/payload.hpp"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/merge.hpp>
-#include <ulp/io/source.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/merge/merge.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/cells/step.hpp>
 
 namespace ulp::io {
 

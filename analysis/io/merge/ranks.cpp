@@ -1,4 +1,4 @@
-#include <ulp/io/ranks.hpp>
+#include <ulp/io/merge/ranks.hpp>
 
 #include "recording/schema.hpp"
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "recording/schema.hpp"
@@ -133,13 +133,13 @@ void step_merger::add_table(tensor_row&& row, const std::string& name, const std
                           ": values of different scales cannot be added; record both with the right --factor");
   if (row.table.numel > max_numel - to.row.table.numel)
     throw input_error(path, place, "has more than the 2^40 elements that a table may have, with those of " + to.path);
-  const auto compare_contents = [&](bool here, bool there, bool& already, lost& all) {
+  const auto compare_contents = [&](bool here, bool there, bool& already, dropped& all) {
     if (here == there || already || row.table.numel == 0 || to.row.table.numel == 0) return;
     already = true;
     if (all.rows++ == 0) all.path = here ? to.path : path;
   };
-  compare_contents(row.table.has_sums, to.row.table.has_sums, to.lost_sums, sums_);
-  compare_contents(row.table.has_errors, to.row.table.has_errors, to.lost_errors, errors_);
+  compare_contents(row.table.has_sums, to.row.table.has_sums, to.dropped_sums, sums_);
+  compare_contents(row.table.has_errors, to.row.table.has_errors, to.dropped_errors, errors_);
   to.row.codes = codes_of_both(to.row, row);
   if (to.row.parts != row.parts) to.row.parts = {};
   merge_table(to.row.table, row.table);

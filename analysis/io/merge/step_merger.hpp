@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 namespace ulp::io {
 
@@ -24,19 +24,19 @@ class step_merger {
   [[nodiscard]] std::uint64_t own_losses() const noexcept { return own_losses_; }
 
   // What rows of some ranks know and those of others do not, so that the row of all does not.
-  struct lost {
+  struct dropped {
     std::uint64_t rows = 0;
     std::string path;  // of the first recording that does not know it
   };
-  [[nodiscard]] const lost& lost_sums() const noexcept { return sums_; }
-  [[nodiscard]] const lost& lost_errors() const noexcept { return errors_; }
+  [[nodiscard]] const dropped& dropped_sums() const noexcept { return sums_; }
+  [[nodiscard]] const dropped& dropped_errors() const noexcept { return errors_; }
 
  private:
   struct merged_row {
     tensor_row row;
     std::string path;  // of the first recording that has it
-    bool lost_sums = false;
-    bool lost_errors = false;
+    bool dropped_sums = false;
+    bool dropped_errors = false;
   };
   void add_scalars(const step& row, const std::string& path);
   void add_table(tensor_row&& row, const std::string& name, const std::string& path);
@@ -46,8 +46,8 @@ class step_merger {
   bool first_ = true;
   bool own_loss_ = false;
   std::uint64_t own_losses_ = 0;
-  lost sums_;
-  lost errors_;
+  dropped sums_;
+  dropped errors_;
   step merged_;
   std::string path_;  // of the first recording
   std::vector<merged_row> rows_;

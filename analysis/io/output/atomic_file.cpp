@@ -10,12 +10,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/output/atomic_file.hpp>
 #include <vector>
 
-#include "database/locks.hpp"
 #include "descriptor.hpp"
+#include "locks.hpp"
 #include "output_place.hpp"
 #include "unfinished.hpp"
 
@@ -210,7 +210,7 @@ struct whole_database::state {
 
   void check_replaced() const {
     if (replaced == takes_place_of::nothing) refuse_existing();
-    if (!is_recording(place)) place.fail("is no recording, and only recordings are replaced: give another name");
+    if (!is_recording(place)) place.fail("is not a recording, and only recordings are replaced; give another name");
     refuse_being_written(place);
   }
 

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <climits>
 #include <cstring>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 #include <vector>
 
 namespace ulp::io {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/program.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/io/output/program.hpp>
 
 namespace ulp {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <ulp/io/atomic_file.hpp>
+#include <ulp/io/output/atomic_file.hpp>
 
 namespace ulp {
 namespace io {

@@ -17,7 +17,7 @@ struct attempt {
   std::int64_t last_row = 0;
 };
 
-// Those of one step after the other.
+// The attempts of one step after the other.
 class steps_of_attempts {
  public:
   explicit steps_of_attempts(const database& db)

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 #include "database/sqlite.hpp"
 

@@ -1,5 +1,4 @@
-#include <ulp/io/check.hpp>
-#include <ulp/io/joint_tables.hpp>
+#include <ulp/io/recording/check.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -7,11 +6,12 @@
 #include <system_error>
 #include <utility>
 
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
 
 #include "bytes/text.hpp"
+#include "checksum.hpp"
 #include "database/sqlite.hpp"
-#include "encoding/checksum.hpp"
 #include "encoding/payload.hpp"
 #include "encoding/tables.hpp"
 #include "levels.hpp"

@@ -1,7 +1,7 @@
 // The bytes that are hashed are laid down in docs/recording-format.md, "Digest".
 #include <algorithm>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "bytes/sha256.hpp"
 #include "encoding/bounds.hpp"

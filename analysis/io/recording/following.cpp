@@ -1,4 +1,4 @@
-#include "following.hpp"
+#include <ulp/io/recording/following.hpp>
 
 #include <sys/stat.h>
 
@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "database/companions.hpp"
-#include "database/locks.hpp"
+#include "output/locks.hpp"
 #include "reader.hpp"
-#include "source/file_kind.hpp"
 
 namespace ulp::io {
 namespace {
@@ -47,10 +46,7 @@ class stamp {
 class following final : public source {
  public:
   following(std::string path, const source_options& options, wait_for_steps wait)
-      : path_(std::move(path)), merged_asked_(options.merged), attempts_(options.attempts), wait_(std::move(wait)) {
-    if (stamp(path_).holds_something() && file_kind_of(path_, options.limits).how != file_kind::form::recording)
-      throw input_error(path_, "", "is not a recording: only recordings can be followed");
-  }
+      : path_(std::move(path)), merged_asked_(options.merged), attempts_(options.attempts), wait_(std::move(wait)) {}
 
   [[nodiscard]] source_kind kind() const override { return source_kind::recording; }
   [[nodiscard]] std::string description() const override { return "recording"; }
@@ -185,6 +181,8 @@ class following final : public source {
 };
 
 }  // namespace
+
+bool holds_something(const std::string& path) { return stamp(path).holds_something(); }
 
 std::unique_ptr<source> open_following(const std::string& path, const source_options& options, wait_for_steps wait) {
   return std::make_unique<following>(path, options, std::move(wait));

@@ -1,11 +1,13 @@
-#include <ulp/io/joint_tables.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
 
 #include <optional>
 #include <string>
-#include <ulp/io/error.hpp>
 
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
+
+#include "checksum.hpp"
 #include "database/sqlite.hpp"
-#include "encoding/checksum.hpp"
 #include "opening.hpp"
 #include "schema.hpp"
 #include "step_rows.hpp"

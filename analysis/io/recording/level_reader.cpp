@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "levels.hpp"
 #include "opening.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "encoding/checksum.hpp"
+#include "checksum.hpp"
 #include "encoding/payload.hpp"
 #include "schema.hpp"
 

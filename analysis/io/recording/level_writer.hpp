@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "database/transactions.hpp"
 #include "levels.hpp"
+#include "transactions.hpp"
 
 namespace ulp::io {
 

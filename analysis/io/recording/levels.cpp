@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "encoding/checksum.hpp"
+#include "checksum.hpp"
 #include "schema.hpp"
 
 namespace ulp::io {

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "attempts.hpp"
 #include "database/sqlite.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 namespace ulp::io {
 namespace {

@@ -11,16 +11,16 @@
 #include <system_error>
 #include <utility>
 
-#include <ulp/io/check.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/check.hpp>
 
 #include "database/companions.hpp"
-#include "database/locks.hpp"
 #include "database/log_file.hpp"
 #include "database/private_copy.hpp"
-#include "database/transactions.hpp"
 #include "lost_rows.hpp"
+#include "output/locks.hpp"
 #include "schema.hpp"
+#include "transactions.hpp"
 
 namespace ulp::io {
 namespace {
@@ -150,8 +150,8 @@ found look_at(const std::string& path, bool appending = false) {
 // What can be read of what may be torn.
 struct condition {
   bool is_recording = false;
-  bool is_told = false;  // by meta, what follows
-  std::string name;      // run and rank
+  bool has_meta = false;  // what follows is known
+  std::string name;       // run and rank
   bool is_closed = false;
   std::optional<binding> bound;
   std::int64_t last_row = 0;  // the number of the last step that was written; 0 where there is none
@@ -174,9 +174,9 @@ condition condition_of(database& db) {
   look([&] {
     statement name(db, "SELECT value FROM meta WHERE key IN ('run_id', 'rank') ORDER BY key");
     while (name.row()) found.name += std::string{name.text_at(0)} + '\n';
-    found.is_closed = has_meta(db, closed_key);
+    found.is_closed = io::has_meta(db, closed_key);
     found.bound = binding_of(db);
-    found.is_told = true;
+    found.has_meta = true;
   });
   look([&] { found.last_row = db.number("SELECT max(rowid) FROM step"); });
   return found;
@@ -194,7 +194,7 @@ bool is_sound(const database& db) {
 // Whether two states are of one recording, and as near to each other as a file and what lies beside it can be, as far as they
 // tell.
 bool fit(const condition& older, const condition& newer) {
-  if (!older.is_told || !newer.is_told) return true;
+  if (!older.has_meta || !newer.has_meta) return true;
   if (older.name != newer.name) return false;
   if (!older.bound) return !newer.bound || newer.bound->number == 0;
   if (!newer.bound) return older.is_closed && newer.is_closed;
@@ -328,7 +328,7 @@ database open_for_appending(const std::string& path) {
   if (!all_there) static_cast<void>(open_for_reading(path));
   if (f.beside.log && f.header && f.header->has_log) {
     f.alone.allow_torn();
-    if (const condition own = condition_of(f.alone); own.is_recording && !own.is_told)
+    if (const condition own = condition_of(f.alone); own.is_recording && !own.has_meta)
       throw input_error(
           path, "",
           "is damaged where it names its write-ahead log (FILE-wal): copy it by `ulp merge`, and append to "

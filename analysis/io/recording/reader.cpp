@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <ulp/io/recorded_steps.hpp>
+#include <ulp/io/recording/recorded_steps.hpp>
 #include <utility>
 
 #include "database/sqlite.hpp"
@@ -261,8 +261,8 @@ io::recording_part io::open_part(const std::string& path, bool merged, const par
 
 std::string without_checksums(const std::string& path) {
   return path +
-         ": recording format 1 has no checksums, so damage may go unnoticed (ulp merge copies it to a format that has "
-         "them)";
+         ": recording format 1 has no checksums, "
+         "so damage may go unnoticed (ulp merge copies it to a format that has them)";
 }
 
 bool totals_are_as_good(const std::string& path) {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "step_rows.hpp"
 

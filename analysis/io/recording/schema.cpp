@@ -8,10 +8,10 @@
 #include <limits>
 #include <unordered_set>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
-#include "encoding/checksum.hpp"
+#include "checksum.hpp"
 
 namespace ulp::io {
 
@@ -136,24 +136,21 @@ std::string what_is_missing(const database& db) {
   const completeness how = db.is_complete();
   const bool closed = how == completeness::whole || has_meta(db, closed_key);
   if (!closed && how == completeness::lacks_log)
-    return "was not closed, and its write-ahead log (FILE-wal) is not beside it: if it was copied without that, the "
-           "last "
-           "steps are missing; copy both, or copy it again once it is closed";
+    return "was not closed, and its write-ahead log (FILE-wal) is not beside it: if it was copied without that, "
+           "the last steps are missing; copy both, or copy it again once it is closed";
   if (how == completeness::damaged_log)
     return "its write-ahead log (FILE-wal) is damaged, and the steps behind the damage are missing: if it was copied, "
-           "copy "
-           "both again";
+           "copy both again";
   if (!closed && how == completeness::cut_log)
-    return "was not closed, and its write-ahead log (FILE-wal) is empty or was cut short: the last steps may be "
-           "missing; "
-           "if it was copied, copy both again";
+    return "was not closed, and its write-ahead log (FILE-wal) is empty or was cut short: "
+           "the last steps may be missing; if it was copied, copy both again";
   if (has_meta(db, incomplete_key))
     return "steps may be missing: it was appended to when its write-ahead log was missing or cut short, or it was made "
            "from a recording that was not closed";
   // Writers of version 1 left no sign.
   if (!closed && db.has_checksums())
-    return "was not closed: its writer was killed, or it was copied while it was being written; the last steps may be "
-           "missing";
+    return "was not closed: its writer was killed, or it was copied while it was being written; "
+           "the last steps may be missing";
   return "";
 }
 

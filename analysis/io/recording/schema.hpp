@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ulp/io/source.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include "database/sqlite.hpp"
 #include "encoding/payload.hpp"
@@ -21,7 +21,7 @@ inline constexpr std::int64_t application_id = 0x756C7072;  // "ulpr"
 inline constexpr std::int64_t format_version = 2;
 
 // The statements that make a recording's tables, as docs/recording-format.md and SCHEMA of python/ulpscope/_file/schema.py have them;
-// no other is taken. encoding/checksum.hpp and step_rows.cpp count their columns.
+// no other is taken. checksum.hpp and step_rows.cpp count their columns.
 inline constexpr const char* schema = R"sql(
   CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, crc BLOB NOT NULL) WITHOUT ROWID;
   CREATE TABLE tensor(

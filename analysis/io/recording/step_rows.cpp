@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "checksum.hpp"
 #include "encoding/bounds.hpp"
-#include "encoding/checksum.hpp"
 #include "schema.hpp"
 
 namespace ulp::io {

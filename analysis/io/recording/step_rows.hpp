@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 #include "attempts.hpp"
+#include "checksum.hpp"
 #include "database/sqlite.hpp"
-#include "encoding/checksum.hpp"
 
 namespace ulp::io {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "encoding/checksum.hpp"
+#include "checksum.hpp"
 #include "encoding/payload.hpp"
 #include "encoding/tables.hpp"
 #include "schema.hpp"

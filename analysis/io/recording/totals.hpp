@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "database/sqlite.hpp"
 #include "step_rows.hpp"

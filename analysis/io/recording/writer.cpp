@@ -5,22 +5,22 @@
 #include <map>
 #include <thread>
 
-#include <ulp/io/joint_tables.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "bytes/text.hpp"
+#include "checksum.hpp"
 #include "database/journal.hpp"
-#include "database/locks.hpp"
 #include "database/sqlite.hpp"
-#include "database/transactions.hpp"
 #include "encoding/bounds.hpp"
-#include "encoding/checksum.hpp"
 #include "encoding/payload.hpp"
 #include "encoding/tables.hpp"
 #include "level_writer.hpp"
 #include "opening.hpp"
+#include "output/locks.hpp"
 #include "schema.hpp"
 #include "totals.hpp"
+#include "transactions.hpp"
 
 namespace ulp {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 namespace ulp::io {
 

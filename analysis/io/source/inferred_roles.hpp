@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 namespace ulp::io {
 
@@ -19,10 +19,10 @@ struct inferred_tensor {
 };
 
 struct inferred_roles {
-  std::map<std::string, inferred_tensor, std::less<>> of;  // by name, those of which something was inferred
-  std::string note;                                        // that says so, with the option that would; or empty
+  std::map<std::string, inferred_tensor, std::less<>> tensors;  // by name, those of which something was inferred
+  std::string note;                                             // that says so, with the option that would; or empty
 
-  [[nodiscard]] bool empty() const noexcept { return of.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return tensors.empty(); }
 };
 
 // Reads the first steps of a source, which is labelled with what is known, up to as many as tell. Nothing where all is

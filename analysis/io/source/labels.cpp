@@ -1,11 +1,11 @@
+#include "labels.hpp"
+
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/share.hpp>
-
-#include "inferred_roles.hpp"
-#include "reader.hpp"
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/source/share.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp::io {
 namespace {
@@ -90,9 +90,9 @@ class labelled_source final : public forwarding_source, public divisible {
       tensor_info& info = tensors_.emplace_back(seen[i]);
       apply(options_.kinds, info.name, info.kind);
       apply(options_.roles, info.name, info.role);
-      const auto found = inferred_.of.find(info.name);
-      is_sum_.push_back(found != inferred_.of.end() && found->second.is_sum);
-      if (found == inferred_.of.end()) continue;
+      const auto found = inferred_.tensors.find(info.name);
+      is_sum_.push_back(found != inferred_.tensors.end() && found->second.is_sum);
+      if (found == inferred_.tensors.end()) continue;
       if (info.role == tensor_role::unknown) info.role = found->second.role;
       if (info.through.empty()) info.through = found->second.through;
     }
@@ -119,7 +119,7 @@ class labelled_source final : public forwarding_source, public divisible {
     for (tensor_row& row : of.tensors) {
       const bool is_known = !std::isnan(row.factor);
       if (is_known && row.factor == factor) continue;
-      if (is_known && !is_scaled(tensors_[row.tensor].kind) && may_be_wrong(factor)) continue;
+      if (is_known && !is_scaled(tensors_[row.tensor]) && may_be_wrong(factor)) continue;
       if (is_known && !(may_be_wrong(row.factor) && may_be_wrong(factor)))
         throw input_error(inner().description(), "step " + std::to_string(of.key.step),
                           "its factor is already known and is different: remove --factor");

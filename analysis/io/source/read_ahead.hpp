@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 namespace ulp::io {
 

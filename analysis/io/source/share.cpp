@@ -1,9 +1,9 @@
-#include <ulp/io/share.hpp>
+#include <ulp/io/source/share.hpp>
 
 #include <iterator>
 #include <utility>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "encoding/numbers.hpp"
 #include "encoding/payload.hpp"

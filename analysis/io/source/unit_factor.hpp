@@ -3,9 +3,10 @@
 #define ULP_IO_SOURCE_UNIT_FACTOR_HPP
 
 #include <memory>
-#include <ulp/io/source.hpp>
 
-#include "reader.hpp"
+#include <ulp/io/source/source.hpp>
+
+#include "scalar_table.hpp"
 
 namespace ulp::io {
 

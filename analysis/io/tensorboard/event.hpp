@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/limits.hpp>
+#include <ulp/io/bytes/limits.hpp>
 
 #include "bytes/cursor.hpp"
 

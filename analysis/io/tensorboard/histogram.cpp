@@ -21,21 +21,21 @@ std::uint64_t count_from(double x, const char* what) {
 // Collects buckets; those that hold nothing but zero are zeros.
 class bucket_list {
  public:
-  explicit bucket_list(cell_table& of) : of_(of) {}
+  explicit bucket_list(cell_table& of) : table_(of) {}
 
   void add(double low, double high, std::uint64_t count) {
     if (count == 0) return;
-    of_.numel += count;
-    if (of_.numel > max_numel) throw histogram_error("more than the 2^40 elements that a table may have");
+    table_.numel += count;
+    if (table_.numel > max_numel) throw histogram_error("more than the 2^40 elements that a table may have");
     if (low == 0 && high == 0)
-      of_.zeros += count;
+      table_.zeros += count;
     else
-      of_.buckets.push_back({.low = low + 0.0, .high = high + 0.0, .count = count});  // -0 becomes 0
+      table_.buckets.push_back({.low = low + 0.0, .high = high + 0.0, .count = count});  // -0 becomes 0
   }
 
   // Puts them in order, equal ones as one.
   void finish() {
-    std::vector<bucket>& all = of_.buckets;
+    std::vector<bucket>& all = table_.buckets;
     std::ranges::sort(all, {}, [](const bucket& b) { return std::pair{b.low, b.high}; });
     std::size_t kept = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -45,12 +45,12 @@ class bucket_list {
         all[kept++] = all[i];
     }
     all.resize(kept);
-    for (const bucket& b : all) of_.maybe_zeros += b.may_hold_zero() ? b.count : 0;
-    if (!all.empty()) of_.min_abs = not_known;
+    for (const bucket& b : all) table_.maybe_zeros += b.may_hold_zero() ? b.count : 0;
+    if (!all.empty()) table_.min_abs = not_known;
   }
 
  private:
-  cell_table& of_;
+  cell_table& table_;
 };
 
 // The sum of squares as it was reported (by numpy in float32), where the buckets allow for it.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 #include "event.hpp"
 

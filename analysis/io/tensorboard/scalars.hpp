@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 namespace ulp::io {
 

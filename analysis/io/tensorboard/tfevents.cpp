@@ -10,15 +10,15 @@
 #include <unordered_set>
 #include <utility>
 
-#include <ulp/io/error.hpp>
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "bytes/text.hpp"
+#include "bytes/within.hpp"
 #include "event.hpp"
 #include "histogram.hpp"
 #include "scalars.hpp"
 #include "source/bucket_widths.hpp"
-#include "source/within.hpp"
 #include "tfrecord.hpp"
 
 namespace ulp::io {
@@ -54,8 +54,8 @@ class tfevents final : public source {
     for (std::uint32_t i = 0; i < files_.size(); ++i) index(i);
     if (steps_.empty())
       throw input_error(paths.front(), "",
-                        "holds no histogram that can be read; scalars alone go into a CSV of step and found_inf or "
-                        "maxabs");
+                        "holds no histogram that can be read; "
+                        "scalars alone go into a CSV of step and found_inf or maxabs");
     next_ = steps_.begin();
     make_notes();
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/source.hpp>
+#include <ulp/io/source/source.hpp>
 
 namespace ulp::io {
 

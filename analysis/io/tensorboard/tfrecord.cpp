@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "crc32c.hpp"
 

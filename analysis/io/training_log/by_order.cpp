@@ -84,13 +84,13 @@ std::vector<scale_run> runs_by_order(const std::vector<scale_record>& records, s
   const std::vector<equal_lines> overflows = overflows_of(records);
   const std::uint64_t ranks = ranks_of(overflows);
   double scale = not_known;
-  std::int64_t untold = 0;
+  std::int64_t unlogged = 0;
   std::int64_t grown = 0;
   for (const equal_lines& e : overflows) {
     const double used = used_scale(e.record, scale);
     const std::int64_t fell = falls(scale, used);
     if (fell > 0) steps.add({.count = static_cast<std::uint32_t>(fell), .skipped = true, .used = scale, .after = used});
-    untold += fell;
+    unlogged += fell;
     const std::uint64_t count = (e.lines + ranks - 1) / ranks;
     for (std::uint64_t i = 0; i < count; ++i) {
       const double at = i == 0 ? used : used_scale(e.record, scale);
@@ -110,9 +110,9 @@ std::vector<scale_run> runs_by_order(const std::vector<scale_record>& records, s
     if (grown > 0)
       notes.push_back("the loss scale grew " + steps_text(grown, "time") +
                       " between two overflows: steps were applied there");
-    if (untold > 0)
-      notes.push_back("the loss scale falls between two lines: " + steps_text(untold, "further overflow") +
-                      (untold == 1 ? " lies" : " lie") + " there that the log has no line of");
+    if (unlogged > 0)
+      notes.push_back("the loss scale falls between two lines: " + steps_text(unlogged, "further overflow") +
+                      (unlogged == 1 ? " lies" : " lie") + " there that the log has no line of");
     if (ranks > 1)
       notes.push_back(std::to_string(ranks) + " equal lines are taken for one overflow, from as many ranks");
     return steps.take();

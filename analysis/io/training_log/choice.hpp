@@ -5,13 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "records.hpp"
+#include "dialects/record.hpp"
 
 namespace ulp::io {
-
-[[nodiscard]] constexpr bool is_framework(scale_record::origin from) noexcept {
-  return from != scale_record::origin::bar && from != scale_record::origin::print;
-}
 
 // Leaves records of one rank, one scaler and one way of counting steps, with scales that are numbers or not known; none is
 // `fatal`, and `metrics` only where nothing tells their steps.

@@ -26,14 +26,14 @@ double scale_after(const scale_record& overflow) noexcept {
   return std::isnan(overflow.after) && !std::isnan(overflow.before) ? overflow.before / 2 : overflow.after;
 }
 
-untold_falls untold_falls_of(const log_interval& now, double scale) noexcept {
-  untold_falls all;
+unlogged_falls unlogged_falls_of(const log_interval& now, double scale) noexcept {
+  unlogged_falls all;
   for (const scale_record& e : now.events) {
     all.between += falls(scale, used_scale(e, scale));
     scale = scale_after(e);
   }
   // Before 2021 fairseq printed means: one that is lower than a scale says that it fell, but nothing follows from two.
-  const bool is_mean = now.from == scale_record::origin::fairseq && !is_power_of_two(now.record.after);
+  const bool is_mean = now.from->scale_is_mean && !is_power_of_two(now.record.after);
   if (!is_mean || is_power_of_two(scale)) all.after = falls(scale, now.record.after);
   return all;
 }

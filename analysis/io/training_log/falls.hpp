@@ -14,15 +14,15 @@ namespace ulp::io {
 // The scale that an overflow was found at; `scale` is that before it, where known.
 [[nodiscard]] double used_scale(const scale_record& overflow, double scale) noexcept;
 
-// And that after it, where the log tells it or what it was.
+// The scale after an overflow, where the log says it or what it was before.
 [[nodiscard]] double scale_after(const scale_record& overflow) noexcept;
 
-struct untold_falls {
+struct unlogged_falls {
   std::int64_t between = 0;  // before or between the overflows that have lines
   std::int64_t after = 0;    // from there to the printed scale
 };
-// Those of an interval that begins at this scale that no line tells of.
-[[nodiscard]] untold_falls untold_falls_of(const log_interval& now, double scale) noexcept;
+// Falls of the scale that no line of an interval tells of; `scale` is that which it begins at.
+[[nodiscard]] unlogged_falls unlogged_falls_of(const log_interval& now, double scale) noexcept;
 
 }  // namespace ulp::io
 

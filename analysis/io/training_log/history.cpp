@@ -13,56 +13,34 @@ namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-using origin = scale_record::origin;
 
 std::string count_text(std::uint64_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-std::string_view name_of(origin from) noexcept {
-  switch (from) {
-    case origin::megatron: return "Megatron-LM";
-    case origin::deepspeed: return "DeepSpeed";
-    case origin::apex: return "Apex";
-    case origin::fairseq: return "fairseq";
-    case origin::colossal: return "ColossalAI";
-    case origin::trainer: return "Hugging Face Trainer";
-    case origin::openmmlab: return "OpenMMLab";
-    case origin::swin: return "Swin or DeiT";
-    case origin::imagenet: return "PyTorch's ImageNet example";
-    case origin::espnet: return "ESPnet";
-    case origin::detectron: return "Detectron2";
-    case origin::insightface: return "InsightFace";
-    case origin::llm_c: return "llm.c";
-    case origin::bar:
-    case origin::print: break;
-  }
-  return "";
-}
-
 std::string names_of(const std::vector<scale_record>& records) {
-  std::set<origin> seen;
+  std::set<const log_dialect*> seen;  // in the order of their rows
   for (const scale_record& r : records)
-    if (is_framework(r.from) && (r.what == kind::overflow || r.what == kind::reached || r.what == kind::metrics))
+    if (r.from->is_framework() && (r.what == kind::overflow || r.what == kind::reached || r.what == kind::metrics))
       seen.insert(r.from);
   std::string all;
-  for (const origin from : seen) all += (all.empty() ? "" : " and ") + std::string{name_of(from)};
+  for (const log_dialect* const from : seen) all += (all.empty() ? "" : " and ") + std::string{from->name};
   return all;
 }
 
 // What norms and losses that are not finite say.
-void note_what_is_lost(const std::vector<scale_record>& records, scale_history& into) {
-  std::uint64_t lost = 0;
+void note_nonfinite(const std::vector<scale_record>& records, scale_history& into) {
+  std::uint64_t nonfinite = 0;
   std::uint64_t zero_loss = 0;
   std::uint64_t means = 0;
   for (const scale_record& r : records) {
-    lost += r.is_lost() ? 1 : 0;
-    zero_loss += r.from == origin::trainer && r.grad_norm_is_nan && r.loss == 0 ? 1 : 0;
-    means += r.mean_is_lost && !r.is_lost() ? 1 : 0;
+    nonfinite += r.is_nonfinite() ? 1 : 0;
+    zero_loss += r.from->replaces_loss && r.grad_norm_is_nan && r.loss == 0 ? 1 : 0;
+    means += r.mean_is_nonfinite && !r.is_nonfinite() ? 1 : 0;
   }
-  if (lost > 0)
-    into.notes.push_back("a loss or a gradient norm that is NaN or infinite stands in " + count_text(lost, "line") +
-                         ": the gradients were not finite there");
+  if (nonfinite > 0)
+    into.notes.push_back("a loss or a gradient norm that is NaN or infinite stands in " +
+                         count_text(nonfinite, "line") + ": the gradients were not finite there");
   if (zero_loss > 0)
     into.notes.push_back(
         "a loss of 0 beside a norm that is NaN stands in " + count_text(zero_loss, "line") +
@@ -81,8 +59,8 @@ void scale_run::describe(const scale_record& line) {
   learning_rate = line.learning_rate;
   loss_is_nan = line.loss_is_nan;
   grad_norm_is_nan = line.grad_norm_is_nan;
-  lost = line.is_lost();
-  decided = lost || !std::isnan(line.grad_norm);
+  nonfinite = line.is_nonfinite();
+  decided = nonfinite || !std::isnan(line.grad_norm);
 }
 
 scale_history history_of(std::vector<scale_record> records, const std::string& path) {
@@ -95,12 +73,11 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   } else {
     add_numbered_runs(records, path, all);
   }
-  note_what_is_lost(records, all);
+  note_nonfinite(records, all);
   all.float16 = std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::bfloat16; });
-  constexpr double window_of_apex = 2000;  // which it does not let anybody set
   for (const scale_record& r : records) {
     if (r.what == kind::window && r.after >= 1) all.window = r.after;
-    if (r.from == origin::apex) all.window = window_of_apex;
+    if (r.from->window > 0) all.window = r.from->window;
   }
   if (others > 0)
     all.notes.push_back(std::to_string(others) + (others == 1 ? " line" : " lines") +

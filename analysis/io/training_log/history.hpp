@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "records.hpp"
+#include "dialects/record.hpp"
 
 namespace ulp::io {
 
@@ -22,7 +22,7 @@ struct scale_run {
   bool numbered = true;      // false where steps are numbered by the order of the lines
   bool decided = true;       // false where nothing is known of them but that they were
   bool nan = false;          // skipped because the forward pass gave no finite loss
-  bool lost = false;         // the loss or the norm of its only step was logged, and is not finite
+  bool nonfinite = false;    // the loss or the norm of its only step was logged, and is not finite
   bool sure = true;          // false where that may be of a step before it
   bool counted = false;      // the framework counts skipped steps, and did not count these
   double used = not_known;   // the scale of its first step, where it was printed

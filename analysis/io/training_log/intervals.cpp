@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "choice.hpp"
 #include "falls.hpp"
@@ -15,7 +15,6 @@ namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-using origin = scale_record::origin;
 
 constexpr std::int64_t most_steps_at_once = 100'000;  // from one printed line to the next
 constexpr std::int64_t most_steps = 20'000'000;       // in all
@@ -26,10 +25,10 @@ class interval_reader {
   interval_reader(const std::string& path, const std::function<void(const log_part&)>& to) : path_(path), to_(to) {}
 
   // Each overflow has a line of its own.
-  void expect_overflows() { overflows_are_told_ = true; }
+  void expect_overflows() { overflows_have_lines_ = true; }
 
   // How many steps there are between one record and the next of its kind: for the first, which has none before it.
-  void expect(origin from, std::int64_t steps) { spacing_[from].last = steps; }
+  void expect(const log_dialect* from, std::int64_t steps) { spacing_[from].last = steps; }
 
   void add(const scale_record& r) {
     switch (r.what) {
@@ -78,8 +77,8 @@ class interval_reader {
     scale_record event = r;
     const std::int64_t at = std::exchange(position_, -1);
     // Other ranks print the same, and DeepSpeed says it in two ways.
-    const bool told = last_overflow_ && (at >= 0 ? at == last_overflow_->step : is_repeated(r));
-    if (told) return;
+    const bool repeats = last_overflow_ && (at >= 0 ? at == last_overflow_->step : is_repeated(r));
+    if (repeats) return;
     event.step = at;
     last_overflow_ = event;
     reached_since_ = false;
@@ -118,7 +117,7 @@ class interval_reader {
     const auto last = last_of_.find(r.from);
     const bool again = last != last_of_.end() && r.step <= last->second.step;
     if (again && r.step == last->second.step &&
-        (r.from == origin::fairseq || !is_framework(r.from) || same(r, last->second)))
+        (r.from->counts_updates || !r.from->is_framework() || same(r, last->second)))
       return;
     if (again) go_back(r);
     if (open_ && r.step == open_->step) {  // another framework's line of the same step
@@ -148,14 +147,14 @@ class interval_reader {
   void go_back(const scale_record& r) {
     const std::int64_t usual = std::max<std::int64_t>(1, spacing_[r.from].last);
     const std::int64_t from = std::max<std::int64_t>(0, r.step - usual);
-    if (!is_framework(r.from) && from == 0)
+    if (!r.from->is_framework() && from == 0)
       fail(r.line, "the step numbers begin again: give a log whose numbers go on from one epoch to the next");
     close();
     const std::vector<scale_record> skipped = pending_;  // most likely those of the run that goes on
     start_over();
     pending_ = skipped;
     resumed_ = true;
-    const bool is_apex = !is_framework(r.from);  // whose checkpoint need not hold the scale
+    const bool is_apex = !r.from->is_framework();  // whose checkpoint need not hold the scale
     restart({.to = from, .keeps_scale = !is_apex});
     gap_ = gap_ || is_apex;
     reached_ = from;
@@ -164,36 +163,36 @@ class interval_reader {
   }
 
   void open(const scale_record& r) {
-    updates_only_ = updates_only_ || r.from == origin::fairseq;
+    updates_only_ = updates_only_ || r.from->counts_updates;
     reached_since_ = true;
     log_interval now{.from = r.from, .line = r.line, .step = r.step, .nans = r.nans, .record = r};
     now.events = std::exchange(pending_, {});
     now.grown = std::exchange(grown_, not_known);
     auto events = static_cast<std::int64_t>(now.events.size());
-    if (r.from == origin::deepspeed) {
+    if (r.from->skipped_in_all) {
       if (total_skipped_) now.skipped = std::max<std::int64_t>(0, r.skipped - *total_skipped_);
       total_skipped_ = r.skipped;
       totals_[r.step] = r.skipped;
     } else {
       now.skipped = std::max<std::int64_t>(0, r.skipped);
     }
-    if (resumed_ && r.from != origin::fairseq) {  // before that, the earlier run may have skipped some
+    if (resumed_ && !r.from->counts_updates) {  // before that, the earlier run may have skipped some
       events = std::min(events, r.step - *reached_);
       now.events.erase(now.events.begin(), now.events.end() - events);
     }
     resumed_ = false;
-    now.counted = r.skipped >= 0 || r.from == origin::deepspeed;
+    now.counted = r.skipped >= 0 || r.from->skipped_in_all;
     const bool is_first = !reached_;
     if (const auto before = last_of_.find(r.from); before != last_of_.end()) now.covers = r.step - before->second.step;
-    begin_where_told(r, now);
+    begin_where_printed(r, now);
     if (!reached_)
-      reached_ = begin_of_first(r, std::max(now.skipped, events + untold_falls_of(now, not_known).between));
+      reached_ = begin_of_first(r, std::max(now.skipped, events + unlogged_falls_of(now, not_known).between));
     now.is_cut = is_first && !now.counted && *reached_ > 0;
-    if (r.from == origin::deepspeed && *reached_ == 0 && !first_ && !restored_) now.skipped = r.skipped;
+    if (r.from->skipped_in_all && *reached_ == 0 && !first_ && !restored_) now.skipped = r.skipped;
     now.steps = r.step - *reached_;
     // These tell of the last interval only: where lines are missing, nothing is known of the steps before it.
     const std::int64_t usual = spacing_[r.from].regular();
-    const bool tells_of_all = r.from == origin::deepspeed || !is_framework(r.from) || r.steps > 0;
+    const bool tells_of_all = r.from->skipped_in_all || !r.from->is_framework() || r.steps > 0;
     if (!tells_of_all && usual > 0 && now.steps > usual) {
       now.steps = usual;
       now.after_gap = true;
@@ -210,11 +209,11 @@ class interval_reader {
 
   // Whether nothing but its fall tells of skipped steps.
   [[nodiscard]] bool tells_by_scale(const scale_record& r) const {
-    return !overflows_are_told_ && r.skipped < 0 && is_framework(r.from);
+    return !overflows_have_lines_ && r.skipped < 0 && r.from->is_framework();
   }
 
   // Lines that say themselves where their steps begin, or that say nothing of the steps before theirs.
-  void begin_where_told(const scale_record& r, log_interval& now) {
+  void begin_where_printed(const scale_record& r, log_interval& now) {
     if (r.steps <= 0 && !(tells_by_scale(r) && std::isnan(r.after))) return;
     const std::int64_t from = r.step - (r.steps > 0 ? r.steps : 1);
     if (reached_ && from <= *reached_) return;
@@ -225,21 +224,21 @@ class interval_reader {
   [[nodiscard]] std::int64_t begin_of_first(const scale_record& r, std::int64_t skipped) {
     std::int64_t steps = spacing_[r.from].last;
     // The only line: the run is a new one if its arguments are there, or if its skipped steps are.
-    const bool fresh = start_ > 0 || (r.from == origin::deepspeed && r.skipped == skipped);
+    const bool fresh = start_ > 0 || (r.from->skipped_in_all && r.skipped == skipped);
     if (steps <= 0) steps = fresh ? r.step : 1;
-    const bool says_nothing = !is_framework(r.from) && skipped == 0 && r.step > steps;
+    const bool says_nothing = !r.from->is_framework() && skipped == 0 && r.step > steps;
     if (tells_by_scale(r) || says_nothing) steps = 1;
     skipped += r.is_applied ? 1 : 0;
     if (steps > most_steps_at_once) steps = 1;
-    if (r.from != origin::fairseq) steps = std::max(steps, skipped);
+    if (!r.from->counts_updates) steps = std::max(steps, skipped);
     // A script that counts from 0 prints it when that step is done; a progress bar, before the first.
-    const bool from_zero = (r.from == origin::print && (r.step == 0 || r.step < skipped)) || tells_by_scale(r);
+    const bool from_zero = (r.from->may_count_from_zero && (r.step == 0 || r.step < skipped)) || tells_by_scale(r);
     const std::int64_t least = from_zero ? -1 : 0;
     return std::max(least, r.step - steps);
   }
 
   void merge(const scale_record& r) {
-    if (r.from == origin::deepspeed) {
+    if (r.from->skipped_in_all) {
       if (total_skipped_ && r.skipped > *total_skipped_)
         open_->skipped = std::max(open_->skipped, r.skipped - *total_skipped_);
       total_skipped_ = r.skipped;
@@ -257,7 +256,7 @@ class interval_reader {
     if (!open_) return;
     log_interval now = *std::exchange(open_, std::nullopt);
     now.skipped = std::max(now.skipped, static_cast<std::int64_t>(now.events.size()));
-    if (now.from != origin::fairseq && now.skipped > now.steps)
+    if (!now.from->counts_updates && now.skipped > now.steps)
       fail(now.line, std::to_string(now.skipped) + " of the " + std::to_string(now.steps) + " steps up to step " +
                          std::to_string(now.step) +
                          " were skipped: lines are missing, or several ranks print them; keep the lines of one rank");
@@ -266,7 +265,7 @@ class interval_reader {
 
   void put(log_interval now) {
     now.updates_only = updates_only_;
-    now.told = overflows_are_told_;
+    now.overflows_have_lines = overflows_have_lines_;
     now.after_gap = std::exchange(gap_, false) || now.after_gap;
     now.start = start_;
     reached_ = now.step;
@@ -288,7 +287,7 @@ class interval_reader {
   std::optional<std::int64_t> reached_;  // the step up to which they go
   std::optional<std::int64_t> first_;    // step of them that was not taken back
   bool updates_only_ = false;            // steps are updates, which skipped ones are not
-  bool overflows_are_told_ = false;
+  bool overflows_have_lines_ = false;
   bool restored_ = false;
   bool resumed_ = false;               // the next line is the first after a restart that no line tells of
   bool gap_ = false;                   // before the next interval
@@ -299,8 +298,8 @@ class interval_reader {
   std::int64_t position_ = -1;
   std::optional<std::int64_t> total_skipped_;
   std::map<std::int64_t, std::int64_t> totals_;  // skipped up to a step, as DeepSpeed counts
-  std::map<origin, scale_record> last_of_;
-  std::map<origin, line_spacing> spacing_;
+  std::map<const log_dialect*, scale_record> last_of_;
+  std::map<const log_dialect*, line_spacing> spacing_;
   double start_ = not_known;  // of a fresh run
   double grown_ = not_known;  // since the last overflow
   std::int64_t total_steps_ = 0;
@@ -311,7 +310,7 @@ class interval_reader {
 void read_intervals(const std::vector<scale_record>& records, const std::string& path,
                     const std::function<void(const log_part&)>& to) {
   interval_reader reader(path, to);
-  std::map<origin, std::int64_t> first;
+  std::map<const log_dialect*, std::int64_t> first;
   for (const scale_record& r : records) {
     if (r.what != kind::reached) continue;
     const auto [at, fresh] = first.try_emplace(r.from, r.step);

@@ -8,12 +8,12 @@
 #include <variant>
 #include <vector>
 
-#include "records.hpp"
+#include "dialects/record.hpp"
 
 namespace ulp::io {
 
 struct log_interval {
-  scale_record::origin from = scale_record::origin::print;
+  const log_dialect* from = &no_dialect;
   std::uint64_t line = 0;
   std::int64_t step = 0;   // its last
   std::int64_t steps = 0;  // those of fairseq are updates: without the skipped ones
@@ -21,7 +21,7 @@ struct log_interval {
   std::int64_t nans = 0;               // of the skipped ones, those whose loss was not finite
   bool updates_only = false;           // its steps are updates
   bool counted = false;                // its line says how many steps were skipped
-  bool told = false;                   // each overflow of the log has a line of its own
+  bool overflows_have_lines = false;   // each overflow of the log has a line of its own
   bool is_cut = false;                 // the first of a log that does not begin with the run: some of it may be missing
   std::int64_t covers = 0;             // steps from the line before to its own; 0 where that line is not known
   bool after_gap = false;              // steps before it are missing, or their scale says nothing of it

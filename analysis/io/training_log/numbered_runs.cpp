@@ -11,8 +11,6 @@
 namespace ulp::io {
 namespace {
 
-using origin = scale_record::origin;
-
 std::string count_text(std::uint64_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
@@ -29,27 +27,27 @@ class run_builder {
  public:
   // The runs of an interval, in the order in which they are known or taken to have been.
   void operator()(log_interval now) {
-    const bool contradicts = add_untold(now);
+    const bool contradicts = add_unlogged(now);
     begin(now);
     const std::vector<scale_record>& events = now.events;
     const auto unknown = static_cast<std::uint32_t>(now.skipped - std::int64_t(events.size()));
     const std::int64_t applied = now.updates_only ? now.steps : now.steps - now.skipped;
-    const auto between = std::min(unknown, static_cast<std::uint32_t>(untold_between_));
+    const auto between = std::min(unknown, static_cast<std::uint32_t>(unlogged_between_));
     const bool numbered = !now.updates_only && unknown == 0 && are_numbered(now);
     placed_ = now.skipped == 0 || numbered || (now.updates_only ? applied == 1 : applied == 0);
     if (now.record.is_applied && applied == 1 && !now.at_end)
       placed_ = true;  // all before the last
     else if ((unknown > between && !events.empty()) || now.at_end || contradicts)
       placed_ = false;
-    if (now.is_cut && !events.empty() && now.covers == 0 && now.from != origin::bar) placed_ = false;
+    if (now.is_cut && !events.empty() && now.covers == 0 && !now.from->is_bar) placed_ = false;
     decided_ = !contradicts && is_decided(now);
 
     std::int64_t left = applied;
     // The norm that is printed is that of the last step.
-    const bool ends_lost =
-        untold_here_ > 0 && unknown > between && !now.updates_only && applied > 0 && is_norm_of_last_lost(now.record);
-    if (ends_lost && now.skipped == 1) placed_ = decided_ = true;
-    const std::uint32_t first = unknown - between - (ends_lost ? 1 : 0);
+    const bool ends_nonfinite = unlogged_here_ > 0 && unknown > between && !now.updates_only && applied > 0 &&
+                                is_norm_of_last_nonfinite(now.record);
+    if (ends_nonfinite && now.skipped == 1) placed_ = decided_ = true;
+    const std::uint32_t first = unknown - between - (ends_nonfinite ? 1 : 0);
     if (first > 0) add({.count = first, .skipped = true, .used = first_used_});
     double scale = runs_.empty() ? not_known : runs_.back().after;
     std::int64_t needed = 0;  // steps in which the scale must have grown before it fell
@@ -65,7 +63,7 @@ class run_builder {
       add({.skipped = true, .used = used_scale(e, scale_), .after = e.after});
     }
     if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
-    if (ends_lost) add({.skipped = true});
+    if (ends_nonfinite) add({.skipped = true});
     if (runs_.size() > first_run_) describe_last();
   }
 
@@ -119,27 +117,27 @@ class run_builder {
 
  private:
   // Adds the skipped steps that only a fall of the scale tells of; true where the line's own count contradicts it.
-  bool add_untold(log_interval& now) {
-    untold_here_ = untold_between_ = 0;
+  bool add_unlogged(log_interval& now) {
+    unlogged_here_ = unlogged_between_ = 0;
     first_used_ = not_known;
     const double before = gap_ || now.after_gap ? not_known : std::isnan(scale_) ? printed_ : scale_;
-    const untold_falls untold = untold_falls_of(now, before);
-    const auto told = static_cast<std::int64_t>(now.events.size());
+    const unlogged_falls unlogged = unlogged_falls_of(now, before);
+    const auto logged = static_cast<std::int64_t>(now.events.size());
     printed_ = now.record.after;
     if (now.counted) {
-      const bool contradicts = untold.after > 0 && now.skipped < told + untold.after && now.steps > now.skipped;
+      const bool contradicts = unlogged.after > 0 && now.skipped < logged + unlogged.after && now.steps > now.skipped;
       contradicted_ += contradicts ? 1 : 0;
       return contradicts;
     }
-    if (untold.between + untold.after == 0) return false;
-    const std::int64_t skipped = told + untold.between + untold.after;
+    if (unlogged.between + unlogged.after == 0) return false;
+    const std::int64_t skipped = logged + unlogged.between + unlogged.after;
     // More falls than steps: not by halves, or set again; one overflow at least.
     const bool by_halves = now.updates_only || skipped <= now.steps;
-    now.skipped = std::max(now.skipped, by_halves ? skipped : std::min(told + 1, now.steps));
-    if (told == 0 && now.skipped == now.steps && is_power_of_two(before)) first_used_ = before;
-    untold_here_ = now.skipped - told;
-    untold_between_ = untold_here_ >= untold.between ? untold.between : 0;
-    untold_ += untold_here_;
+    now.skipped = std::max(now.skipped, by_halves ? skipped : std::min(logged + 1, now.steps));
+    if (logged == 0 && now.skipped == now.steps && is_power_of_two(before)) first_used_ = before;
+    unlogged_here_ = now.skipped - logged;
+    unlogged_between_ = unlogged_here_ >= unlogged.between ? unlogged.between : 0;
+    unlogged_ += unlogged_here_;
     return false;
   }
 
@@ -149,19 +147,18 @@ class run_builder {
     if (now.updates_only) return true;
     if (line.lacks_loss && now.skipped < now.steps && !std::isfinite(line.grad_norm)) return false;
     if (now.counted) return true;
-    if (untold_here_ > 0 && !placed_) return false;
-    const bool tells_nothing_before = now.is_cut || (is_framework(now.from) && now.covers == 0) || now.after_gap;
-    if (now.told && !now.is_cut) return true;
+    if (unlogged_here_ > 0 && !placed_) return false;
+    const bool tells_nothing_before = now.is_cut || (now.from->is_framework() && now.covers == 0) || now.after_gap;
+    if (now.overflows_have_lines && !now.is_cut) return true;
     if (!tells_nothing_before && !std::isnan(line.after)) return true;
-    // Means of OpenMMLab are over all steps.
-    return line.is_applied || (now.told && !now.events.empty()) ||
-           (std::isfinite(line.grad_norm) && (!line.is_mean || now.from == origin::openmmlab));
+    return line.is_applied || (now.overflows_have_lines && !now.events.empty()) ||
+           (std::isfinite(line.grad_norm) && (!line.is_mean || now.from->means_are_of_all));
   }
 
   void describe_falls(scale_history& into) const {
-    if (untold_ > 0)
+    if (unlogged_ > 0)
       into.notes.push_back("the loss scale falls without a line of an overflow: that proves " +
-                           count_text(static_cast<std::uint64_t>(untold_), "skipped step") + " at least");
+                           count_text(static_cast<std::uint64_t>(unlogged_), "skipped step") + " at least");
     if (contradicted_ > 0)
       into.notes.push_back("the loss scale falls in " + count_text(contradicted_, "interval") +
                            " in which the log counts fewer skipped steps: whether these overflowed is left open");
@@ -210,16 +207,16 @@ class run_builder {
     if (single || (!run.skipped && std::isfinite(now.record.loss))) put_loss(run);
     if (!run.skipped) run.learning_rate = now.record.learning_rate;
     const bool is_of_last = single || !now.record.is_mean;
-    if (is_of_last && (!run.skipped || is_norm_of_last_lost(now.record))) put_norm(run);
+    if (is_of_last && (!run.skipped || is_norm_of_last_nonfinite(now.record))) put_norm(run);
     if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
     if (!std::isnan(now.grown)) run.after = now.grown;
     if (tells_scale()) run.after = now.record.after;
     if (!std::isnan(run.after)) scale_ = run.after;
-    if (now.record.is_lost() && (now.skipped == 0 || now.updates_only) && !run.skipped) set_last_lost();
+    if (now.record.is_nonfinite() && (now.skipped == 0 || now.updates_only) && !run.skipped) set_last_nonfinite();
   }
 
-  static bool is_norm_of_last_lost(const scale_record& line) {
+  static bool is_norm_of_last_nonfinite(const scale_record& line) {
     return !line.is_mean && (line.grad_norm_is_nan || std::isinf(line.grad_norm));
   }
 
@@ -233,10 +230,10 @@ class run_builder {
   }
 
   // A loss or a norm that is not finite, in an interval that skipped nothing, is of its last step; a mean, as losses are, of one of them.
-  void set_last_lost() {
+  void set_last_nonfinite() {
     const scale_record& line = interval_.record;
     const bool of_several = interval_.steps > 1 || (interval_.covers != 1 && line.is_mean);
-    const bool of_any = of_several && !is_norm_of_last_lost(line);
+    const bool of_any = of_several && !is_norm_of_last_nonfinite(line);
     if (of_any)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].decided = false;
     if (runs_.back().count > 1) {
@@ -251,7 +248,7 @@ class run_builder {
       rest.loss_is_nan = rest.grad_norm_is_nan = false;
       runs_.push_back(last);
     }
-    runs_.back().lost = true;
+    runs_.back().nonfinite = true;
     runs_.back().sure = !of_any;
     put_loss(runs_.back());
     put_norm(runs_.back());
@@ -261,7 +258,7 @@ class run_builder {
   [[nodiscard]] bool tells_scale() const {
     const double x = interval_.record.after;
     if (!(x >= 0.5) || (x < 1 && x != 0.5)) return false;
-    if (interval_.from != origin::fairseq) return true;
+    if (!interval_.from->scale_is_mean) return true;
     return is_power_of_two(x) && interval_.skipped == 0 && (interval_.steps == 1 || std::isnan(scale_) || x == scale_);
   }
 
@@ -270,10 +267,10 @@ class run_builder {
   std::uint64_t restarts_ = 0;
   double scale_ = not_known;    // the last that was known
   double printed_ = not_known;  // the last that was printed, perhaps rounded
-  std::int64_t untold_ = 0;     // skipped steps that only a fall of the scale tells of
-  std::int64_t untold_here_ = 0;
-  double first_used_ = not_known;    // the scale of the first of them, where all steps are
-  std::int64_t untold_between_ = 0;  // of these, those before or between overflows that have lines
+  std::int64_t unlogged_ = 0;   // skipped steps that only a fall of the scale tells of
+  std::int64_t unlogged_here_ = 0;
+  double first_used_ = not_known;      // the scale of the first of them, where all steps are
+  std::int64_t unlogged_between_ = 0;  // of these, those before or between overflows that have lines
   std::uint64_t contradicted_ = 0;
   bool gap_ = false;  // before the next run
   // Of the interval that is being added.

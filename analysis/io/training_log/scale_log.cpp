@@ -5,14 +5,16 @@
 // Between two printed scales without an overflow between them the scale only grew; each step doubles or halves it at
 // most once, in all four frameworks, and doubles it after as many applied steps in a row as the log or Apex's code says.
 // What is not printed is bounded by that.
+#include "scale_log.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "history.hpp"
-#include "source/reader.hpp"
+#include "scanner.hpp"
 
 namespace ulp::io {
 namespace {
@@ -88,8 +90,8 @@ class scale_log final : public source {
     into = {};
     into.key.step = run.retries ? run.step : run.step + row_;
     into.key.attempt = run.retries ? run.attempt + static_cast<std::int32_t>(row_) : row_ == 0 ? run.attempt : 0;
-    if (run.decided || run.lost) into.scalars.found_inf = run.skipped || run.lost;
-    if (run.decided && (!run.lost || run.counted)) into.scalars.applied = !run.skipped;
+    if (run.decided || run.nonfinite) into.scalars.found_inf = run.skipped || run.nonfinite;
+    if (run.decided && (!run.nonfinite || run.counted)) into.scalars.applied = !run.skipped;
     describe(into, run);
 
     before_.pass(run, 1);
@@ -130,8 +132,8 @@ class scale_log final : public source {
     scale_range scale = between(before_, next, history_.window);
     if (row_ == 0 && !std::isnan(run.used)) {
       // A printed start that the next scale contradicts was not that of this run.
-      const scale_range told = between({}, next, history_.window);
-      if (run.skipped || (told.low <= run.used && run.used <= told.high)) scale = {run.used, run.used};
+      const scale_range implied = between({}, next, history_.window);
+      if (run.skipped || (implied.low <= run.used && run.used <= implied.high)) scale = {run.used, run.used};
     }
     const bool known = scale.low > 0 && scale.high < infinity;
     if (run.placed && known && scale.low == scale.high) into.scalars.loss_scale = scale.low;
@@ -139,18 +141,18 @@ class scale_log final : public source {
       into.max_abs = not_known;
       return;
     }
-    if (run.lost && run.sure && !bounded_) {
+    if (run.nonfinite && run.sure && !bounded_) {
       const bool nan = run.grad_norm_is_nan || run.loss_is_nan;
       into.max_abs = nan ? not_known : infinity;
       return;
     }
-    if (!bounded_ && has_scale_ && run.decided && !run.lost) return;
+    if (!bounded_ && has_scale_ && run.decided && !run.nonfinite) return;
     max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure};
-    if (!run.decided && !run.lost) bounds.certain = false;
-    if (!bounded_ || (!run.decided && !run.lost)) scale = {};
-    if ((run.skipped || run.lost) && scale.high < infinity)
+    if (!run.decided && !run.nonfinite) bounds.certain = false;
+    if (!bounded_ || (!run.decided && !run.nonfinite)) scale = {};
+    if ((run.skipped || run.nonfinite) && scale.high < infinity)
       bounds.low = std::min(least_that_overflows(scale.high), std::numeric_limits<double>::max());
-    if (!run.skipped && !run.lost && scale.low > 0) bounds.high = least_that_overflows(scale.low);
+    if (!run.skipped && !run.nonfinite && scale.low > 0) bounds.high = least_that_overflows(scale.low);
     // A skipped step whose scale is not known is taken to overflow at every scale, as in other logs without scales.
     if (bounds.low > 0 || !run.skipped || !bounds.certain) into.bounds = bounds;
   }

@@ -1,4 +1,4 @@
-#include <ulp/model/array_counter.hpp>
+#include <ulp/model/cells/array_counter.hpp>
 
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 namespace ulp {
 namespace {

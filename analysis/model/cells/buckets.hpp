@@ -1,13 +1,13 @@
 // The buckets of a table as magnitudes: what its values may be, distinguished as far as the table tells.
-#ifndef ULP_MODEL_BUCKETS_HPP
-#define ULP_MODEL_BUCKETS_HPP
+#ifndef ULP_MODEL_CELLS_BUCKETS_HPP
+#define ULP_MODEL_CELLS_BUCKETS_HPP
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <ulp/model/cell_table.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/cells/cell_table.hpp>
+#include <ulp/model/cells/ranges.hpp>
 
 namespace ulp {
 

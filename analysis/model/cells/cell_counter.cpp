@@ -1,4 +1,4 @@
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <algorithm>
 #include <array>

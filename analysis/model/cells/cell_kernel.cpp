@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -4,8 +4,8 @@
 // In blocks: a pass without branches turns each value into the row of a table, and a pair of addends where sums are asked
 // for; a second one counts and adds. Zeros have a row; subnormal, infinite and NaN values fall into rows that mean nothing,
 // and are left to the caller.
-#ifndef ULP_MODEL_CELL_KERNEL_HPP
-#define ULP_MODEL_CELL_KERNEL_HPP
+#ifndef ULP_MODEL_CELLS_CELL_KERNEL_HPP
+#define ULP_MODEL_CELLS_CELL_KERNEL_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 namespace ulp::detail {
 

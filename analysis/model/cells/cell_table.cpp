@@ -1,4 +1,4 @@
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 #include <algorithm>
 #include <array>

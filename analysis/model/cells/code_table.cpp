@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/array_counter.hpp>
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/array_counter.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 namespace ulp {
 namespace {

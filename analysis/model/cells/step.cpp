@@ -1,4 +1,4 @@
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 
 #include <array>
 #include <limits>
@@ -27,17 +27,6 @@ constexpr std::array roles{
     named<tensor_role>{tensor_role::low, "low"},
     named<tensor_role>{tensor_role::float32, "float32"},
 };
-constexpr std::array dtypes{
-    named<dtype>{dtype::unknown, "unknown"},
-    named<dtype>{dtype::float64, "float64"},
-    named<dtype>{dtype::float32, "float32"},
-    named<dtype>{dtype::float16, "float16"},
-    named<dtype>{dtype::bfloat16, "bfloat16"},
-    named<dtype>{dtype::float8_e4m3fn, "float8_e4m3fn"},
-    named<dtype>{dtype::float8_e5m2, "float8_e5m2"},
-    named<dtype>{dtype::float8_e4m3fnuz, "float8_e4m3fnuz"},
-    named<dtype>{dtype::float8_e5m2fnuz, "float8_e5m2fnuz"},
-};
 
 template <typename Table, typename Enum>
 std::string_view name_in(const Table& table, Enum value) noexcept {
@@ -55,24 +44,8 @@ std::optional<Enum> value_in(const std::array<named<Enum>, N>& table, std::strin
 
 }  // namespace
 
-std::uint64_t size_of(dtype type) noexcept {
-  switch (type) {
-    case dtype::unknown: break;
-    case dtype::float64: return 8;
-    case dtype::float32: return 4;
-    case dtype::float16:
-    case dtype::bfloat16: return 2;
-    case dtype::float8_e4m3fn:
-    case dtype::float8_e5m2:
-    case dtype::float8_e4m3fnuz:
-    case dtype::float8_e5m2fnuz: return 1;
-  }
-  return 0;
-}
-
 std::string_view to_string(tensor_kind kind) noexcept { return name_in(kinds, kind); }
 std::string_view to_string(tensor_role role) noexcept { return name_in(roles, role); }
-std::string_view to_string(dtype type) noexcept { return name_in(dtypes, type); }
 std::optional<tensor_kind> parse_kind(std::string_view text) noexcept { return value_in(kinds, text); }
 std::optional<tensor_role> parse_role(std::string_view text) noexcept { return value_in(roles, text); }
 

@@ -1,4 +1,4 @@
-#include <ulp/model/tensor_counter.hpp>
+#include <ulp/model/cells/tensor_counter.hpp>
 
 #include <tbb/concurrent_queue.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 namespace ulp {
 namespace {

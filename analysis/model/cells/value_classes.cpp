@@ -1,4 +1,4 @@
-#include <ulp/model/value_classes.hpp>
+#include <ulp/model/cells/value_classes.hpp>
 
 #include <cmath>
 

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "dialect.hpp"
-#include "magnitudes.hpp"
 #include "parameter_lists.hpp"
 
 namespace ulp::optimizers {
@@ -39,14 +38,14 @@ class kernel_state {
   void store(std::size_t first, const_numbers x, float beta) {
     for (std::size_t at = 0; at < x.size(); at += block_size_) {
       const const_numbers block = x.subspan(at, std::min(block_size_, x.size() - at));
-      float& absmax = state_.absmax()[(first + at) / block_size_];
+      float& absmax = state_.blocks().absmax()[(first + at) / block_size_];
       float least = std::numeric_limits<float>::lowest();
       if (block.size() < block_size_) {
         const float missing = (codec_.map()[is_signed_ ? 128 : 0] * absmax) * beta + 0.0F;
         least = missing == missing ? std::fabs(missing) : least;
       }
       absmax = greatest_number(block, least);
-      const std::span<std::uint8_t> codes = state_.codes().subspan(first + at, block.size());
+      const std::span<std::uint8_t> codes = state_.blocks().codes().subspan(first + at, block.size());
       codec_.codes_of_quotients(block, absmax, codes);
       if (is_signed_) repair_signs(block, codes);
     }

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/model/optimizer.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 
+#include "machines/loss_scale/policy.hpp"
 #include "rows.hpp"
-#include "scalers/policy.hpp"
 #include "storage.hpp"
 #include "weight_store.hpp"
 

@@ -1,4 +1,4 @@
-#include <ulp/model/optimizer.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include <ulp/formats/name_suggestions.hpp>
-#include <ulp/model/processor_state.hpp>
+#include <ulp/formats/processor_state.hpp>
 
 #include "dialect.hpp"
 

@@ -1,4 +1,4 @@
-#include <ulp/model/optimizer_drift.hpp>
+#include <ulp/model/optimizers/optimizer_drift.hpp>
 
 #include <algorithm>
 #include <array>

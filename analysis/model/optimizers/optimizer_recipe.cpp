@@ -1,4 +1,4 @@
-#include <ulp/model/optimizer_recipe.hpp>
+#include <ulp/model/optimizers/optimizer_recipe.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <ulp/formats/convert.hpp>
-#include <ulp/model/optimizer.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 
 namespace ulp {
 namespace {

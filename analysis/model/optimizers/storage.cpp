@@ -9,8 +9,6 @@
 #include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>
 
-#include "code_table.hpp"
-
 namespace ulp::optimizers {
 namespace {
 
@@ -43,112 +41,66 @@ float storage_rounder::operator()(float x) const {
 }
 
 stored_state::stored_state(std::string name, std::size_t size, storage how)
-    : name_(std::move(name)),
-      codes_name_(name_ + "_codes"),
-      absmax_name_(name_ + "_absmax"),
-      size_(size),
-      how_(std::move(how)) {
-  if (const auto* const blocks = std::get_if<blocks_of_codes>(&how_)) {
-    bytes_.resize(blocks->codec.map().size() == 16 ? (size + 1) / 2 : size);
-    absmax_.resize(block_count(size, blocks->block_size));
+    : name_(std::move(name)), codes_name_(name_ + "_codes"), absmax_name_(name_ + "_absmax") {
+  if (auto* const blocks = std::get_if<blocks_of_codes>(&how)) {
+    blocks_.emplace(std::move(blocks->codec), blocks->block_size, size);
     return;
   }
-  const format& of = std::get<format>(how_);
-  rounder_.emplace(of);
-  if (of == float32)
+  of_ = std::get<format>(how);
+  if (of_ == float32)
     floats_.resize(size);
-  else if (of.width() <= 8)
+  else if (of_.width() <= 8)
     bytes_.resize(size);
-  else if (of.width() <= 16)
+  else if (of_.width() <= 16)
     words_.resize(size);
   else
     long_words_.resize(size);
 }
 
 void stored_state::load(std::size_t first, numbers out) const {
+  if (blocks_) return blocks_->load(first, out);
   const std::size_t n = out.size();
-  if (const auto* const blocks = std::get_if<blocks_of_codes>(&how_)) {
-    const std::span<const float> map = blocks->codec.map();
-    const bool packed = map.size() == 16;
-    for (std::size_t at = 0; at < n; at += blocks->block_size) {
-      const float absmax = absmax_[(first + at) / blocks->block_size];
-      const std::size_t end = std::min(at + blocks->block_size, n);
-      if (packed)
-        for (std::size_t i = at; i < end; ++i) {
-          const std::uint8_t pair = bytes_[(first + i) / 2];
-          out[i] = map[(first + i) % 2 == 0 ? pair >> 4U : pair & 15U] * absmax;
-        }
-      else
-        dequantize_codes(std::span{bytes_}.subspan(first + at, end - at), map.data(), absmax,
-                         out.subspan(at, end - at));
-    }
-    return;
-  }
-  const format& of = std::get<format>(how_);
-  if (of == float32)
+  if (of_ == float32)
     std::copy_n(floats_.begin() + static_cast<std::ptrdiff_t>(first), n, out.begin());
-  else if (of == bfloat16)
+  else if (of_ == bfloat16)
     for (std::size_t i = 0; i < n; ++i) out[i] = std::bit_cast<float>(std::uint32_t{words_[first + i]} << 16U);
-  else if (of.width() <= 8)
-    decode_array(of, std::span{bytes_}.subspan(first, n), out, 1);
-  else if (of.width() <= 16)
-    decode_array(of, std::span{words_}.subspan(first, n), out, 1);
+  else if (of_.width() <= 8)
+    decode_array(of_, std::span{bytes_}.subspan(first, n), out, 1);
+  else if (of_.width() <= 16)
+    decode_array(of_, std::span{words_}.subspan(first, n), out, 1);
   else
-    decode_array(of, std::span{long_words_}.subspan(first, n), out, 1);
+    decode_array(of_, std::span{long_words_}.subspan(first, n), out, 1);
 }
 
 void stored_state::store(std::size_t first, const_numbers x) {
+  if (blocks_) return blocks_->store(first, x);
   const std::size_t n = x.size();
-  if (const auto* const blocks = std::get_if<blocks_of_codes>(&how_)) {
-    const bool packed = blocks->codec.map().size() == 16;
-    for (std::size_t at = 0; at < n; at += blocks->block_size) {
-      const std::size_t count = std::min(blocks->block_size, n - at);
-      float& absmax = absmax_[(first + at) / blocks->block_size];
-      const bool is_short = count < blocks->block_size;
-      if (!packed) {
-        absmax =
-            blocks->codec.quantize_block(x.subspan(at, count), is_short, std::span{bytes_}.subspan(first + at, count));
-        continue;
-      }
-      std::vector<std::uint8_t> codes(count);
-      absmax = blocks->codec.quantize_block(x.subspan(at, count), is_short, codes);
-      for (std::size_t i = 0; i < count; ++i) {
-        std::uint8_t& pair = bytes_[(first + at + i) / 2];
-        pair = static_cast<std::uint8_t>((first + at + i) % 2 == 0 ? (pair & 15U) | codes[i] << 4U
-                                                                   : (pair & 0xF0U) | codes[i]);
-      }
-    }
-    return;
-  }
-  const format& of = std::get<format>(how_);
-  if (of == float32)
+  if (of_ == float32)
     std::copy_n(x.begin(), n, floats_.begin() + static_cast<std::ptrdiff_t>(first));
-  else if (of == bfloat16)
+  else if (of_ == bfloat16)
     for (std::size_t i = 0; i < n; ++i)
       words_[first + i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(to_bfloat16(x[i])) >> 16U);
-  else if (of.width() <= 8)
-    encode_array(of, x, std::span{bytes_}.subspan(first, n), one_thread);
-  else if (of.width() <= 16)
-    encode_array(of, x, std::span{words_}.subspan(first, n), one_thread);
+  else if (of_.width() <= 8)
+    encode_array(of_, x, std::span{bytes_}.subspan(first, n), one_thread);
+  else if (of_.width() <= 16)
+    encode_array(of_, x, std::span{words_}.subspan(first, n), one_thread);
   else
-    encode_array(of, x, std::span{long_words_}.subspan(first, n), one_thread);
+    encode_array(of_, x, std::span{long_words_}.subspan(first, n), one_thread);
 }
 
 void stored_state::append_to(std::vector<optimizer_state>& all) const {
-  if (const auto* const blocks = std::get_if<blocks_of_codes>(&how_)) {
-    all.push_back({codes_name_, std::span<const std::uint8_t>{bytes_}, {}, &blocks->codec, blocks->block_size});
-    all.push_back({absmax_name_, std::span<const float>{absmax_}, {}});
-    return;
-  }
-  const format& of = std::get<format>(how_);
-  if (of == float32)
+  if (blocks_) {
+    all.push_back({codes_name_, blocks_->codes(), {}, &blocks_->codec(), blocks_->block_size()});
+    all.push_back({absmax_name_, blocks_->absmax(), {}});
+  } else if (of_ == float32) {
     all.push_back({name_, std::span<const float>{floats_}, {}});
-  else if (of.width() <= 8)
-    all.push_back({name_, std::span<const std::uint8_t>{bytes_}, of});
-  else if (of.width() <= 16)
-    all.push_back({name_, std::span<const std::uint16_t>{words_}, of});
-  else
-    all.push_back({name_, std::span<const std::uint32_t>{long_words_}, of});
+  } else if (of_.width() <= 8) {
+    all.push_back({name_, std::span<const std::uint8_t>{bytes_}, of_});
+  } else if (of_.width() <= 16) {
+    all.push_back({name_, std::span<const std::uint16_t>{words_}, of_});
+  } else {
+    all.push_back({name_, std::span<const std::uint32_t>{long_words_}, of_});
+  }
 }
 
 map_arithmetic map_named(std::string_view name) {
@@ -169,12 +121,12 @@ storage storage_named(std::string_view parameter, std::string_view name, bool is
                       map_arithmetic map) {
   if (name == "ao_4bit") return blocks_of_codes{{block_quantizer::ao, map_4bit(is_signed, map)}, block_size};
   if (name == "ao_fp8") return blocks_of_codes{{block_quantizer::ao_fp8, {}}, block_size};
-  if (const quantizer_entry* const entry = find_quantizer(name))
-    return blocks_of_codes{{entry->quantizer, dynamic_map(is_signed, map)}, block_size};
+  if (const block_row* const row = find_block_row(name))
+    return blocks_of_codes{{row->quantizer, dynamic_map(is_signed, map)}, block_size};
   const auto found = find_format(name);
   if (found && found->width() <= 32) return *found;
   std::string known = "float32 or another format of at most 32 bits, ao_4bit";
-  for (const quantizer_entry& entry : quantizer_catalog()) known += ", " + std::string{entry.name};
+  for (const block_row& row : block_rows()) known += ", " + std::string{row.name};
   throw parameter_error("parameter '" + std::string{parameter} + "' takes " + known + ", not '" + std::string{name} +
                         "'");
 }

@@ -10,9 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include <ulp/formats/blocks.hpp>
+#include <ulp/formats/codebooks.hpp>
 #include <ulp/formats/format.hpp>
-#include <ulp/model/optimizer.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 
 namespace ulp::optimizers {
 
@@ -37,7 +38,7 @@ class storage_rounder {
   way way_;
 };
 
-// How a state is kept: float32, codes of a format, or blocks with an absmax each.
+// How a state is kept: float32, codes of a format, or blocks with a scale each.
 struct blocks_of_codes {
   block_codec codec;
   std::size_t block_size;
@@ -46,7 +47,7 @@ using storage = std::variant<format, blocks_of_codes>;
 
 class stored_state {
  public:
-  // All zero: codes 0, absmax 0.
+  // All zero: codes 0, scales 0.
   stored_state(std::string name, std::size_t size, storage how);
 
   // Elements first .. first + out.size(); of blocks `first` and the end are ends of blocks.
@@ -56,22 +57,19 @@ class stored_state {
 
   void append_to(std::vector<optimizer_state>& all) const;
 
-  [[nodiscard]] const storage& how() const noexcept { return how_; }
-  [[nodiscard]] std::span<std::uint8_t> codes() noexcept { return bytes_; }
-  [[nodiscard]] std::span<float> absmax() noexcept { return absmax_; }
+  // Precondition: blocks.
+  [[nodiscard]] block_array& blocks() { return blocks_.value(); }
 
  private:
   std::string name_;
   std::string codes_name_;
   std::string absmax_name_;
-  std::size_t size_;
-  storage how_;
-  std::optional<storage_rounder> rounder_;  // of a format
+  std::optional<block_array> blocks_;
+  format of_;  // else
   std::vector<float> floats_;
   std::vector<std::uint8_t> bytes_;
   std::vector<std::uint16_t> words_;
   std::vector<std::uint32_t> long_words_;
-  std::vector<float> absmax_;
 };
 
 // torch26_nofma, torch26_fma or correctly_rounded. Throws parameter_error.

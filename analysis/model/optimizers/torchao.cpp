@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 
+#include <ulp/model/optimizers/ao_stochastic.hpp>
+
 #include "dialect.hpp"
 #include "parameter_lists.hpp"
 #include "torch_arithmetic.hpp"
@@ -125,7 +127,7 @@ class ao_runner {
 
 constexpr std::string_view quirks =
     "stochastic rounding adds to the bits: the largest number becomes infinity, some NaN zeros or infinities\n"
-    "a tensor that is no multiple of block_size keeps its states as its weights are\n"
+    "a tensor whose size is not a multiple of block_size keeps its states in the weights' type\n"
     "the library does so below 4096 elements, too; here the size does not matter";
 
 template <bool Decoupled>

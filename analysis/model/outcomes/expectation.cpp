@@ -1,12 +1,12 @@
-#include <ulp/model/expectation.hpp>
+#include <ulp/model/outcomes/expectation.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "cells/binades.hpp"
+#include "binades.hpp"
 #include "cells/buckets.hpp"
-#include "cells/ramps.hpp"
+#include "ramps.hpp"
 
 namespace ulp {
 namespace {
@@ -60,8 +60,7 @@ expected_outcomes& expected_outcomes::operator+=(const expected_outcomes& other)
   return *this;
 }
 
-expected_outcomes expected_outcomes_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
-                                       dtype recorded) {
+expected_outcomes expected_outcomes_of(const cell_table& table, const treatment& how, multiplier by, dtype recorded) {
   expected_outcomes all{.numel = table.numel, .zero = table.zeros, .nonfinite = table.nonfinite()};
   const auto nonzero = static_cast<double>(table.nonzero_finite());
   if (!by.usable()) {
@@ -69,7 +68,7 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
     (by.scale == 0 ? all.underflow : all.overflow).mean = {certain, nonzero};
     return all;
   }
-  const ramps r = ramps_of(to, mode);
+  const ramps r = ramps_of(how);
   const bool power = is_power_of_two(by.scale) && is_power_of_two(by.factor);
   const double m = by.scale / by.factor;
   // A product with another multiplier may be rounded, and so may be the multiplier.
@@ -80,7 +79,7 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
   const auto scaled_high = [&](double x) {
     return exact(x) ? x * m : std::nextafter(std::nextafter(x * m, infinity), infinity);
   };
-  const int daz_below = read_as_zero_below(mode, recorded);
+  const int daz_below = read_as_zero_below(how.rounding, recorded);
   const bool linear_from_zero = r.nonzero.from == 0 && r.nonzero.width > 0;
 
   double in_no_cell = nonzero;
@@ -93,7 +92,7 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
     expected_outcomes counts;
     for (const cell& c : o.cells) {
       const value_range x = magnitudes_of(c, table);
-      add_span(counts, static_cast<double>(c.count), scaled_low(x.low), scaled_high(x.high), r, mode);
+      add_span(counts, static_cast<double>(c.count), scaled_low(x.low), scaled_high(x.high), r, how.rounding);
     }
     const double top = scaled_high(std::ldexp(1.0, o.exponent) * 2);
     if (o.sums != nullptr && linear_from_zero && top <= r.nonzero.width) {
@@ -102,7 +101,7 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
       const double k = m / r.nonzero.width;
       const value_range p{total.sum.low * k, total.sum.high * k};
       const value_range squares{total.squares.low * k * k, total.squares.high * k * k};
-      const value_range slack = slack_of(mode, to, o.exponent, by, recorded);
+      const value_range slack = slack_of(how.rounding, how.format, o.exponent, by, recorded);
       const double most = std::max(-slack.low, slack.high);
       expected_count& zero = counts.underflow;
       zero.mean = both(zero.mean, {n - p.high - n * slack.high, n - p.low - n * slack.low});
@@ -118,7 +117,7 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
       counts.underflow.mean = {v.count, v.count};
     else
       add_span(counts, v.count, std::ilogb(v.magnitudes.low) < daz_below ? 0 : scaled_low(v.magnitudes.low),
-               scaled_high(v.magnitudes.high), r, mode);
+               scaled_high(v.magnitudes.high), r, how.rounding);
     // Zeros have no outcome.
     if (v.maybe_zero)
       for (expected_count* const count : {&counts.underflow, &counts.subnormal, &counts.overflow})

@@ -1,10 +1,10 @@
 // What a deterministic rounding loses of one binade of a cell table.
-#ifndef ULP_MODEL_LOST_IN_BINADE_HPP
-#define ULP_MODEL_LOST_IN_BINADE_HPP
+#ifndef ULP_MODEL_OUTCOMES_LOST_IN_BINADE_HPP
+#define ULP_MODEL_OUTCOMES_LOST_IN_BINADE_HPP
 
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
-#include "cells/binades.hpp"
+#include "binades.hpp"
 
 namespace ulp {
 

@@ -1,22 +1,22 @@
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "cells/binades.hpp"
+#include "binades.hpp"
 #include "cells/buckets.hpp"
-#include "cells/ramps.hpp"
 #include "lost_in_binade.hpp"
+#include "ramps.hpp"
 
 namespace ulp {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-zero_rule rule_of(const format& to, const rounding& mode, cell_sign sign, multiplier by) {
-  const threshold positive = divided(thresholds_of(to, mode, false).nonzero, by);
-  const threshold negative = divided(thresholds_of(to, mode, true).nonzero, by);
+zero_rule rule_of(const treatment& how, cell_sign sign, multiplier by) {
+  const threshold positive = divided(thresholds_of(how, false).nonzero, by);
+  const threshold negative = divided(thresholds_of(how, true).nonzero, by);
   if (sign == cell_sign::positive) return {positive, positive};
   if (sign == cell_sign::negative) return {negative, negative};
   const bool positive_first = positive.at < negative.at || (positive.at == negative.at && positive.closed);
@@ -24,16 +24,16 @@ zero_rule rule_of(const format& to, const rounding& mode, cell_sign sign, multip
 }
 
 // The mean over the draws of stochastic rounding.
-lost_mass expected_loss_in(const binade& o, const cell_table& table, const format& to, const rounding& mode,
-                           multiplier by, dtype recorded) {
-  const ramp nonzero = ramps_of(to, mode).nonzero;
+lost_mass expected_loss_in(const binade& o, const cell_table& table, const treatment& how, multiplier by,
+                           dtype recorded) {
+  const ramp nonzero = ramps_of(how).nonzero;
   const double m = by.scale / by.factor;
   const bool power = is_power_of_two(by.scale) && is_power_of_two(by.factor);
   const double margin = power ? 0 : 0x1p-51;
   lost_mass lost;
   for (const cell& c : o.cells) {
     const value_range x = magnitudes_of(c, table);
-    const value_range p = probability(nonzero, x.low * m * (1 - margin), x.high * m * (1 + margin), mode);
+    const value_range p = probability(nonzero, x.low * m * (1 - margin), x.high * m * (1 + margin), how.rounding);
     const lost_mass mass = sum_of(x, static_cast<double>(c.count));
     lost += {{mass.magnitudes.low * (1 - p.high), mass.magnitudes.high * (1 - p.low)},
              {mass.squares.low * (1 - p.high), mass.squares.high * (1 - p.low)}};
@@ -42,7 +42,7 @@ lost_mass expected_loss_in(const binade& o, const cell_table& table, const forma
   if (o.sums == nullptr || nonzero.from != 0 || nonzero.width == 0 || top > nonzero.width) return lost;
   // Sum x (1 - p) with p = x m / width.
   const binade_total total = total_of(o, table.cut_significands > 0);
-  const value_range slack = slack_of(mode, to, o.exponent, by, recorded);
+  const value_range slack = slack_of(how.rounding, how.format, o.exponent, by, recorded);
   const double k = m / nonzero.width;
   lost.magnitudes = both(lost.magnitudes, {total.sum.low * (1 - slack.high) - total.squares.high * k,
                                            total.sum.high * (1 - slack.low) - total.squares.low * k});
@@ -50,20 +50,20 @@ lost_mass expected_loss_in(const binade& o, const cell_table& table, const forma
 }
 
 // What a bucket loses; zeros in it weigh nothing.
-lost_mass lost_in(const bucket_values& v, const format& to, const rounding& mode, multiplier by, int daz_below) {
+lost_mass lost_in(const bucket_values& v, const treatment& how, multiplier by, int daz_below) {
   const value_range x{v.maybe_zero ? 0 : v.magnitudes.low, v.magnitudes.high};
   const lost_mass mass = sum_of(x, v.count);
   if (std::ilogb(v.magnitudes.high) < daz_below) return mass;
-  if (mode.direction == direction::stochastic) {
-    const ramp nonzero = ramps_of(to, mode).nonzero;
+  if (how.rounding.direction == direction::stochastic) {
+    const ramp nonzero = ramps_of(how).nonzero;
     const double m = by.scale / by.factor;
     constexpr double margin = 0x1p-51;
-    value_range p = probability(nonzero, x.low * m * (1 - margin), x.high * m * (1 + margin), mode);
+    value_range p = probability(nonzero, x.low * m * (1 - margin), x.high * m * (1 + margin), how.rounding);
     if (std::ilogb(v.magnitudes.low) < daz_below) p.low = 0;
     return {{mass.magnitudes.low * (1 - p.high), mass.magnitudes.high * (1 - p.low)},
             {mass.squares.low * (1 - p.high), mass.squares.high * (1 - p.low)}};
   }
-  const zero_rule rule = rule_of(to, mode, v.sign, by);
+  const zero_rule rule = rule_of(how, v.sign, by);
   const bool all_kept =
       rule.least.reached_by(magnitude_of(v.magnitudes.low)) && std::ilogb(v.magnitudes.low) >= daz_below;
   if (all_kept) return {};
@@ -91,9 +91,8 @@ value_range magnitudes_bounds(const cell_table& table) {
   return sum;
 }
 
-lost_mass lost_to_underflow(const cell_table& table, const format& to, const rounding& mode, multiplier by,
-                            dtype recorded) {
-  const int daz_below = read_as_zero_below(mode, recorded);
+lost_mass lost_to_underflow(const cell_table& table, const treatment& how, multiplier by, dtype recorded) {
+  const int daz_below = read_as_zero_below(how.rounding, recorded);
   lost_mass lost;
   auto in_no_cell = static_cast<double>(table.nonzero_finite());
   for_each_binade(table, [&](const binade& o) {
@@ -102,15 +101,15 @@ lost_mass lost_to_underflow(const cell_table& table, const format& to, const rou
       lost += by.scale == 0 ? total_mass(o, table) : lost_mass{};
     else if (o.exponent < daz_below)
       lost += total_mass(o, table);
-    else if (mode.direction == direction::stochastic)
-      lost += expected_loss_in(o, table, to, mode, by, recorded);
+    else if (how.rounding.direction == direction::stochastic)
+      lost += expected_loss_in(o, table, how, by, recorded);
     else
-      lost += lost_in(o, table, rule_of(to, mode, o.sign, by));
+      lost += lost_in(o, table, rule_of(how, o.sign, by));
   });
   for_each_bucket(table, [&](const bucket_values& v) {
     in_no_cell -= v.count;
     if (by.usable())
-      lost += lost_in(v, to, mode, by, daz_below);
+      lost += lost_in(v, how, by, daz_below);
     else if (by.scale == 0)
       lost += sum_of({v.maybe_zero ? 0 : v.magnitudes.low, v.magnitudes.high}, v.count);
   });

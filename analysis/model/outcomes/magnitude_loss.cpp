@@ -1,4 +1,4 @@
-#include <ulp/model/magnitude_loss.hpp>
+#include <ulp/model/outcomes/magnitude_loss.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
-#include "cells/binades.hpp"
+#include "binades.hpp"
 #include "cells/buckets.hpp"
 #include "lost_in_binade.hpp"
 
@@ -78,14 +78,14 @@ struct delivery_edges {
   double largest = 0;  // finite number
 };
 
-delivery_edges edges_of(const format& to, const rounding& mode, double factor) {
-  const outcome_thresholds t = thresholds_of(to, mode, false);
+delivery_edges edges_of(const treatment& how, double factor) {
+  const outcome_thresholds t = thresholds_of(how, false);
   const multiplier by{.factor = factor};
   return {.nonzero = divided(t.nonzero, by),
           .overflow = divided(t.overflow, by),
           .any_is_lost = t.nonzero.at.exponent >= 2 * binary64.emin(),
-          .clamps = !overflow_is_infinite(to, mode, false),
-          .largest = to_double(to, to.max_finite_code()) * factor};
+          .clamps = !overflow_is_infinite(how, false),
+          .largest = to_double(how.format, how.format.max_finite_code()) * factor};
 }
 
 // By exponent from that of the least value on.
@@ -175,9 +175,9 @@ magnitude_loss& magnitude_loss::operator+=(const magnitude_loss& other) {
   return *this;
 }
 
-magnitude_loss magnitude_loss_of(const cell_table& table, const format& to, const rounding& mode, double factor) {
+magnitude_loss magnitude_loss_of(const cell_table& table, const treatment& how, double factor) {
   magnitude_loss all;
-  const delivery_edges edges = edges_of(to, mode, factor);
+  const delivery_edges edges = edges_of(how, factor);
   if (!table.cells.empty()) {
     int least = std::numeric_limits<int>::max();
     for_each_binade(table, [&](const binade& o) { least = std::min(least, o.exponent); });

@@ -1,14 +1,14 @@
-#include <ulp/model/noise.hpp>
+#include <ulp/model/outcomes/noise.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
-#include "cells/binades.hpp"
+#include "binades.hpp"
 #include "cells/buckets.hpp"
-#include "cells/ramps.hpp"
+#include "ramps.hpp"
 
 namespace ulp {
 namespace {
@@ -113,8 +113,8 @@ struct binade_part {
 // One table, format, rounding and multiplier; all in units of the recorded values.
 class noise_counter {
  public:
-  noise_counter(const cell_table& table, const format& to, const rounding& mode, multiplier by, dtype recorded)
-      : table_(table), to_(to), mode_(mode), by_(by), recorded_(recorded), model_(model_of(mode)) {}
+  noise_counter(const cell_table& table, const treatment& how, multiplier by, dtype recorded)
+      : table_(table), how_(how), by_(by), recorded_(recorded), model_(model_of(how.rounding)) {}
 
   // Without the errors where the ladder tells them.
   [[nodiscard]] rounding_noise of(const binade& o) const;
@@ -127,10 +127,10 @@ class noise_counter {
   // The binade of the scaled values is [2^k, 2^(k+1)), where the multiplier is not a power of two about that.
   [[nodiscard]] int scaled(int exponent) const { return exponent + shift_; }
   [[nodiscard]] double spacing(int k) const {
-    return std::ldexp(1.0, std::max(k - to_.fraction_bits, to_.min_quantum_exponent())) / multiple_;
+    return std::ldexp(1.0, std::max(k - how_.format.fraction_bits, how_.format.min_quantum_exponent())) / multiple_;
   }
   [[nodiscard]] count_range overflowing(const binade& o) const {
-    return outcomes_of(only(o, table_), to_, mode_, by_, recorded_).overflow;
+    return outcomes_of(only(o, table_), how_, by_, recorded_).overflow;
   }
 
   // The regimes. The first two may leave nothing to the others: where all overflows, and where any value is flushed.
@@ -148,26 +148,27 @@ class noise_counter {
   [[nodiscard]] sum_within up_to_one_step(const binade_part& p) const;
 
   const cell_table& table_;
-  const format& to_;
-  const rounding& mode_;
+  const treatment& how_;
   multiplier by_;
   dtype recorded_;
   error_model model_;
   double multiple_ = by_.scale / by_.factor;
   int shift_ = static_cast<int>(std::lround(std::log2(multiple_)));
   bool power_ = is_power_of_two(by_.scale) && is_power_of_two(by_.factor);
-  bool gradual_ = to_.has_subnormals() && mode_.flush == flush::never;
-  int daz_below_ = read_as_zero_below(mode_, recorded_);
+  bool gradual_ = how_.format.has_subnormals() && how_.rounding.flush == flush::never;
+  int daz_below_ = read_as_zero_below(how_.rounding, recorded_);
 };
 
 bool noise_counter::ladder_tells(int exponent) const {
   const int k = scaled(exponent);
-  const bool in_reach = to_.fraction_bits >= 1 && to_.fraction_bits <= binade_errors::most_bits &&
-                        k - to_.min_quantum_exponent() >= binade_errors::least_bits;
-  const bool unflushed = exponent >= daz_below_ && (gradual_ || k >= to_.emin() + (to_.has_subnormals() ? 0 : 1));
-  if (!table_.has_errors || table_.cut_significands > 0 || !is_nearest(mode_) || !power_ || !in_reach || !unflushed)
+  const bool in_reach = how_.format.fraction_bits >= 1 && how_.format.fraction_bits <= binade_errors::most_bits &&
+                        k - how_.format.min_quantum_exponent() >= binade_errors::least_bits;
+  const bool unflushed =
+      exponent >= daz_below_ && (gradual_ || k >= how_.format.emin() + (how_.format.has_subnormals() ? 0 : 1));
+  if (!table_.has_errors || table_.cut_significands > 0 || !is_nearest(how_.rounding) || !power_ || !in_reach ||
+      !unflushed)
     return false;
-  if (k < to_.emax()) return true;
+  if (k < how_.format.emax()) return true;
   bool any = false;
   for_each_binade(table_, [&](const binade& o) { any = any || (o.exponent == exponent && overflowing(o).high > 0); });
   return !any;
@@ -175,7 +176,8 @@ bool noise_counter::ladder_tells(int exponent) const {
 
 rounding_noise noise_counter::by_ladder(const binade_errors& errors) const {
   const int k = scaled(errors.exponent);
-  const std::size_t level = binade_errors::level_of(std::min(to_.fraction_bits, k - to_.min_quantum_exponent()));
+  const std::size_t level =
+      binade_errors::level_of(std::min(how_.format.fraction_bits, k - how_.format.min_quantum_exponent()));
   const int unit = 2 * (errors.exponent - 23);
   const double squares = std::ldexp(static_cast<double>(errors.squares[level]), unit);
   return {.squares = squares,
@@ -183,7 +185,7 @@ rounding_noise noise_counter::by_ladder(const binade_errors& errors) const {
           .most = squares,
           .products = std::ldexp(static_cast<double>(errors.products[level]), unit),
           // Ties away from zero err to the other side.
-          .exact = mode_.direction == direction::nearest_even};
+          .exact = how_.rounding.direction == direction::nearest_even};
 }
 
 // The signal of the values of a top binade that do not overflow; those that may are left out of its lower end.
@@ -200,7 +202,7 @@ bool noise_counter::leave_out_overflow(binade_part& p) const {
   const count_range beyond = overflowing(p.o);
   if (beyond.low == p.noise.values) return true;
   if (beyond.high == 0) return false;
-  const threshold edge = divided(thresholds_of(to_, mode_, p.o.sign == cell_sign::negative).overflow, by_);
+  const threshold edge = divided(thresholds_of(how_, p.o.sign == cell_sign::negative).overflow, by_);
   const value_range signal = kept_signal(p.o, table_, p.x, edge);
   p.noise.signal = (signal.low + signal.high) / 2;
   p.noise.least_signal = signal.low;
@@ -212,7 +214,7 @@ bool noise_counter::leave_out_overflow(binade_part& p) const {
 }
 
 bool noise_counter::flush(binade_part& p) const {
-  const value_range lost = lost_to_underflow(only(p.o, table_), to_, mode_, by_, recorded_).squares;
+  const value_range lost = lost_to_underflow(only(p.o, table_), how_, by_, recorded_).squares;
   const double unit = by_.factor * by_.factor;
   const value_range lost_squares{lost.low * unit, lost.high * unit};
   if (!(lost_squares.high > 0)) return false;
@@ -237,7 +239,7 @@ void noise_counter::draw_between_zero_and_one_step(binade_part& p) const {
     return value_range{std::min(mean(m.low), mean(m.high)), half ? eta * eta / 4 : std::max(mean(m.low), mean(m.high))};
   });
   p.all_alike(std::max(0.0, eta * p.x.magnitudes - p.x.squares), 0, range);
-  const value_range slack = slack_of(mode_, to_, p.o.exponent, by_, recorded_);
+  const value_range slack = slack_of(how_.rounding, how_.format, p.o.exponent, by_, recorded_);
   if (const double most = std::max(-slack.low, slack.high); most > 0) {
     p.is_modelled();
     p.noise.least = std::max(0.0, p.noise.least - p.n * eta * eta * most);
@@ -258,7 +260,7 @@ noise_counter::sum_within noise_counter::up_to_one_step(const binade_part& p) co
 void noise_counter::go_up_to_one_step(binade_part& p) const {
   // All but ties to even, which are as far from zero.
   const cell& first = p.o.cells.front();
-  const bool ties = mode_.direction == direction::nearest_even && first.slot == 0;
+  const bool ties = how_.rounding.direction == direction::nearest_even && first.slot == 0;
   const double zeros = ties ? static_cast<double>(first.count) : 0;
   const auto [away, range] = up_to_one_step(p);
   p.all_alike(away, p.x.squares - p.u * (p.x.magnitudes - zeros * p.u / 2), range);
@@ -294,17 +296,17 @@ rounding_noise noise_counter::of(const binade& o) const {
     return p.noise;
   }
   if (ladder_tells(o.exponent)) return p.noise;
-  if (k >= to_.emax() && leave_out_overflow(p)) return {.overflowing = p.noise.values};
-  if (!gradual_ && k <= to_.emin() && flush(p)) return p.noise;
+  if (k >= how_.format.emax() && leave_out_overflow(p)) return {.overflowing = p.noise.values};
+  if (!gradual_ && k <= how_.format.emin() && flush(p)) return p.noise;
 
-  const int below = to_.min_quantum_exponent() - k;  // binades under the smallest number
+  const int below = how_.format.min_quantum_exponent() - k;  // binades under the smallest number
   if (below <= 0)
     round_by_model(p);
-  else if (mode_.direction == direction::stochastic && gradual_)
+  else if (how_.rounding.direction == direction::stochastic && gradual_)
     draw_between_zero_and_one_step(p);
-  else if (mode_.direction == direction::toward_zero || (below > 1 && is_nearest(mode_)))
+  else if (how_.rounding.direction == direction::toward_zero || (below > 1 && is_nearest(how_.rounding)))
     p.become_zero();
-  else if (is_nearest(mode_))
+  else if (is_nearest(how_.rounding))
     go_up_to_one_step(p);
   else
     go_either_way(p);
@@ -316,15 +318,17 @@ rounding_noise noise_counter::of(const binade& o) const {
 }
 
 rounding_noise noise_counter::of(const bucket_values& v) const {
-  const outcome_thresholds t = thresholds_of(to_, undrawn(mode_), false);
-  const double least_normal = std::ldexp(1.0, to_.emin()) / multiple_;
+  const outcome_thresholds t = thresholds_of(undrawn(how_), false);
+  const double least_normal = std::ldexp(1.0, how_.format.emin()) / multiple_;
   const double smallest = double_from(divided(t.nonzero, by_).at);
   const double largest = double_from(divided(t.overflow, by_).at);
   const double low = v.maybe_zero ? 0 : v.magnitudes.low;
   rounding_noise part{.exact = false, .squares_exact = false, .values = static_cast<std::uint64_t>(v.count)};
   if (v.magnitudes.low > 2 * largest) return {.overflowing = part.values};
   const double high = std::min(v.magnitudes.high, 2 * largest);
-  const auto spacing_at = [&](double x) { return x > 0 ? spacing(std::ilogb(x * multiple_)) : spacing(to_.emin()); };
+  const auto spacing_at = [&](double x) {
+    return x > 0 ? spacing(std::ilogb(x * multiple_)) : spacing(how_.format.emin());
+  };
   const double widest = spacing_at(high);
   const double flushed = std::max(gradual_ ? 0 : std::min(high, least_normal),
                                   low > 0 && std::ilogb(low) >= daz_below_ ? 0 : std::ldexp(1.0, daz_below_));
@@ -356,10 +360,9 @@ rounding_noise noise_counter::of(const bucket_values& v) const {
   return part;
 }
 
-rounding_noise noise_of_rounded(const cell_table& table, const format& to, const rounding& mode, multiplier by,
-                                dtype recorded) {
+rounding_noise noise_of_rounded(const cell_table& table, const treatment& how, multiplier by, dtype recorded) {
   rounding_noise all;
-  const noise_counter counter(table, to, mode, by, recorded);
+  const noise_counter counter(table, how, by, recorded);
   for_each_binade(table, [&](const binade& o) { all += counter.of(o); });
   for_each_bucket(table, [&](const bucket_values& v) { all += counter.of(v); });
   for (const binade_errors& errors : table.errors)
@@ -435,9 +438,8 @@ double rounding_noise::cosine() const noexcept {
   return std::min(1.0, (signal - products) / std::sqrt(signal) / std::sqrt(rounded));
 }
 
-rounding_noise noise_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
-                        dtype recorded) {
-  rounding_noise all = by.usable()     ? noise_of_rounded(table, to, mode, by, recorded)
+rounding_noise noise_of(const cell_table& table, const treatment& how, multiplier by, dtype recorded) {
+  rounding_noise all = by.usable()     ? noise_of_rounded(table, how, by, recorded)
                        : by.scale == 0 ? noise_of_lost(table)
                                        : noise_of_overflowing(table);
   all.values += table.zeros;

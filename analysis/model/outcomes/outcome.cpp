@@ -1,4 +1,4 @@
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,6 @@
 #include <optional>
 
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/codes.hpp>
 
 #include "cells/buckets.hpp"
 
@@ -100,25 +99,25 @@ struct sign_rule {
   bool infinite;             // or NaN
 };
 
-sign_rule rule_of(const format& to, const rounding& mode, bool negative, const multiplier& by) noexcept {
-  const bool infinite = overflow_is_infinite(to, mode, negative);
-  if (mode.direction != direction::stochastic) {
-    const outcome_thresholds both = divided(thresholds_of(to, mode, negative), by);
+sign_rule rule_of(const treatment& how, bool negative, const multiplier& by) noexcept {
+  const bool infinite = overflow_is_infinite(how, negative);
+  if (how.rounding.direction != direction::stochastic) {
+    const outcome_thresholds both = divided(thresholds_of(how, negative), by);
     return {both, both, infinite};
   }
-  rounding low = mode;
-  rounding high = mode;
+  rounding low = how.rounding;
+  rounding high = how.rounding;
   low.direction = direction::toward_zero;
   high.direction = negative ? direction::toward_negative : direction::toward_positive;
-  outcome_thresholds most = thresholds_of(to, high, negative);
-  const bool gradual = to.has_subnormals() && mode.flush == flush::never;
-  if (mode.random_bits != exact_probability && gradual) {
+  outcome_thresholds most = thresholds_of({how.format, high}, negative);
+  const bool gradual = how.format.has_subnormals() && how.rounding.flush == flush::never;
+  if (how.rounding.random_bits != exact_probability && gradual) {
     // What is so far below the smallest number that no draw rounds it up: its cut probability is 0.
-    const bool cut_down = mode.definition == stochastic_definition::a;
-    most.nonzero = {{to.min_quantum_exponent() - mode.random_bits - (cut_down ? 0 : 1), 0},
-                    mode.definition != stochastic_definition::c};
+    const bool cut_down = how.rounding.definition == stochastic_definition::a;
+    most.nonzero = {{how.format.min_quantum_exponent() - how.rounding.random_bits - (cut_down ? 0 : 1), 0},
+                    how.rounding.definition != stochastic_definition::c};
   }
-  return {divided(thresholds_of(to, low, negative), by), divided(most, by), infinite};
+  return {divided(thresholds_of({how.format, low}, negative), by), divided(most, by), infinite};
 }
 
 // The outcome of whole binades, where it is the same for all values of either sign: nearly everywhere.
@@ -243,25 +242,26 @@ value_range underflow_share(const outcome_counts& counts) noexcept {
   return {static_cast<double>(counts.underflow.low) / all, static_cast<double>(counts.underflow.high) / all};
 }
 
-outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool negative) noexcept {
-  const auto at = [&](const adjacent& pair) { return rounds_to_high(pair, mode.direction, negative); };
+outcome_thresholds thresholds_of(const treatment& how, bool negative) noexcept {
+  const auto at = [&](const adjacent& pair) { return rounds_to_high(pair, how.rounding.direction, negative); };
   outcome_thresholds t;
-  t.overflow = at(above(to.emax(), to.max_finite_code() & to.fraction_mask(), to.fraction_bits));
-  if (!to.has_subnormals()) {
+  t.overflow =
+      at(above(how.format.emax(), how.format.max_finite_code() & how.format.fraction_mask(), how.format.fraction_bits));
+  if (!how.format.has_subnormals()) {
     // Rounded to the precision as if the lowest binade went on below; what is then below its second number, the
     // smallest above zero, is zero. No flushing is left to do.
-    t.nonzero = t.normal = at(above(to.emin(), 0, to.fraction_bits));
+    t.nonzero = t.normal = at(above(how.format.emin(), 0, how.format.fraction_bits));
     return t;
   }
-  t.nonzero = at(above_zero(to.min_quantum_exponent()));
-  t.normal = at(below_power(to.emin(), to.fraction_bits));
-  switch (mode.flush) {
+  t.nonzero = at(above_zero(how.format.min_quantum_exponent()));
+  t.normal = at(below_power(how.format.emin(), how.format.fraction_bits));
+  switch (how.rounding.flush) {
     case flush::never: break;
-    case flush::before_rounding: t.normal = {{to.emin(), 0}, true}; break;
-    case flush::after_rounding: t.normal = at(below_power(to.emin(), to.fraction_bits + 1)); break;
+    case flush::before_rounding: t.normal = {{how.format.emin(), 0}, true}; break;
+    case flush::after_rounding: t.normal = at(below_power(how.format.emin(), how.format.fraction_bits + 1)); break;
     case flush::result: break;
   }
-  if (mode.flush != flush::never) t.nonzero = t.normal;
+  if (how.rounding.flush != flush::never) t.nonzero = t.normal;
   return t;
 }
 
@@ -271,7 +271,7 @@ rounding undrawn(rounding mode) noexcept {
 }
 
 drawn_overflow drawn_overflow_of(const format& to) noexcept {
-  const auto from = [&](direction way) { return thresholds_of(to, {.direction = way}, false).overflow; };
+  const auto from = [&](direction way) { return thresholds_of({to, {.direction = way}}, false).overflow; };
   return {.of_some = from(direction::toward_positive), .of_every = from(direction::toward_zero)};
 }
 
@@ -298,17 +298,17 @@ threshold divided(const threshold& t, const multiplier& by) noexcept {
 
 int read_as_zero_below(const rounding& mode, dtype recorded) noexcept {
   if (!mode.daz) return std::numeric_limits<int>::min();
-  if (recorded == dtype::float64) return binary64.emin();
-  const format* const narrow = format_of_codes(recorded);
-  return narrow != nullptr ? narrow->emin() : binary32.emin();
+  const format* const of = properties_of(recorded).of;
+  return of != nullptr ? of->emin() : binary32.emin();
 }
 
-bool keeps_infinity(const format& to, const rounding& mode) noexcept {
-  return mode.overflow != overflow_mode::saturate && to.has_nan();
+bool keeps_infinity(const treatment& how) noexcept {
+  return how.rounding.overflow != overflow_mode::saturate && how.format.has_nan();
 }
 
-bool overflow_is_infinite(const format& to, const rounding& mode, bool negative) noexcept {
-  return mode.overflow == overflow_mode::ieee && to.has_nan() && !points_to_zero(mode.direction, negative);
+bool overflow_is_infinite(const treatment& how, bool negative) noexcept {
+  return how.rounding.overflow == overflow_mode::ieee && how.format.has_nan() &&
+         !points_to_zero(how.rounding.direction, negative);
 }
 
 bool reaches(const threshold& t, multiplier by, double x) noexcept {
@@ -345,8 +345,7 @@ count_range count_above(const cell_table& table, double edge, multiplier by) noe
   return n;
 }
 
-outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
-                           dtype recorded) noexcept {
+outcome_counts outcomes_of(const cell_table& table, const treatment& how, multiplier by, dtype recorded) noexcept {
   outcome_counts counts;
   counts.numel = table.numel;
   counts.zero = table.zeros;
@@ -355,13 +354,13 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   std::uint64_t left = table.nonzero_finite();  // of a payload that its reader did not know
   if (!by.usable()) {
     const outcome all = by.scale == 0 ? underflow : overflow;
-    const bool infinite = keeps_infinity(to, mode);  // the products are infinite, whatever the direction
+    const bool infinite = keeps_infinity(how);  // the products are infinite, whatever the direction
     add(counts, left, all, all, infinite, infinite);
     leave_open(counts, table.maybe_zeros, all);
     return counts;
   }
-  const std::array<sign_rule, 2> rules{rule_of(to, mode, false, by), rule_of(to, mode, true, by)};
-  const int daz_below = read_as_zero_below(mode, recorded);
+  const std::array<sign_rule, 2> rules{rule_of(how, false, by), rule_of(how, true, by)};
+  const int daz_below = read_as_zero_below(how.rounding, recorded);
   const bool known_min = table.min_abs > 0;
   const magnitude largest = limit_of(table);
   const magnitude smallest = known_min ? magnitude_of(table.min_abs) : magnitude{};
@@ -416,7 +415,7 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   if (!table.buckets.empty()) left -= add_buckets(counts, table, rules, daz_below);
   add(counts, left, underflow, overflow, false, rules[0].infinite || rules[1].infinite);
   // Nothing is between zero and the normal numbers, where a cut cell may seem to have it.
-  if (!to.has_subnormals() || mode.flush != flush::never) counts.subnormal = {};
+  if (!how.format.has_subnormals() || how.rounding.flush != flush::never) counts.subnormal = {};
   return counts;
 }
 

@@ -1,4 +1,4 @@
-#include <ulp/model/accumulation_error.hpp>
+#include <ulp/model/precision/accumulation_error.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include <ulp/model/dot_error.hpp>
+#include <ulp/model/precision/dot_error.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/tensor_cores.hpp>
-#include <ulp/model/dot_error.hpp>
+#include <ulp/model/precision/dot_error.hpp>
 
 namespace ulp {
 namespace {
@@ -78,7 +78,7 @@ void add_cerebras(std::vector<dot_order>& to, const format& operands, const std:
   add("precision_opt_level 1, attention", {}, "float32 reductions in attention", sequential);
   add("precision_opt_level 1, matmul", mixed, "float32 and 16-bit reductions in matrix multiplication", chunks);
   add("precision_opt_level 2", mixed, "float32 and 16-bit reductions in attention and matrix multiplication",
-      chunks + "; the 16-bit softmax is no dot product");
+      chunks + "; the 16-bit softmax is not a dot product");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include <ulp/model/random_bit_need.hpp>
+#include <ulp/model/precision/random_bit_need.hpp>
 
 #include <algorithm>
 #include <bit>

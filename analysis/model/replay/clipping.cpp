@@ -1,4 +1,4 @@
-#include <ulp/model/clipping.hpp>
+#include <ulp/model/replay/clipping.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // The states that a scaler may be in when some steps are not decided: both ways are followed from there on, and ways that
 // meet again are one.
-#ifndef ULP_MODEL_REACHABLE_STATES_HPP
-#define ULP_MODEL_REACHABLE_STATES_HPP
+#ifndef ULP_MODEL_REPLAY_REACHABLE_STATES_HPP
+#define ULP_MODEL_REPLAY_REACHABLE_STATES_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <map>
 #include <vector>
 
-#include <ulp/model/scaler.hpp>
-#include <ulp/model/trajectory.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/model/replay/trajectory.hpp>
 
 #include "step_overflow.hpp"
 

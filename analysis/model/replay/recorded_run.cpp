@@ -1,9 +1,10 @@
-#include <ulp/model/recorded_run.hpp>
+#include <ulp/model/replay/recorded_run.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 #include <ulp/formats/names.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp {
 namespace {
@@ -17,7 +18,7 @@ void recorded_run::see(const step& now, const std::vector<tensor_info>& tensors)
   for (std::size_t i = of_.size(); i < tensors.size(); ++i) {
     const std::optional<format>& rounded =
         of_.emplace_back(tensors[i].through.empty() ? std::nullopt : find_format(tensors[i].through));
-    if (!rounded || !is_scaled(tensors[i].kind)) continue;
+    if (!rounded || !is_scaled(tensors[i])) continue;
     several_ = several_ || (all_ && *all_ != *rounded);
     all_ = rounded;
   }

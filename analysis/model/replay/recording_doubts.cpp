@@ -1,11 +1,12 @@
-#include <ulp/model/recording_doubts.hpp>
+#include <ulp/model/replay/recording_doubts.hpp>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
-#include <ulp/model/recorded_run.hpp>
+#include <ulp/model/recipe/scaling.hpp>
+#include <ulp/model/replay/recorded_run.hpp>
 
 namespace ulp {
 namespace {
@@ -30,7 +31,7 @@ void recording_doubts::see(const step& now, const std::vector<tensor_info>& tens
   ++steps_;
   see_values(now, tensors);
   const bool is_finite = std::ranges::all_of(
-      now.tensors, [&](const tensor_row& t) { return !is_scaled(tensors[t.tensor].kind) || t.table.nonfinite() == 0; });
+      now.tensors, [&](const tensor_row& t) { return !is_scaled(tensors[t.tensor]) || t.table.nonfinite() == 0; });
   see_scale(now, is_finite && !now.scalars.found_inf.value_or(false));
 }
 
@@ -41,7 +42,7 @@ void recording_doubts::see_values(const step& now, const std::vector<tensor_info
   bool all_zero = true;
   for (const tensor_row& t : now.tensors) {
     const tensor_info& info = tensors[t.tensor];
-    if (!is_scaled(info.kind) || t.table.numel == 0) continue;
+    if (!is_scaled(info) || t.table.numel == 0) continue;
     any = true;
     all_zero = all_zero && t.table.zeros == t.table.numel;
     if (!has_scale || !t.factor_known() || info.through != "float16" || !(t.table.max_abs > 0)) continue;

@@ -1,6 +1,6 @@
 // Where overflow begins, by bisection.
-#ifndef ULP_MODEL_SMALLEST_OVERFLOWING_HPP
-#define ULP_MODEL_SMALLEST_OVERFLOWING_HPP
+#ifndef ULP_MODEL_REPLAY_SMALLEST_OVERFLOWING_HPP
+#define ULP_MODEL_REPLAY_SMALLEST_OVERFLOWING_HPP
 
 #include <bit>
 #include <cmath>

@@ -1,14 +1,14 @@
 // What the gradients of a step amount to before any format or scale is chosen: replay, sweep and survey ask the same.
-#ifndef ULP_MODEL_STEP_ACCUMULATOR_HPP
-#define ULP_MODEL_STEP_ACCUMULATOR_HPP
+#ifndef ULP_MODEL_REPLAY_STEP_ACCUMULATOR_HPP
+#define ULP_MODEL_REPLAY_STEP_ACCUMULATOR_HPP
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <ulp/model/scaler.hpp>
-#include <ulp/model/step.hpp>
-#include <ulp/model/tensor_choice.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/model/replay/tensor_choice.hpp>
 
 namespace ulp {
 
@@ -82,8 +82,8 @@ struct step_accumulator {
   largest_gradient largest;  // of the checked tensors, or of what was logged
   gradient_norm norm;        // of the tensors that are in it
 
-  void add(const tensor_row& t, const tensor_choice::membership& m, tensor_kind kind) {
-    if (m.checked && is_scaled(kind)) largest.add(t);
+  void add(const tensor_row& t, const tensor_choice::membership& m) {
+    if (m.checked && m.is_scaled) largest.add(t);
     if (m.in_norm) norm.add(squares_of(t));
   }
   void add_log(const step& now) {

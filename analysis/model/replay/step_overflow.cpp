@@ -8,8 +8,8 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/model/codes.hpp>
-#include <ulp/model/policy_analysis.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 
 #include "cells/buckets.hpp"
 #include "smallest_overflowing.hpp"
@@ -23,7 +23,7 @@ constexpr overflow_answer surely_if(bool found) { return {found, found, found}; 
 
 // What is not a number, delivered as infinity or NaN.
 bool delivers_nonfinite(bool nan, const scenario& s) {
-  return nan ? s.format.has_nan() : keeps_infinity(s.format, s.rounding) && !hides_infinities(s);
+  return nan ? s.recipe.usual().format.has_nan() : keeps_infinity(s.recipe.usual()) && !hides_infinities(s);
 }
 
 // The largest magnitude is at least this.
@@ -40,25 +40,25 @@ double least_largest(const cell_table& t) {
 // Drawn with what is discarded beyond the largest finite number.
 overflow_answer drawn(double scaled, const scenario& s, std::int64_t step) {
   const std::uint64_t stream = stream_of("found_inf", step);
-  const int bits = s.rounding.random_bits;
+  const int bits = s.recipe.usual().rounding.random_bits;
   // With exact_probability two words: near the largest number fewer than 53 bits of a double are discarded.
   const std::array<std::uint32_t, 2> words{random_word(s.seed, stream, 0, 0), random_word(s.seed, stream, 0, 1)};
   const random_input random =
       bits == exact_probability ? random_input{words} : random_input{random_bits(s.seed, stream, 0, bits)};
-  const drawn_overflow limits = drawn_overflow_of(s.format);
+  const drawn_overflow limits = drawn_overflow_of(s.recipe.usual().format);
   return {limits.of_every.in_double().reached_by(scaled),
-          any(encode(s.format, scaled, s.rounding, random).flags, status::overflow),
+          any(encode(s.recipe.usual().format, scaled, s.recipe.usual().rounding, random).flags, status::overflow),
           limits.of_some.in_double().reached_by(scaled)};
 }
 
 // The smallest magnitude that does not round to a finite number of the format.
 threshold overflow_of(const format& f) {
-  return thresholds_of(f, {.direction = direction::nearest_even}, false).overflow;
+  return thresholds_of({f, {.direction = direction::nearest_even}}, false).overflow;
 }
 
 // The smallest magnitude that overflows, where that is one number.
 double undrawn_overflow(const scenario& s) {
-  return double_from(thresholds_of(s.format, undrawn(s.rounding), false).overflow.at);
+  return double_from(thresholds_of(undrawn(s.recipe.usual()), false).overflow.at);
 }
 
 }  // namespace
@@ -82,8 +82,8 @@ void step_overflow::add_lost(const tensor_row& row, bool is_scaled) {
 
 void step_overflow::add_lost(const tensor_row& row) { add_lost(row, true); }
 
-step_overflow::values step_overflow::values_of(const tensor_row& row, tensor_kind kind) const {
-  values v{.is_scaled = is_scaled(kind),
+step_overflow::values step_overflow::values_of(const tensor_row& row, bool is_scaled) const {
+  values v{.is_scaled = is_scaled,
            .factor = row.unit(),
            .rounded_to = run_->rounded_to(row.tensor),
            .parts = row.parts,
@@ -96,12 +96,12 @@ step_overflow::values step_overflow::values_of(const tensor_row& row, tensor_kin
   return v;
 }
 
-void step_overflow::add(const tensor_row& row, tensor_kind kind) {
-  add_lost(row, is_scaled(kind));
+void step_overflow::add(const tensor_row& row, bool is_scaled) {
+  add_lost(row, is_scaled);
   any_value_ = any_value_ || row.table.numel > 0;
   any_zero_ = any_zero_ || row.table.zeros > 0;
-  rows_.emplace_back(&row, kind);
-  const values now = values_of(row, kind);
+  rows_.emplace_back(&row, is_scaled);
+  const values now = values_of(row, is_scaled);
   if (now.not_exceeded == 0) return;
   const auto same = std::ranges::find_if(values_, [&](const values& v) {
     return v.is_scaled == now.is_scaled && v.factor == now.factor && v.rounded_to == now.rounded_to &&
@@ -150,26 +150,27 @@ struct step_overflow::limit {
 };
 
 step_overflow::limit step_overflow::limit_of(const format* rounded_to, const scenario& s) const {
-  const bool is_nearest =
-      s.rounding.direction == direction::nearest_even || s.rounding.direction == direction::nearest_away;
-  const bool is_delivered = overflow_is_infinite(s.format, s.rounding, false);
-  if (!is_delivered && !overflow_is_infinite(s.format, s.rounding, true))
+  const bool is_nearest = s.recipe.usual().rounding.direction == direction::nearest_even ||
+                          s.recipe.usual().rounding.direction == direction::nearest_away;
+  const bool is_delivered = overflow_is_infinite(s.recipe.usual(), false);
+  if (!is_delivered && !overflow_is_infinite(s.recipe.usual(), true))
     return {.ratio = std::numeric_limits<double>::infinity()};
-  if (rounded_to == nullptr && (std::isnan(loss_scale_) || loss_scale_ == 1)) return {.same = s.format == float16};
+  if (rounded_to == nullptr && (std::isnan(loss_scale_) || loss_scale_ == 1))
+    return {.same = s.recipe.usual().format == float16};
   const format& in = rounded_to == nullptr ? float16 : *rounded_to;
-  return {.same = in == s.format && is_nearest && is_delivered,
-          .ratio = double_from(overflow_of(s.format).at) / double_from(overflow_of(in).at),
+  return {.same = in == s.recipe.usual().format && is_nearest && is_delivered,
+          .ratio = double_from(overflow_of(s.recipe.usual().format).at) / double_from(overflow_of(in).at),
           .exact = is_nearest && is_delivered};
 }
 
 overflow_answer step_overflow::of(const values& v, double scale, const scenario& s) const {
   const multiplier by{.scale = scale, .factor = v.factor};
-  if (!by.usable() || hides_infinities(s) || !overflow_is_infinite(s.format, s.rounding, false)) return {};
+  if (!by.usable() || hides_infinities(s) || !overflow_is_infinite(s.recipe.usual(), false)) return {};
   if (v.is_sum) return of_sum(v, scale, s);
-  if (s.rounding.direction == direction::stochastic)
+  if (s.recipe.usual().rounding.direction == direction::stochastic)
     return v.reached > 0 ? of_magnitude(scale / v.factor * v.reached, s) : overflow_answer{};
   if (v.is_scaled && v.rounded_to != nullptr && scale <= loss_scale_ && limit_of(v.rounded_to, s).same) return {};
-  const threshold overflow = thresholds_of(s.format, s.rounding, false).overflow;
+  const threshold overflow = thresholds_of(s.recipe.usual(), false).overflow;
   const auto found = [&](double magnitude) { return magnitude > 0 && reaches(overflow, by, magnitude); };
   return {found(v.reached), found(v.reached), found(v.not_exceeded)};
 }
@@ -206,7 +207,7 @@ overflow_answer step_overflow::of(const lost_values& v, double scale, const scen
 overflow_answer step_overflow::of_signs(const tensor_row& row, double scale, const scenario& s) const {
   const multiplier by{.scale = scale, .factor = row.unit()};
   if (!by.usable() || hides_infinities(s)) return {};
-  const count_range infinite = outcomes_of(row, s.format, s.rounding, by).infinite;
+  const count_range infinite = outcomes_of(row, s.recipe.usual(), by).infinite;
   return {infinite.low > 0, infinite.low > 0, infinite.high > 0};
 }
 
@@ -214,11 +215,11 @@ overflow_answer step_overflow::of_signs(const tensor_row& row, double scale, con
 overflow_answer step_overflow::of_magnitude(double scaled, const scenario& s) const {
   if (!std::isfinite(scaled)) return surely_if(delivers_nonfinite(std::isnan(scaled), s));
   if (hides_infinities(s)) return {};
-  const bool positive = overflow_is_infinite(s.format, s.rounding, false);
-  const bool negative = overflow_is_infinite(s.format, s.rounding, true);
+  const bool positive = overflow_is_infinite(s.recipe.usual(), false);
+  const bool negative = overflow_is_infinite(s.recipe.usual(), true);
   if (!positive && !negative) return {};
-  if (s.rounding.direction == direction::stochastic) return drawn(scaled, s, step_->key.step);
-  const bool found = thresholds_of(s.format, s.rounding, !positive).overflow.in_double().reached_by(scaled);
+  if (s.recipe.usual().rounding.direction == direction::stochastic) return drawn(scaled, s, step_->key.step);
+  const bool found = thresholds_of(s.recipe.usual(), !positive).overflow.in_double().reached_by(scaled);
   return {found && positive == negative, found, found};
 }
 
@@ -267,10 +268,10 @@ overflow_answer step_overflow::at(double scale, const scenario& s) const {
     answer |= surely_if((std::isnan(scale) || any_zero_) && delivers_nonfinite(true, s));
     answer |= surely_if(delivers_nonfinite(false, s));
   }
-  if (overflow_depends_on_sign(s.format, s.rounding)) {
-    for (const auto& [row, kind] : rows_) {
-      const double by = is_scaled(kind) ? scale : 1;
-      const values v = values_of(*row, kind);
+  if (overflow_depends_on_sign(s.recipe.usual())) {
+    for (const auto& [row, is_scaled] : rows_) {
+      const double by = is_scaled ? scale : 1;
+      const values v = values_of(*row, is_scaled);
       answer |= v.is_sum ? of_sum(v, by, s) : of_signs(*row, by, s);
     }
   } else {
@@ -297,8 +298,7 @@ critical_answer step_overflow::critical(const largest_gradient& largest, const s
   if (!largest.known()) return {};
   if (hides_infinities(s)) return {largest.nan() ? 0 : std::numeric_limits<double>::infinity()};
   const bool lost = !lost_.empty();
-  const double c =
-      critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.format, s.rounding).largest_safe;
+  const double c = critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.recipe.usual()).largest_safe;
   const auto is_rounded = [](const values& v) { return v.rounded_to != nullptr; };
   if (!lost && !found_ && std::ranges::none_of(values_, is_rounded)) return {c};
   if (std::isnan(loss_scale_)) return lost ? critical_answer{} : critical_answer{c};

@@ -14,17 +14,17 @@
 // beyond any sum of float16 numbers, and where they are beyond one it is not decided.
 //
 // The answer never turns from overflow to none as the scale grows.
-#ifndef ULP_MODEL_STEP_OVERFLOW_HPP
-#define ULP_MODEL_STEP_OVERFLOW_HPP
+#ifndef ULP_MODEL_REPLAY_STEP_OVERFLOW_HPP
+#define ULP_MODEL_REPLAY_STEP_OVERFLOW_HPP
 
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include <ulp/model/outcome.hpp>
-#include <ulp/model/recorded_run.hpp>
-#include <ulp/model/scenario.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
+#include <ulp/model/replay/recorded_run.hpp>
+#include <ulp/model/replay/scenario.hpp>
 
 #include "step_accumulator.hpp"
 
@@ -55,8 +55,8 @@ class step_overflow {
  public:
   step_overflow(const step& now, const recorded_run& run);
 
-  // A checked tensor.
-  void add(const tensor_row& row, tensor_kind kind);
+  // A checked tensor, and whether the loss scale multiplies it.
+  void add(const tensor_row& row, bool is_scaled);
   // Of one that is not checked, only what is not finite: it tells of an overflow elsewhere.
   void add_lost(const tensor_row& row);
   // What a log says of the step or a layer: the largest unscaled gradient, else bounds on it, else whether it overflowed,
@@ -99,7 +99,7 @@ class step_overflow {
   void add_lost(const tensor_row& row, bool is_scaled);
   [[nodiscard]] overflow_answer of(const values& v, double scale, const scenario& s) const;
   [[nodiscard]] overflow_answer of(const lost_values& v, double scale, const scenario& s) const;
-  [[nodiscard]] values values_of(const tensor_row& row, tensor_kind kind) const;
+  [[nodiscard]] values values_of(const tensor_row& row, bool is_scaled) const;
   [[nodiscard]] overflow_answer of_sum(const values& v, double scale, const scenario& s) const;
   [[nodiscard]] overflow_answer of_signs(const tensor_row& row, double scale, const scenario& s) const;
   [[nodiscard]] overflow_answer of_magnitude(double scaled, const scenario& s) const;
@@ -120,15 +120,15 @@ class step_overflow {
   std::optional<max_abs_bounds> bounds_;
   std::vector<values> values_;
   std::vector<lost_values> lost_;
-  std::vector<std::pair<const tensor_row*, tensor_kind>> rows_;
+  std::vector<std::pair<const tensor_row*, bool>> rows_;
 };
 
 // Infinities become the bound of value clipping before anyone looks for them.
 [[nodiscard]] inline bool hides_infinities(const scenario& s) { return s.clip_value && s.order.clip_before_check; }
 
 // Where one sign overflows and the other does not.
-[[nodiscard]] inline bool overflow_depends_on_sign(const format& to, const rounding& mode) {
-  return overflow_is_infinite(to, mode, false) != overflow_is_infinite(to, mode, true);
+[[nodiscard]] inline bool overflow_depends_on_sign(const treatment& how) {
+  return overflow_is_infinite(how, false) != overflow_is_infinite(how, true);
 }
 
 }  // namespace ulp

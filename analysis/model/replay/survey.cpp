@@ -1,4 +1,4 @@
-#include <ulp/model/survey.hpp>
+#include <ulp/model/replay/survey.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -49,24 +49,24 @@ double censored_magnitude_of(std::uint64_t zeros, const tensor_info& of, double 
   return std::ldexp(static_cast<double>(zeros), least) / unit;
 }
 
-outcome_counts tensor_survey::outcomes(const format& to, const rounding& mode, double scale) const {
+outcome_counts tensor_survey::outcomes(const treatment& how, double scale) const {
   outcome_counts all;
   for (const auto& [of, table] : tables)
-    all += outcomes_of(table, to, mode, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
+    all += outcomes_of(table, how, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
   return all;
 }
 
-lost_mass tensor_survey::lost(const format& to, const rounding& mode, double scale) const {
+lost_mass tensor_survey::lost(const treatment& how, double scale) const {
   lost_mass all;
   for (const auto& [of, table] : tables)
-    all += lost_to_underflow(table, to, mode, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
+    all += lost_to_underflow(table, how, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
   return all;
 }
 
-rounding_noise tensor_survey::noise(const format& to, const rounding& mode, double scale) const {
+rounding_noise tensor_survey::noise(const treatment& how, double scale) const {
   rounding_noise all;
   for (const auto& [of, table] : tables)
-    all += noise_of(table, to, mode, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
+    all += noise_of(table, how, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
   return all;
 }
 
@@ -122,7 +122,7 @@ std::optional<step_surveyor::surveyed> step_surveyor::see(const step& now, const
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (m.counted || m.checked) as_recorded_ = as_recorded_ || !t.factor_known();
-    if (is_scaled(all[t.tensor].kind)) {
+    if (m.is_scaled) {
       ++s.tensors;
       if (t.table.nans > 0) seen.with_nan.push_back(t.tensor);
       if (t.table.infinities() > 0) seen.with_infinities.push_back(t.tensor);
@@ -130,7 +130,7 @@ std::optional<step_surveyor::surveyed> step_surveyor::see(const step& now, const
       elements += t.table.numel;
       zeros += t.table.zeros;
     }
-    sums.add(t, m, all[t.tensor].kind);
+    sums.add(t, m);
     if (m.checked && t.parts.is_sum()) {
       s.has_sums = true;
       // One of n parts is at least an n-th of their sum.
@@ -197,7 +197,7 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   for (std::size_t i = tensors_.size(); i < all.size(); ++i) {
     const tensor_choice::membership& m = choice()[i];
     tensors_.emplace_back();
-    tensors_.back().is_scaled = is_scaled(all[i].kind);
+    tensors_.back().is_scaled = m.is_scaled;
     tensors_.back().counted = m.counted && (tensors_.back().is_scaled || !surveyor_.counted().kinds.empty());
     tensors_.back().checked = m.checked;
   }
@@ -227,27 +227,27 @@ double survey::censored_magnitude(const tensor_set& of) const {
   return all;
 }
 
-outcome_counts survey::outcomes(const format& to, const rounding& mode, double scale) const {
+outcome_counts survey::outcomes(const treatment& how, double scale) const {
   outcome_counts all;
-  for (const tensor_survey& t : tensors_) all += t.outcomes(to, mode, scale);
+  for (const tensor_survey& t : tensors_) all += t.outcomes(how, scale);
   return all;
 }
 
-outcome_counts survey::outcomes(const tensor_set& of, const format& to, const rounding& mode, double scale) const {
+outcome_counts survey::outcomes(const tensor_set& of, const treatment& how, double scale) const {
   outcome_counts all;
-  for (const std::size_t i : of.tensors) all += tensors_[i].outcomes(to, mode, scale);
+  for (const std::size_t i : of.tensors) all += tensors_[i].outcomes(how, scale);
   return all;
 }
 
-lost_mass survey::lost(const tensor_set& of, const format& to, const rounding& mode, double scale) const {
+lost_mass survey::lost(const tensor_set& of, const treatment& how, double scale) const {
   lost_mass all;
-  for (const std::size_t i : of.tensors) all += tensors_[i].lost(to, mode, scale);
+  for (const std::size_t i : of.tensors) all += tensors_[i].lost(how, scale);
   return all;
 }
 
-rounding_noise survey::noise(const tensor_set& of, const format& to, const rounding& mode, double scale) const {
+rounding_noise survey::noise(const tensor_set& of, const treatment& how, double scale) const {
   rounding_noise all;
-  for (const std::size_t i : of.tensors) all += tensors_[i].noise(to, mode, scale);
+  for (const std::size_t i : of.tensors) all += tensors_[i].noise(how, scale);
   return all;
 }
 

@@ -1,4 +1,4 @@
-#include <ulp/model/tensor_choice.hpp>
+#include <ulp/model/replay/tensor_choice.hpp>
 
 #include <algorithm>
 
@@ -24,17 +24,18 @@ void tensor_choice::see(const std::vector<tensor_info>& tensors) {
     const bool weight_grad = t.kind == tensor_kind::weight_grad;
     membership m;
     m.counted = counted_.takes(t);
+    m.is_scaled = is_scaled(t, scales_);
     switch (rule_) {
       case check_rule::undecided: break;
       case check_rule::expression: m.checked = checked_(t.name); break;
-      case check_rule::counted: m.checked = m.counted && is_scaled(t.kind); break;
+      case check_rule::counted: m.checked = m.counted && m.is_scaled; break;
       case check_rule::low_gradients:
         m.checked = t.kind == takes_ && t.role == tensor_role::low;
         m.seen_if_lost = t.kind == takes_ && !m.checked;
         unknown_count_ += t.kind == takes_ && t.role == tensor_role::unknown ? t.stands_for : 0;
         break;
       case check_rule::all_weight_grads: m.checked = weight_grad; break;
-      case check_rule::everything: m.checked = is_scaled(t.kind); break;
+      case check_rule::everything: m.checked = m.is_scaled; break;
     }
     // A rule or a norm that this tensor would have changed, had it been there in the first step.
     rule_is_late_ = rule_is_late_ || (late && weight_grad &&

@@ -1,9 +1,9 @@
-#include <ulp/model/trajectory_watch.hpp>
+#include <ulp/model/replay/trajectory_watch.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/model/policy_probe.hpp>
+#include <ulp/model/machines/policy_probe.hpp>
 
 namespace ulp {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ulp/model/joint_table.hpp>
+#include <ulp/model/updates/joint_table.hpp>
 
 #include "updates/moving.hpp"
 
@@ -175,13 +175,15 @@ lost_updates counts_of(const joint_cell& c, const kept_weight& kept, bool is_cut
 
 }  // namespace
 
-bool tells_lost_updates(const format& to, const rounding& mode) noexcept {
-  const bool direction_told = mode.direction == direction::nearest_even || mode.direction == direction::stochastic;
-  return direction_told && mode.flush == flush::never && !mode.daz && mode.overflow == overflow_mode::ieee &&
-         to.fraction_bits >= 1 && to.has_subnormals() && to.has_zero() && to.has_sign && to.has_nan();
+bool tells_lost_updates(const treatment& how) noexcept {
+  const bool direction_told =
+      how.rounding.direction == direction::nearest_even || how.rounding.direction == direction::stochastic;
+  return direction_told && how.rounding.flush == flush::never && !how.rounding.daz &&
+         how.rounding.overflow == overflow_mode::ieee && how.format.fraction_bits >= 1 && how.format.has_subnormals() &&
+         how.format.has_zero() && how.format.has_sign && how.format.has_nan();
 }
 
-lost_updates count_lost_updates(const joint_table& table, const format& to, const rounding& mode) {
+lost_updates count_lost_updates(const joint_table& table, const treatment& how) {
   lost_updates all;
   all.numel = table.numel;
   all.zero_updates = table.zero_updates;
@@ -189,10 +191,10 @@ lost_updates count_lost_updates(const joint_table& table, const format& to, cons
   all.nonfinite = table.nonfinite;
   const bool is_cut = table.cut_significands > 0;
   for (const joint_cell& c : table.cells) {
-    const kept_weights kept = weights_of(c, to);
-    lost_updates one = counts_of(c, kept.all[0], is_cut, mode);
+    const kept_weights kept = weights_of(c, how.format);
+    lost_updates one = counts_of(c, kept.all[0], is_cut, how.rounding);
     if (kept.size > 1) {
-      const lost_updates other = counts_of(c, kept.all[1], is_cut, mode);
+      const lost_updates other = counts_of(c, kept.all[1], is_cut, how.rounding);
       widen(one.overflowing, other.overflowing);
       widen(one.updates, other.updates);
       widen(one.lost, other.lost);

@@ -1,4 +1,4 @@
-#include <ulp/model/joint_table.hpp>
+#include <ulp/model/updates/joint_table.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include <ulp/model/lost_update.hpp>
+#include <ulp/model/updates/lost_update.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -81,18 +81,19 @@ value_range lost_updates::expected_share() const noexcept {
   return share_of(expected_lost.low, expected_lost.high, updates, open_zeros);
 }
 
-bool counts_lost_updates(const format& to, const rounding& mode) noexcept {
-  return mode.direction != direction::stochastic ||
-         (mode.flush == flush::never && !mode.daz && to.has_subnormals() && to.has_zero() && to.has_sign);
+bool counts_lost_updates(const treatment& how) noexcept {
+  return how.rounding.direction != direction::stochastic ||
+         (how.rounding.flush == flush::never && !how.rounding.daz && how.format.has_subnormals() &&
+          how.format.has_zero() && how.format.has_sign);
 }
 
-lost_updates count_lost_updates(std::span<const double> weights, std::span<const double> updates, const format& to,
-                                const rounding& mode) {
+lost_updates count_lost_updates(std::span<const double> weights, std::span<const double> updates,
+                                const treatment& how) {
   if (weights.size() != updates.size()) throw std::invalid_argument("not as many updates as weights");
-  if (!counts_lost_updates(to, mode))
+  if (!counts_lost_updates(how))
     throw std::invalid_argument("lost updates are not counted with stochastic rounding that flushes to zero");
-  const bool is_drawn = mode.direction == direction::stochastic;
-  const rounding to_nearest = undrawn(mode);
+  const bool is_drawn = how.rounding.direction == direction::stochastic;
+  const rounding to_nearest = undrawn(how.rounding);
   lost_updates all;
   all.numel = weights.size();
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -101,7 +102,7 @@ lost_updates count_lost_updates(std::span<const double> weights, std::span<const
       ++all.nonfinite;
       continue;
     }
-    const unpacked kept = decode(to, code{encode(to, weights[i], to_nearest).code});
+    const unpacked kept = decode(how.format, code{encode(how.format, weights[i], to_nearest).code});
     if (update == 0) {
       ++all.zero_updates;
       all.zeros_at_one += is_one(kept) ? 1 : 0;
@@ -112,11 +113,13 @@ lost_updates count_lost_updates(std::span<const double> weights, std::span<const
       continue;
     }
     all.updates += {1, 1};
-    all.largest_spacing = std::max(all.largest_spacing, spacing_at(to, kept));
-    const auto sum_is_kept = [&] { return is_same(kept, decode(to, code{add(to, kept, decode(update), mode).code})); };
-    const double move = is_drawn ? chance_of_move(to, kept, update, mode) : sum_is_kept() ? 0 : 1;
+    all.largest_spacing = std::max(all.largest_spacing, spacing_at(how.format, kept));
+    const auto sum_is_kept = [&] {
+      return is_same(kept, decode(how.format, code{add(how.format, kept, decode(update), how.rounding).code}));
+    };
+    const double move = is_drawn ? chance_of_move(how.format, kept, update, how.rounding) : sum_is_kept() ? 0 : 1;
     // With all random bits some draw moves every update, however rarely.
-    const bool never = move == 0 && !(is_drawn && mode.random_bits == exact_probability);
+    const bool never = move == 0 && !(is_drawn && how.rounding.random_bits == exact_probability);
     const std::uint64_t is_lost = never ? 1 : 0;
     all.lost += {is_lost, is_lost};
     all.expected_lost += {1 - move, 1 - move};
@@ -126,12 +129,12 @@ lost_updates count_lost_updates(std::span<const double> weights, std::span<const
   return all;
 }
 
-std::uint64_t count_changed(std::span<const double> weights, const format& to, const rounding& mode) noexcept {
-  const rounding to_nearest = undrawn(mode);
+std::uint64_t count_changed(std::span<const double> weights, const treatment& how) noexcept {
+  const rounding to_nearest = undrawn(how.rounding);
   return static_cast<std::uint64_t>(std::ranges::count_if(weights, [&](double w) {
     if (std::isnan(w)) return false;
     const unpacked exact = decode(w);
-    return !is_same(exact, decode(to, code{encode(to, exact, to_nearest).code}));
+    return !is_same(exact, decode(how.format, code{encode(how.format, exact, to_nearest).code}));
   }));
 }
 

@@ -1,4 +1,4 @@
-#include "accumulation.hpp"
+#include <ulp/report/findings/accumulation.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/number_text.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 namespace ulp {
 namespace {
@@ -23,7 +24,7 @@ std::vector<ways_in_format> by_format(const std::vector<accumulation_row>& rows)
   for (const accumulation_row& r : rows) {
     if (r.tensor != shown) continue;
     // Sequential begins the rows of a format, the same one twice too.
-    if (r.way->how.order.kind == sum_order::sequential) all.emplace_back();
+    if (r.way.how.order.kind == sum_order::sequential) all.emplace_back();
     all.back().push_back(&r);
   }
   return all;
@@ -71,17 +72,15 @@ double error_or_infinity(const accumulation_row* row) {
   return std::isnan(row->relative_error) ? std::numeric_limits<double>::infinity() : row->relative_error;
 }
 
-}  // namespace
-
-std::vector<std::string> conclusions_of(const std::vector<accumulation_row>& rows) {
+std::vector<std::string> conclusions_of_formats(const std::vector<accumulation_row>& rows) {
   std::vector<std::string> all;
   for (const ways_in_format& ways : by_format(rows)) {
     if (ways.size() < 2) continue;
     const accumulation_row* const plain = ways.front();
     const accumulation_row* const least = *std::ranges::min_element(ways, {}, error_or_infinity);
-    all.push_back(plain->way->format_name + ": " + text_of(*plain, "sums one after the other"));
+    all.push_back(plain->way.format_name + ": " + text_of(*plain, "sums one after the other"));
     if (error_or_infinity(least) < error_or_infinity(plain))
-      all.back() += fmt::format("; least has {}: {}", least->way->order, error_text(*least));
+      all.back() += fmt::format("; least has {}: {}", least->way.order, error_text(*least));
   }
   return all;
 }
@@ -100,13 +99,22 @@ std::string conclusion_of(const std::vector<accumulation_row>& rows, const impor
   if (in.width() > 32) return start + ": the table says what 16 bits would lose";
   const auto all = by_format(rows);
   const auto found =
-      std::ranges::find_if(all, [&](const ways_in_format& ways) { return ways.front()->way->how.accumulator == in; });
+      std::ranges::find_if(all, [&](const ways_in_format& ways) { return ways.front()->way.how.accumulator == in; });
   if (found == all.end()) return start + ", which --format leaves out";
   const accumulation_row& row = *found->front();
   const std::string sums = row.microbatches == 1
                                ? std::string{"the sums of 1 micro-batch"}
                                : fmt::format("the sums of {} micro-batches", grouped(row.microbatches));
   return start + ": " + text_of(row, sums) + (in.width() == 32 ? "; the table says what 16 bits would lose" : "");
+}
+
+}  // namespace
+
+std::vector<std::string> conclusions_of(const accumulate_answer& answer) {
+  std::vector<std::string> all;
+  if (answer.said) all.push_back(conclusion_of(answer.rows, *answer.said));
+  for (std::string& line : conclusions_of_formats(answer.rows)) all.push_back(std::move(line));
+  return all;
 }
 
 }  // namespace ulp

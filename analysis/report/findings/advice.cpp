@@ -1,12 +1,11 @@
-#include <ulp/report/advice.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/report/findings/weights_finding.hpp>
 
 #include "findings.hpp"
 #include "summary.hpp"
@@ -14,15 +13,6 @@
 
 namespace ulp {
 namespace {
-
-bool has_values(const survey& run) {
-  return std::ranges::any_of(run.tensors(), [](const tensor_survey& t) { return t.counted && t.max_abs > 0; });
-}
-
-bool has_maxima(const survey& run) {
-  return std::ranges::any_of(run.steps(),
-                             [](const step_survey& s) { return std::isfinite(s.max_abs) && s.max_abs > 0; });
-}
 
 finding recorded_values() {
   return {.topic = "recorded_values",
@@ -36,79 +26,35 @@ finding recorded_values() {
 
 }  // namespace
 
-own_configuration own_configuration_of(const imported_config& said) {
-  return {said.framework, said.format.value_or(""), said.scaler == "static", said.weights_kept_in,
-          said.weights_stochastic};
-}
+advice advice_on(const examined_run& run) { return advice_on(run, weights_finding(run.weights)); }
 
-advice_options advice_options_of(const std::string& format, const rounding_text& rounding, const std::string& epsilon,
-                                 const run_text& run) {
-  advice_options o{.format_name = format, .format = value_format_named(format), .typed = rounding};
-  o.rounding = rounding.value(o.format);
-  if (o.rounding.direction == direction::stochastic)
-    throw std::invalid_argument(
-        "--rounding: advice and reports need a deterministic rounding; for stochastic rounding see ulp outcomes");
-  o.epsilon = positive_number(epsilon, "--epsilon");
-  if (!(o.epsilon < 1)) throw std::invalid_argument("--epsilon: a share below 1, such as 1e-5");
-  o.groups = run.named_groups();
-  return o;
-}
-
-adviser::adviser(advice_options options, selection counted, name_predicate checked)
-    : options_(std::move(options)),
-      counted_(std::move(counted)),
-      checked_(std::move(checked)),
-      scenarios_(scaler_trials(options_, counted_, checked_)),
-      whole_(counted_, checked_),
-      trials_(std::in_place, scenarios_) {}
-
-void adviser::add(const step& now, const std::vector<tensor_info>& tensors) {
-  whole_.add(now, tensors);
-  trials_->add(now, tensors);
-}
-
-std::optional<selection> adviser::again(const std::vector<tensor_info>& tensors) {
-  found_ = diagnosis_of(whole_, tensors);
-  if (!found_->died_at || *found_->died_at == whole_.steps().front().key.step) return std::nullopt;
-  selection less = counted_;
-  less.end_step = *found_->died_at;
-  less_.emplace(less, checked_);
-  trials_.emplace(scenarios_);
-  return less;
-}
-
-void adviser::add_again(const step& now, const std::vector<tensor_info>& tensors) {
-  less_->add(now, tensors);
-  trials_->add(now, tensors);
-}
-
-advice adviser::result(const std::vector<tensor_info>& tensors, std::optional<weights_told> updates) {
-  if (!found_) found_ = diagnosis_of(whole_, tensors);
-  const survey& run = judged();
-  const advice_options& o = options_;
-  const bool values = has_values(run);
-  const bool maxima = has_maxima(run);
-  const window w = window_of(run.steps(), o.format, o.rounding);
+advice advice_on(const examined_run& examined, std::optional<weights_told> updates) {
+  const survey& run = examined.judged();
+  const survey& whole = examined.whole;
+  const std::vector<tensor_info>& tensors = examined.tensors;
+  const advice_options& o = examined.how;
+  const bool values = examined.has_values();
+  const bool maxima = examined.has_maxima();
+  const window w = window_of(run.steps(), {o.format, o.rounding});
   const std::vector<named_kind> kinds = kinds_of(run, tensors);
-  const bool died_at_once = found_->died_at && *found_->died_at == whole_.steps().front().key.step;
 
   advice all;
   std::vector<weights_told> weights;
   if (std::optional<weights_told> lost = weights_not_finite(run, tensors)) weights.push_back(std::move(*lost));
   if (!updates) updates = unmoved_by_updates(run, tensors, o.configured);
   if (updates) weights.push_back(std::move(*updates));
-  const summary_of told(whole_, run, tensors, o, *found_, w, weights);
+  const summary_of told(whole, run, tensors, o, examined.found, w, weights);
   for (const finding& f : told.causes()) all.findings.push_back(f);
   const auto is_well = [](const weights_told& of) { return of.about.grade == finding_grade::fine; };
   for (const weights_told& of : weights)
     if (!is_well(of)) all.findings.push_back(of.about);
   std::optional<best_trial> best;
-  if (!died_at_once && (values || maxima)) {
+  if (!examined.died_at_once() && (values || maxima)) {
     if (run.as_recorded()) all.findings.push_back(recorded_values());
     if (values && !run.as_recorded()) all.findings.push_back(which_format(run, kinds, o));
     if (maxima) {
       all.findings.push_back(which_scale(run, kinds, w, o, values));
-      all.findings.push_back(which_policy(run, scenarios_, trials_->results(), best));
+      all.findings.push_back(which_policy(run, examined.trials, examined.tried, best));
     }
     if (values) {
       constexpr int usual = 16;
@@ -124,9 +70,9 @@ advice adviser::result(const std::vector<tensor_info>& tensors, std::optional<we
     // What happened tells more than that there is nothing of the kind.
     finding beyond = what_scaling_cannot_help(run, tensors, w, o);
     if (!beyond.evidence.empty() || !told.has_cause()) all.findings.push_back(std::move(beyond));
-  } else if (std::optional<finding> shown = what_log_shows(whole_)) {
+  } else if (std::optional<finding> shown = what_log_shows(whole)) {
     all.findings.push_back(std::move(*shown));
-  } else if (std::ranges::any_of(whole_.steps(), &step_survey::known)) {
+  } else if (std::ranges::any_of(whole.steps(), &step_survey::known)) {
     all.findings.push_back({.topic = "nothing",
                             .question = "What does the run need?",
                             .conclusion = "it holds no finite nonzero gradient, so there is nothing to judge",
@@ -140,7 +86,7 @@ advice adviser::result(const std::vector<tensor_info>& tensors, std::optional<we
       "trouble), where more than one step in {} overflows, where no 16-bit format or static scale suffices, or where "
       "one of the known causes of trouble is found.",
       percent(o.epsilon), percent(much_of_a_tensor), steps_for_a_skip);
-  if (less_) all.first.left_out_from = found_->died_at;
+  if (examined.less) all.first.left_out_from = examined.found.died_at;
   return all;
 }
 
@@ -162,6 +108,20 @@ finding finding_of(const advice_summary& first) {
                {"sure", first.sure},
                {"left_out_from", first.left_out_from ? table_value{*first.left_out_from} : table_value{}}};
   return f;
+}
+
+table advice_table(const advice& given) {
+  std::vector<finding> findings{finding_of(given.first)};
+  findings.insert(findings.end(), given.findings.begin(), given.findings.end());
+  const std::vector<column<finding>> columns = {
+      {"topic", "", &finding::topic},
+      {"question", "", &finding::question},
+      {"conclusion", "", &finding::conclusion},
+      {"evidence", "", [](const finding& f) { return fmt::format("{}", fmt::join(f.evidence, "\n")); }},
+      {"limits", "", &finding::limits},
+      {"numbers", "", [](const finding& f) { return named_values{f.numbers}; }},
+  };
+  return table_of(columns, findings);
 }
 
 }  // namespace ulp

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/policy_analysis.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
 
 namespace ulp {
 
@@ -42,13 +42,14 @@ std::optional<int> window::largest_safe() const {
 // What step_overflow answers of each step, from what a survey keeps of it.
 void window_maker::add(const step_survey& s) {
   constexpr double never = std::numeric_limits<double>::infinity();
-  const bool is_nearest = mode_.direction == direction::nearest_even || mode_.direction == direction::nearest_away;
+  const bool is_nearest =
+      how_.rounding.direction == direction::nearest_even || how_.rounding.direction == direction::nearest_away;
   const bool found = s.found_inf.value_or(false);
   if (!s.known && !found) return;
   const bool has_scale = s.loss_scale > 0 && std::isfinite(s.loss_scale);
   // What nobody rounded, so far as is known, was rounded to float16 if the loss was scaled.
   const format in = s.rounded_to.value_or(float16);
-  const bool alike = (s.rounded_to || has_scale) && !s.several_formats && in == to_ && is_nearest;
+  const bool alike = (s.rounded_to || has_scale) && !s.several_formats && in == how_.format && is_nearest;
   const bool own = alike && (s.rounded_to || s.loss_scale != 1);
   if (found || !std::isfinite(s.max_abs)) {
     made_.safe.push_back(0);
@@ -58,9 +59,7 @@ void window_maker::add(const step_survey& s) {
                                                  : never);
     return;
   }
-  const auto largest_safe = [&](double magnitude) {
-    return magnitude > 0 ? range_scale_of(magnitude, to_, mode_) : never;
-  };
+  const auto largest_safe = [&](double magnitude) { return magnitude > 0 ? range_scale_of(magnitude, how_) : never; };
   double safe = largest_safe(s.largest_whole);
   double open = std::min(safe, largest_safe(s.least_part));
   double estimate = safe;
@@ -72,11 +71,12 @@ void window_maker::add(const step_survey& s) {
     if (s.rounded_to) safe = s.loss_scale;
   }
   if (s.has_sums) {
-    const double finite =
-        has_scale && s.rounded_to && is_nearest ? s.loss_scale * (range_scale_of(1, to_) / range_scale_of(1, in)) : 0;
+    const double finite = has_scale && s.rounded_to && is_nearest
+                              ? s.loss_scale * (range_scale_of(1, {how_.format}) / range_scale_of(1, {in}))
+                              : 0;
     safe = std::min(safe, finite);
     // Parts may be larger than their sum, but another format's range does not say how large they were.
-    const double likely = in == to_ && finite > 0 ? finite : std::max(finite, largest_safe(s.max_abs));
+    const double likely = in == how_.format && finite > 0 ? finite : std::max(finite, largest_safe(s.max_abs));
     estimate = std::min(estimate, likely);
   }
   made_.safe.push_back(safe);
@@ -90,8 +90,8 @@ window window_maker::result() {
   return std::move(made_);
 }
 
-window window_of(std::span<const step_survey> steps, const format& to, const rounding& mode) {
-  window_maker maker(to, mode);
+window window_of(std::span<const step_survey> steps, const treatment& how) {
+  window_maker maker(how);
   for (const step_survey& s : steps) maker.add(s);
   return maker.result();
 }

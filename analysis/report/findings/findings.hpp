@@ -1,14 +1,14 @@
 // The questions that advice answers, one function each, and what they share.
-#ifndef ULP_REPORT_FINDINGS_HPP
-#define ULP_REPORT_FINDINGS_HPP
+#ifndef ULP_REPORT_FINDINGS_FINDINGS_HPP
+#define ULP_REPORT_FINDINGS_FINDINGS_HPP
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <ulp/model/trajectory_watch.hpp>
-#include <ulp/report/advice.hpp>
+#include <ulp/model/replay/trajectory_watch.hpp>
+#include <ulp/report/findings/advice.hpp>
 #include <vector>
 
 #include "loss.hpp"
@@ -45,18 +45,17 @@ struct window {
   // The largest power of two that no finite step overflows at; nullopt where every scale is safe.
   [[nodiscard]] std::optional<int> largest_safe() const;
 };
-[[nodiscard]] window window_of(std::span<const step_survey> steps, const format& to, const rounding& mode);
+[[nodiscard]] window window_of(std::span<const step_survey> steps, const treatment& how);
 
 // The same, step by step.
 class window_maker {
  public:
-  window_maker(const format& to, const rounding& mode) : to_(to), mode_(mode) {}
+  explicit window_maker(const treatment& how) : how_(how) {}
   void add(const step_survey& s);
   [[nodiscard]] window result();
 
  private:
-  format to_;
-  rounding mode_;
+  treatment how_;
   window made_;
 };
 // "3 steps", "3 steps (22 not decided)"
@@ -79,10 +78,6 @@ struct best_trial {
   std::string text;
   bool is_decided = true;  // the recording tells which steps it skips
 };
-
-// GradScaler with various starts and growth intervals, to be run over the same steps as the survey.
-[[nodiscard]] std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
-                                                  const name_predicate& checked);
 
 // What a training log says of overflow without any gradient: where, and how large gradients were; nullopt where it
 // says nothing but which steps overflowed.

@@ -116,8 +116,7 @@ std::optional<finding> what_log_shows(const survey& run) {
                                      count_text(a.marked, "overflow")));
   f.limits =
       "An overflow says that some value was too large or NaN, not where: in the forward pass, no scale cures it. The "
-      "log "
-      "holds no gradients, so what underflows is not known.";
+      "log holds no gradients, so what underflows is not known.";
   f.numbers = {{"steps", integer(run.steps().size())},
                {"skipped", numbers_of(a.skipped)},
                {"not_finite", numbers_of(a.lost)},

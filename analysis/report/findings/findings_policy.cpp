@@ -5,15 +5,13 @@
 #include <cmath>
 #include <tuple>
 
-#include <ulp/report/estimates.hpp>
+#include <ulp/report/tables/estimates.hpp>
 
 #include "findings.hpp"
 
 namespace ulp {
 namespace {
 
-constexpr std::array<double, 5> trial_starts{0x1p8, 0x1p12, 0x1p16, 0x1p20, 0x1p24};
-constexpr std::array<double, 7> trial_intervals{25, 50, 100, 200, 500, 1000, 2000};
 constexpr double default_start = 65536;
 constexpr double default_interval = 2000;
 
@@ -25,7 +23,7 @@ struct trial {
 
 trial trial_of(const scenario& s, const sweep_result& r) {
   trial t{.result = &r};
-  for (const scaler_parameter& p : s.scaler.parameters()) {
+  for (const scaler_parameter& p : s.recipe.machine().parameters()) {
     const double* const number = std::get_if<double>(&p.value);
     if (p.name == "init_scale") t.start = *number;
     if (p.name == "growth_interval") t.interval = *number;
@@ -123,22 +121,6 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
         " What overflowed in the run is taken not to overflow at smaller scales; [low, high] is what may have been. "
         "Gradients that were recorded in float32 would decide it.";
   return f;
-}
-
-std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
-                                    const name_predicate& checked) {
-  std::vector<scenario> all;
-  for (const double start : trial_starts)
-    for (const double interval : trial_intervals) {
-      scenario s{
-          make_scaler(*find_scaler("pytorch_gradscaler"), {{"init_scale", start}, {"growth_interval", interval}})};
-      s.format = options.format;
-      s.rounding = options.rounding;
-      s.counted = counted;
-      s.checked = checked;
-      all.push_back(std::move(s));
-    }
-  return all;
 }
 
 }  // namespace ulp

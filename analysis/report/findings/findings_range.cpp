@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 #include <ulp/formats/names.hpp>
-#include <ulp/report/usual_formats.hpp>
+#include <ulp/report/tables/usual_formats.hpp>
 #include <utility>
 
 #include "findings.hpp"
@@ -16,8 +16,9 @@ namespace ulp {
 namespace {
 
 std::optional<int> least_scale_of(const survey& run, const tensor_set& of, const advice_options& o) {
-  return least_scale(
-      [&](double scale) { return magnitude_loss_of(run, of, o.format, o.rounding, scale).high <= o.epsilon; });
+  return least_scale([&](double scale) {
+    return magnitude_loss_of(run, of, {o.format, o.rounding}, scale).high <= o.epsilon;
+  });
 }
 
 // In the order of preference: as many fraction bits as possible.
@@ -59,9 +60,9 @@ kind_answer formats_for(const survey& run, const named_kind& kind, const advice_
   for (const std::string& name : formats_to_try()) {
     const format to = *find_format(name);
     const rounding mode = o.typed.value(to);
-    const window w = window_of(run.steps(), to, mode);
+    const window w = window_of(run.steps(), {to, mode});
     const std::uint64_t overflowing = w.overflowing(1);
-    const range_loss loss = loss_of(run, kind.set, to, mode, 1);
+    const range_loss loss = loss_of(run, kind.set, {to, mode}, 1);
     f.evidence.push_back(fmt::format("{:<14} {}, overflow in {}", name, loss_text(loss), overflow_text(w, 1)));
     named_values numbers = numbers_of(loss);
     numbers.all.push_back({"overflow_steps", integer(overflowing)});
@@ -120,9 +121,8 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
           "Named is the most precise format of 16 bits that loses at most {} of the magnitude to underflow and "
           "overflows in no finite step. ",
           percent(o.epsilon)) +
-      "Over all tensors of a kind: single ones may lose more (see which lose most). Range only: gradients do not show "
-      "how "
-      "much precision training needs, and accumulation is not examined.";
+      "Over all tensors of a kind: single ones may lose more (see which lose most). Range only: gradients do not "
+      "show how much precision training needs, and accumulation is not examined.";
   if (is_rounded)
     f.limits += fmt::format(
         " {} rounded to a narrow format before recording; what had underflowed by then is not counted here.",
@@ -155,8 +155,8 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
   const std::optional<int>& least = good.least;
   if (!is_cut_off(run, judged->set, o.epsilon)) f.numbers[1].value = integer(least);
   const auto loses = [&](int k) {
-    return magnitude_text(magnitude_loss_of(run, judged->set, o.format, o.rounding, std::ldexp(1.0, k))) + " of the " +
-           judged->noun;
+    return magnitude_text(magnitude_loss_of(run, judged->set, {o.format, o.rounding}, std::ldexp(1.0, k))) +
+           " of the " + judged->noun;
   };
   const std::string at_most = fmt::format("at most {} of the magnitude of the {}", percent(o.epsilon), judged->noun);
   if (is_cut_off(run, judged->set, o.epsilon))
@@ -190,7 +190,7 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     named_values of_kind;
     for (const int k : shown) {
       const double scale = std::ldexp(1.0, k);
-      const range_loss loss = loss_of(run, kind.set, o.format, o.rounding, scale);
+      const range_loss loss = loss_of(run, kind.set, {o.format, o.rounding}, scale);
       f.evidence.push_back(fmt::format("{:<6} {}, overflow in {}", power(k), loss_text(loss), overflow_text(w, scale)));
       named_values numbers = numbers_of(loss);
       numbers.all.push_back({"overflow_steps", integer(w.overflowing(scale))});

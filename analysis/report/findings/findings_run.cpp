@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/report/clip_rates.hpp>
+#include <ulp/report/pictures/clip_rates.hpp>
 
 #include "findings.hpp"
 
@@ -12,7 +12,7 @@ namespace ulp {
 
 finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors, const window& w,
                                  const advice_options& o) {
-  finding f{.topic = "not_helped", .question = "What can scaling not help?"};
+  finding f{.topic = "not_helped", .question = "What can scaling not fix?"};
   constexpr double mostly_zero = 0.5;
   std::vector<std::string> parts;
   const std::uint64_t below_one = w.overflowing(1);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ulp/model/policy_analysis.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
 
 #include "findings.hpp"
 
@@ -42,7 +42,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   };
   std::vector<loser> losers;
   for (const tensor_set& set : of.sets)
-    losers.push_back({&set, magnitude_loss_of(run, set, o.format, o.rounding, scale)});
+    losers.push_back({&set, magnitude_loss_of(run, set, {o.format, o.rounding}, scale)});
   // Of equal ones the first.
   std::ranges::sort(losers, {}, [](const loser& l) { return std::pair{-l.magnitude.high, l.set}; });
   losers.resize(std::min(losers.size(), o.worst));
@@ -56,7 +56,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   for (const loser& l : losers) longest = std::max(longest, l.set->name.size());
   named_values worst;
   for (const loser& l : losers) {
-    const range_loss loss = loss_of(run, *l.set, o.format, o.rounding, scale);
+    const range_loss loss = loss_of(run, *l.set, {o.format, o.rounding}, scale);
     const double largest = largest_of(run, *l.set, false);
     f.evidence.push_back(fmt::format("{:<{}}  {}, largest gradient 2^{:.1f}", l.set->name, longest, loss_text(loss),
                                      std::log2(largest)));
@@ -69,7 +69,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   if (of.sets[0].tensors.size() == 1) f.tensor = losers.front().set->name;
   f.numbers.back().value = worst;
   f.conclusion = fmt::format("{} loses {}", losers.front().set->name, magnitude_text(losers.front().magnitude)) +
-                 (losers.size() == 1 ? "" : ", the others named less");
+                 (losers.size() == 1 ? "" : ", the others listed less");
   f.limits = "Shares of each tensor's own magnitude, summed over the run.";
   return f;
 }
@@ -81,7 +81,7 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const w
   for (const tensor_set& set : of.sets) {
     const double largest = largest_of(run, set, true);
     if (!(largest > 0)) continue;
-    const double scale = range_scale_of(largest, o.format, o.rounding);
+    const double scale = range_scale_of(largest, {o.format, o.rounding});
     if (std::isfinite(scale)) safe.emplace_back(scale, &set);
   }
   if (safe.size() < 2) {
@@ -99,7 +99,7 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const w
   const std::optional<int> most = w.largest_safe();
   const double common = std::min(std::exp2(std::floor(std::log2(least.first))), std::ldexp(1.0, most.value_or(1000)));
   const bool one_serves = std::ranges::all_of(of.sets, [&](const tensor_set& set) {
-    return magnitude_loss_of(run, set, o.format, o.rounding, common).high <= little;
+    return magnitude_loss_of(run, set, {o.format, o.rounding}, common).high <= little;
   });
   f.conclusion = fmt::format(
       "{}; the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans",

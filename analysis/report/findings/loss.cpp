@@ -26,23 +26,22 @@ value_range share_of_magnitude(const lost_mass& lost, const value_range& all) {
   return {lost.magnitudes.low / all.high, all.low > 0 ? std::min(lost.magnitudes.high / all.low, 1.0) : 1};
 }
 
-value_range magnitude_loss_of(const survey& run, const tensor_set& of, const format& to, const rounding& mode,
-                              double scale) {
-  return share_of_magnitude(run.lost(of, to, mode, scale), run.magnitudes(of));
+value_range magnitude_loss_of(const survey& run, const tensor_set& of, const treatment& how, double scale) {
+  return share_of_magnitude(run.lost(of, how, scale), run.magnitudes(of));
 }
 
-range_loss loss_of(const survey& run, const tensor_set& of, const format& to, const rounding& mode, double scale) {
+range_loss loss_of(const survey& run, const tensor_set& of, const treatment& how, double scale) {
   range_loss loss;
-  loss.magnitude = magnitude_loss_of(run, of, to, mode, scale);
-  loss.underflow = underflow_share(run.outcomes(of, to, mode, scale));
-  const rounding_noise noise = run.noise(of, to, mode, scale);
+  loss.magnitude = magnitude_loss_of(run, of, how, scale);
+  loss.underflow = underflow_share(run.outcomes(of, how, scale));
+  const rounding_noise noise = run.noise(of, how, scale);
   loss.sqnr = noise.sqnr();
   loss.lost_sqnr = 0;
   // What overflows has no finite error: the two would be of different values.
   if (noise.overflowing > 0)
     loss.lost_sqnr = not_known;
-  else if (const std::optional<format> wide = with_wide_exponent(to))
-    loss.lost_sqnr = std::max(run.noise(of, *wide, mode, scale).sqnr() - loss.sqnr, 0.0);
+  else if (const std::optional<format> wide = with_wide_exponent(how.format))
+    loss.lost_sqnr = std::max(run.noise(of, {*wide, how.rounding}, scale).sqnr() - loss.sqnr, 0.0);
   return loss;
 }
 

@@ -1,13 +1,13 @@
 // What rounding to a format loses of a set of tensors at a scale, in the order of what matters.
-#ifndef ULP_REPORT_LOSS_HPP
-#define ULP_REPORT_LOSS_HPP
+#ifndef ULP_REPORT_FINDINGS_LOSS_HPP
+#define ULP_REPORT_FINDINGS_LOSS_HPP
 
 #include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <ulp/model/survey.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/model/replay/survey.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 
@@ -24,10 +24,9 @@ struct range_loss {
 // Of the sum of all magnitudes.
 [[nodiscard]] value_range share_of_magnitude(const lost_mass& lost, const value_range& all);
 // Of the magnitudes alone, which is all that searching for a scale needs.
-[[nodiscard]] value_range magnitude_loss_of(const survey& run, const tensor_set& of, const format& to,
-                                            const rounding& mode, double scale);
-[[nodiscard]] range_loss loss_of(const survey& run, const tensor_set& of, const format& to, const rounding& mode,
-                                 double scale);
+[[nodiscard]] value_range magnitude_loss_of(const survey& run, const tensor_set& of, const treatment& how,
+                                            double scale);
+[[nodiscard]] range_loss loss_of(const survey& run, const tensor_set& of, const treatment& how, double scale);
 
 // "0.00012 % of the magnitude", "nothing", "[1, 2.5] % of the magnitude", "all of the magnitude", "less than 1e-10 % of
 // the magnitude".

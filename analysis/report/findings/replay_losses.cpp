@@ -1,4 +1,4 @@
-#include <ulp/report/replay_losses.hpp>
+#include <ulp/report/findings/replay_losses.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Which static loss scales will do: from below by what underflows, from above by what overflows.
-#ifndef ULP_REPORT_STATIC_SCALES_HPP
-#define ULP_REPORT_STATIC_SCALES_HPP
+#ifndef ULP_REPORT_FINDINGS_STATIC_SCALES_HPP
+#define ULP_REPORT_FINDINGS_STATIC_SCALES_HPP
 
 #include <cstddef>
 #include <functional>

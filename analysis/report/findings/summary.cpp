@@ -64,7 +64,7 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
     if (of.happened.empty()) open_of_weights_ = of.sure;
   for (const cause& c : found.causes) {
     told t = tell(c, about_);
-    const auto* const handled = std::get_if<handled_overflow>(&c);
+    const auto* const handled = std::get_if<gradient_overflow>(&c);
     const bool is_handled = handled != nullptr;
     // Of what overflowed, the causes before it have their part.
     if (is_handled && !causes_.empty()) t.happened = "besides, " + t.happened;
@@ -124,125 +124,143 @@ void summary_of::take_weights(advice_summary& s) const {
   s.grade = std::min(s.grade, weights_->about.grade);
 }
 
+// The stages of a run without a cause: what was not judged, what overflowed, whether the loss rose, what underflows, and what
+// would be better.
 advice_summary summary_of::without_cause(const std::optional<best_trial>& best) const {
+  if (const auto s = not_judged()) return *s;
   advice_summary s{.cause = "healthy"};
   const bool has_values = std::ranges::any_of(judged_.tensors(), [](const tensor_survey& t) { return t.max_abs > 0; });
+  say_what_overflowed(s, has_values);
+  if (rise_) {
+    say_the_loss_rose(s);
+    return s;
+  }
+  if (!has_values || say_what_underflows(s)) return s;
+  if (judged_.censored() > 0) s.sure += "; values rounded to zero before recording are unknown";
+  if (judged_.as_recorded())
+    s.sure += "; their factor is unknown, so scales are not judged";
+  else if (best && (!weights_ || skips_often(skipped_, told_steps_)))
+    recommend(s, *best);
+  return s;
+}
+
+std::optional<advice_summary> summary_of::not_judged() const {
+  advice_summary s{.cause = "unknown", .sure = "nothing was judged", .grade = finding_grade::notable};
   const bool known = std::ranges::any_of(judged_.steps(), [](const step_survey& step) {
     return step.known || step.found_inf || !std::isnan(step.loss) || !std::isnan(step.logged_norm);
   });
   if (!known) {
-    s.grade = finding_grade::notable;
-    s.cause = "unknown";
     s.happened = fmt::format("the input {}: it has neither gradients nor overflow flags, loss or norm",
                              weights_ ? "tells nothing else" : "does not tell");
     s.change = "record gradients (see ulp record), or give the log of the loss scale";
-    s.sure = "nothing was judged";
     return s;
   }
-  if (!tensors_.empty() &&
-      std::ranges::all_of(judged_.tensors(), [](const tensor_survey& t) { return t.numel == 0; }) &&
-      std::ranges::none_of(judged_.steps(), [](const step_survey& of) {
-        return of.found_inf || !std::isnan(of.loss) || !std::isnan(of.logged_norm);
-      })) {
-    s.grade = finding_grade::notable;
-    s.cause = "unknown";
-    s.happened = "the recorded tensors have no elements";
-    s.change = "record the gradients of parameters that have elements (see ulp record)";
-    s.sure = "nothing was judged";
-    return s;
-  }
-  const bool often = skips_often(skipped_, told_steps_);
+  const bool is_logged = std::ranges::any_of(judged_.steps(), [](const step_survey& of) {
+    return of.found_inf || !std::isnan(of.loss) || !std::isnan(of.logged_norm);
+  });
+  const bool is_empty = std::ranges::all_of(judged_.tensors(), [](const tensor_survey& t) { return t.numel == 0; });
+  if (tensors_.empty() || is_logged || !is_empty) return std::nullopt;
+  s.happened = "the recorded tensors have no elements";
+  s.change = "record the gradients of parameters that have elements (see ulp record)";
+  return s;
+}
+
+void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
   const std::uint64_t open = all_steps_ - told_steps_;
   const bool is_clear = !weights_;
+  const bool often = skips_often(skipped_, told_steps_);
   if (judged_.as_recorded() && handled_.empty() && has_values)
-    s.happened = told_steps_ == 1 ? "its only step is finite as recorded"
+    s.happened = told_steps_ == 1 ? "the one recorded step is finite"
                                   : fmt::format("all {} are finite as recorded", steps_text(told_steps_));
   else if (told_steps_ == 1 && handled_.empty())
-    s.happened = fmt::format("{}its only step did not overflow as recorded", is_clear ? "nothing is wrong: " : "");
+    s.happened = fmt::format("{}the one recorded step did not overflow", is_clear ? "no fault found: " : "");
   else if (told_steps_ == 0)
     s.happened = "the loss is finite wherever it was logged";
   else
     s.happened =
         (!is_clear    ? ""
-         : often      ? "nothing is wrong but that steps are skipped often: "
-         : has_values ? "nothing is wrong: "
-                      : "the log shows nothing wrong: ") +
+         : often      ? "no fault found, but the run skips often: "
+         : has_values ? "no fault found: "
+                      : "no fault found in the log: ") +
         (handled_.empty() ? fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)) : handled_);
   if (open > 0)
     s.happened +=
         fmt::format("; of {} it does not tell whether {} overflowed", steps_text(open), open == 1 ? "it" : "they");
-  s.sure = has_values ? "certain for the steps that were recorded"
-                      : "certain for the steps that it tells of; without gradients nothing is known of underflow";
+  s.sure = has_values ? "the recorded steps are certain"
+                      : "the logged steps are certain; without gradients, underflow is unknown";
   s.change = "nothing";
   if (often) s.grade = finding_grade::notable;
-  if (rise_) {
-    s.grade = finding_grade::notable;
-    if (rise_->is_back) s.cause = "loss_rise";
-    s.happened = fmt::format("the loss rose from {} to {} from step {} on and did not come back; {}",
-                             loss_number(rise_->before), loss_number(rise_->after), rise_->step,
-                             skipped_ > 0 ? handled_
-                                          : fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)));
-    s.change = fmt::format(
-        "nothing, if the task lets the loss rise (a curriculum, an adversary, a penalty that grows); else look at what "
-        "changed by step {}: learning rate, data, labels, weight decay",
-        rise_->step);
-    s.sure = "certain of the loss; why it rose is not told by gradients";
-    return s;
-  }
-  if (!has_values) return s;
+}
 
-  const std::optional<double> own = scale_of_the_run(judged_);
-  constexpr int usual = 16;
-  const double scale = own.value_or(std::ldexp(1.0, std::min(window_.largest_safe().value_or(usual), usual)));
+void summary_of::say_the_loss_rose(advice_summary& s) const {
+  s.grade = finding_grade::notable;
+  if (rise_->is_back) s.cause = "loss_rise";
+  s.happened =
+      fmt::format("the loss rose from {} to {} from step {} on and did not come back; {}", loss_number(rise_->before),
+                  loss_number(rise_->after), rise_->step,
+                  skipped_ > 0 ? handled_ : fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)));
+  s.change = fmt::format(
+      "nothing, if the task lets the loss rise (a curriculum, an adversary, a penalty that grows); else look at what "
+      "changed by step {}: learning rate, data, labels, weight decay",
+      rise_->step);
+  s.sure = "the loss is certain; gradients do not show why it rose";
+}
+
+std::vector<tensor_set> summary_of::sets_that_matter() const {
   // What is tiny beside the others moves no weight: the gradient of a key's bias in attention is rounding noise.
   constexpr double tiny = 0x1p-20;
   const auto mean_of = [&](const tensor_set& set) {
     return judged_.magnitudes(set).high / static_cast<double>(judged_.tensors()[set.tensors.front()].numel);
   };
-  std::vector<tensor_set> judged_sets = sets_by_tensor(judged_, tensors_);
-  std::erase_if(judged_sets, [&](const tensor_set& set) {
+  std::vector<tensor_set> sets = sets_by_tensor(judged_, tensors_);
+  std::erase_if(sets, [&](const tensor_set& set) {
     return tensors_[set.tensors.front()].kind == tensor_kind::activation_grad ||
            judged_.tensors()[set.tensors.front()].numel == 0;
   });
   double largest_mean = 0;
-  for (const tensor_set& set : judged_sets) largest_mean = std::max(largest_mean, mean_of(set));
-  std::erase_if(judged_sets, [&](const tensor_set& set) { return mean_of(set) < tiny * largest_mean; });
+  for (const tensor_set& set : sets) largest_mean = std::max(largest_mean, mean_of(set));
+  std::erase_if(sets, [&](const tensor_set& set) { return mean_of(set) < tiny * largest_mean; });
+  return sets;
+}
+
+// Whether some tensor loses much at the scale of the run, or at the usual one.
+bool summary_of::say_what_underflows(advice_summary& s) const {
+  const std::optional<double> own = scale_of_the_run(judged_);
+  constexpr int usual = 16;
+  const double scale = own.value_or(std::ldexp(1.0, std::min(window_.largest_safe().value_or(usual), usual)));
+  const std::vector<tensor_set> judged_sets = sets_that_matter();
   const auto losers_at = [&](double at) {
     std::vector<std::pair<double, std::string>> losers;
     for (const tensor_set& set : judged_sets)
-      if (const double lost = magnitude_loss_of(judged_, set, options_.format, options_.rounding, at).low;
+      if (const double lost = magnitude_loss_of(judged_, set, {options_.format, options_.rounding}, at).low;
           lost >= much_of_a_tensor)
         losers.emplace_back(lost, set.name);
     return losers;
   };
-  if (const auto losers = losers_at(scale); !losers.empty()) {
-    const auto& worst = *std::ranges::max_element(losers);
-    s.cause = "underflow";
-    s.grade = finding_grade::trouble;
-    s.happened =
-        fmt::format("{} of {} tensors lose more than {} of their magnitude in {} at the scale {}{}, {} most ({})",
-                    losers.size(), judged_sets.size(), percent(much_of_a_tensor), options_.format_name, as_power(scale),
-                    own ? " of the run" : "", worst.second, percent(worst.first));
-    advise_against_underflow(s.change, s.lines, about_, scale, losers_at(safe_scale(about_)).empty());
-    s.sure = "certain for these gradients; what they would have changed is not known";
-    return s;
-  }
-  if (judged_.censored() > 0) s.sure += "; what had been rounded to zero before that is not known";
-  if (judged_.as_recorded()) {
-    s.sure += "; their factor is not known, so nothing is said of scales";
-    return s;
-  }
-  if (best && (is_clear || often)) {
-    s.change = fmt::format("{}: {} with {}", often ? "skip less often" : "nothing; for a new run of this kind",
-                           options_.format_name, best->text);
-    if (!options_.configured.is_static)
-      s.lines = lines_for(
-          about_,
-          {.format = options_.format_name, .init_scale = best->init_scale, .growth_interval = best->growth_interval});
-    if (!best->is_decided) s.sure += ", but the skips named are estimates: the input leaves them open";
-    s.sure += "; what is said of a new run is from a replay: expect about as many skips, not the same ones";
-  }
-  return s;
+  const auto losers = losers_at(scale);
+  if (losers.empty()) return false;
+  const auto& worst = *std::ranges::max_element(losers);
+  s.cause = "underflow";
+  s.grade = finding_grade::trouble;
+  s.happened =
+      fmt::format("{} of {} tensors lose more than {} of their magnitude in {} at the scale {}{}, {} most ({})",
+                  losers.size(), judged_sets.size(), percent(much_of_a_tensor), options_.format_name, as_power(scale),
+                  own ? " of the run" : "", worst.second, percent(worst.first));
+  advise_against_underflow(s.change, s.lines, about_, scale, losers_at(safe_scale(about_)).empty());
+  s.sure = "certain for these gradients; their effect on training is unknown";
+  return true;
+}
+
+void summary_of::recommend(advice_summary& s, const best_trial& best) const {
+  s.change = fmt::format("{}: {} with {}",
+                         skips_often(skipped_, told_steps_) ? "skip less often" : "nothing; for a new run of this kind",
+                         options_.format_name, best.text);
+  if (!options_.configured.is_static)
+    s.lines = lines_for(
+        about_,
+        {.format = options_.format_name, .init_scale = best.init_scale, .growth_interval = best.growth_interval});
+  if (!best.is_decided) s.sure += "; the skips given are estimates, since the input does not decide every step";
+  s.sure += "; skips of a new run are from a replay: expect a similar number, at other steps";
 }
 
 }  // namespace ulp

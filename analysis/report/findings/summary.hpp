@@ -1,6 +1,6 @@
 // The first three lines, and the causes as findings.
-#ifndef ULP_REPORT_SUMMARY_HPP
-#define ULP_REPORT_SUMMARY_HPP
+#ifndef ULP_REPORT_FINDINGS_SUMMARY_HPP
+#define ULP_REPORT_FINDINGS_SUMMARY_HPP
 
 #include <optional>
 #include <vector>
@@ -24,6 +24,13 @@ class summary_of {
 
  private:
   [[nodiscard]] advice_summary without_cause(const std::optional<best_trial>& best) const;
+  [[nodiscard]] std::optional<advice_summary> not_judged() const;
+  void say_what_overflowed(advice_summary& s, bool has_values) const;
+  void say_the_loss_rose(advice_summary& s) const;
+  // Of weight gradients, but those that are tiny.
+  [[nodiscard]] std::vector<tensor_set> sets_that_matter() const;
+  [[nodiscard]] bool say_what_underflows(advice_summary& s) const;
+  void recommend(advice_summary& s, const best_trial& best) const;
   void take_weights(advice_summary& s) const;
 
   const survey& judged_;

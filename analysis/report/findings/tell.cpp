@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <ulp/io/configuration_lines.hpp>
+#include <ulp/io/config/configuration_lines.hpp>
 
 #include "findings.hpp"
 #include "told.hpp"
@@ -58,8 +58,6 @@ std::string clipping_text(const telling& about) {
   return fmt::format("clip the norm near {:.2g}, which 99 % of the steps before did not exceed", about.usual_norm);
 }
 
-namespace {
-
 told told_of(const recorded_wrongly& r, const telling&) {
   told t;
   t.happened = r.why;
@@ -107,7 +105,9 @@ told told_of(const divergence& d, const telling& about) {
   return t;
 }
 
-told told_of_ruin(const bad_batches& b, const telling& about) {
+namespace {
+
+told told_of_ruin(const bad_batch& b, const telling& about) {
   told t;
   const std::int64_t step = b.steps.front();
   t.happened = fmt::format(
@@ -120,7 +120,7 @@ told told_of_ruin(const bad_batches& b, const telling& about) {
   return t;
 }
 
-told told_of_outliers(const bad_batches& b) {
+told told_of_outliers(const bad_batch& b) {
   told t;
   const bool is_one = b.steps.size() == 1;
   const std::string batch = is_one ? "a bad batch" : "bad batches";
@@ -141,7 +141,9 @@ told told_of_outliers(const bad_batches& b) {
   return t;
 }
 
-told told_of(const bad_batches& b, const telling& about) {
+}  // namespace
+
+told told_of(const bad_batch& b, const telling& about) {
   told t = b.ends_the_run ? told_of_ruin(b, about) : told_of_outliers(b);
   t.numbers = {{{"steps", integer(std::uint64_t{b.steps.size()})},
                 {"first_step", b.steps.front()},
@@ -151,8 +153,6 @@ told told_of(const bad_batches& b, const telling& about) {
                 {"times", b.outlier}}};
   return t;
 }
-
-}  // namespace
 
 told tell(const cause& c, const telling& about) {
   return std::visit([&](const auto& one) { return told_of(one, about); }, c);

@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <ulp/io/configuration_lines.hpp>
+#include <ulp/io/config/configuration_lines.hpp>
 
 #include "findings.hpp"
 #include "told.hpp"
@@ -56,7 +56,7 @@ std::vector<std::string> lines_for(const telling& about, loss_scale_choice choic
   return configuration_lines(own.framework, choice);
 }
 
-told told_of(const high_initial_scale& h, const telling& about) {
+told told_of(const initial_scale& h, const telling& about) {
   told t;
   const bool is_jump = !std::isnan(h.scale_before);
   const std::string lost =
@@ -94,19 +94,19 @@ told told_of(const high_initial_scale& h, const telling& about) {
   return t;
 }
 
-told told_of(const handled_overflow& h, const telling& about) {
+told told_of(const gradient_overflow& h, const telling& about) {
   told t;
   const bool is_one = h.skipped.steps == 1;
-  t.happened = about.steps == 1 ? fmt::format("its only step overflowed ({}) and was skipped", h.skipped.first)
+  t.happened = about.steps == 1 ? fmt::format("the one recorded step overflowed ({}) and was skipped", h.skipped.first)
                                 : fmt::format("{} of {} overflowed ({}) and {} skipped", grouped(h.skipped.steps),
                                               steps_text(about.steps), where(h.skipped), was(h.skipped));
   if (h.at_end > 0 && about.steps > 1)
     t.happened +=
         is_one ? "; the input ends with it" : fmt::format("; the input ends with {} of them", grouped(h.at_end));
   else if (h.at_end == 0 && h.fell)
-    t.happened += is_one ? "; a lower scale ended it" : "; a lower scale ended it every time";
+    t.happened += is_one ? "; a lower scale was enough" : "; each time, a lower scale was enough";
   t.change = "nothing: that is how a dynamic loss scale works";
-  t.sure = h.is_placed ? "certain for these steps" : "certain of their number; which they were the input leaves open";
+  t.sure = h.is_placed ? "certain for these steps" : "certain of their number; the input does not show which they were";
   t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
   t.numbers = numbers_of(h.skipped);
   t.numbers.all.push_back({"places", integer(h.places)});
@@ -126,7 +126,7 @@ told told_of(const unhandled_overflow& u, const telling& about) {
                               u.ends_the_run ? ", and the weights are lost from there on" : "");
   t.change = std::string{"look at the data and the forward pass of these steps"} +
              (u.has_scaler ? "" : fmt::format("; {}", find_operation));
-  t.sure = "certain of these steps; what caused it is not told by gradients alone";
+  t.sure = "these steps are certain; gradients alone do not show the cause";
   if (is_static && !about.safe_log2)
     t.change = "lower the scale, or let it move; if these steps overflow at the scale 1 too, the forward pass does";
   if (is_static && about.safe_log2) {
@@ -251,7 +251,7 @@ told told_of(const scale_at_floor& s, const telling& about) {
     t.happened = fmt::format("the loss scale fell from {} to {} and was there in {}", as_power(s.greatest), floor,
                              span_text(s.at_floor));
     t.change = "shorten the growth interval, so that it comes back, and look for what overflowed while it fell";
-    t.sure = "certain that it fell; why, the steps that overflowed tell";
+    t.sure = "certain that it fell; the steps that overflowed show why";
   }
   t.numbers = numbers_of(s.at_floor);
   t.numbers.all.push_back({"overflows", integer(s.lost)});

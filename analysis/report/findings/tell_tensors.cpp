@@ -74,7 +74,7 @@ void advise_against_underflow(std::string& change, std::vector<std::string>& lin
   }
 }
 
-told told_of(const underflow_before_recording& u, const telling& about) {
+told told_of(const underflow& u, const telling& about) {
   told t;
   const std::string& name = about.tensors[u.worst].name;
   const bool has_scale = !std::isnan(u.scale);
@@ -86,7 +86,7 @@ told told_of(const underflow_before_recording& u, const telling& about) {
     t.evidence.push_back(
         fmt::format("{} more {} zero throughout", count_text(u.all_zero, "tensor"), u.all_zero == 1 ? "is" : "are"));
   advise_against_underflow(t.change, t.lines, about, has_scale ? u.scale : 1, true);
-  t.sure = "very sure that values were cut off; how many, gradients recorded in float32 would tell";
+  t.sure = "very sure that values were cut off; only gradients recorded in float32 would show how many";
   t.numbers = {{{"tensor", name},
                 {"tensors", std::int64_t{u.tensors}},
                 {"of", std::int64_t{u.of}},
@@ -97,7 +97,7 @@ told told_of(const underflow_before_recording& u, const telling& about) {
   return t;
 }
 
-told told_of(const vanished_in_time& v, const telling& about) {
+told told_of(const vanished& v, const telling& about) {
   told t;
   const std::string& name = about.tensors[v.tensor].name;
   t.happened = fmt::format("gradients vanish at {}: its zeros rise from {} to {}, most of it by step {}", name,
@@ -117,7 +117,7 @@ told told_of(const vanished_in_time& v, const telling& about) {
   t.change +=
       "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
       "16-bit format first, a higher loss scale tells whether they underflowed; nothing, if they were frozen there";
-  t.sure = "fairly sure: the zeros are counted, what made them is not";
+  t.sure = "fairly sure: the zeros are counted, their origin is inferred";
   t.evidence = {fmt::format("the largest gradient of {} is {:.3g} at the end", name, v.largest_after)};
   const std::string living = v.living ? about.tensors[*v.living].name : "";
   if (v.living) t.evidence.push_back(fmt::format("{} is the next that keeps its gradients", living));
@@ -144,7 +144,7 @@ told told_of(const vanished_in_depth& v, const telling& about) {
   t.change =
       "change the network (residual connections, normalisation, initialisation, gates): a loss scale moves all "
       "layers alike";
-  t.sure = "certain for what was recorded; whether it hurts depends on what these layers have to learn";
+  t.sure = "certain for what was recorded; whether it matters depends on what these layers must learn";
   t.numbers = {{{"small_end", small},
                 {"large_end", large},
                 {"layers", std::int64_t{v.layers}},
@@ -153,7 +153,7 @@ told told_of(const vanished_in_depth& v, const telling& about) {
   return t;
 }
 
-told told_of(const dead_tensors& d, const telling& about) {
+told told_of(const dead_layer& d, const telling& about) {
   told t;
   constexpr std::size_t most = 4;
   std::vector<std::string> names;

@@ -1,13 +1,13 @@
 // A cause in words: what a reader is told first, and what speaks for it.
-#ifndef ULP_REPORT_TOLD_HPP
-#define ULP_REPORT_TOLD_HPP
+#ifndef ULP_REPORT_FINDINGS_TOLD_HPP
+#define ULP_REPORT_FINDINGS_TOLD_HPP
 
 #include <string>
 #include <vector>
 
-#include <ulp/io/configuration_lines.hpp>
-#include <ulp/model/diagnosis.hpp>
-#include <ulp/report/advice.hpp>
+#include <ulp/io/config/configuration_lines.hpp>
+#include <ulp/model/causes/diagnosis.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 namespace ulp {
 
@@ -33,22 +33,10 @@ struct telling {
 
 [[nodiscard]] told tell(const cause& of, const telling& about);
 
-// Of the loss scale and what overflows.
-[[nodiscard]] told told_of(const high_initial_scale& h, const telling& about);
-[[nodiscard]] told told_of(const handled_overflow& h, const telling& about);
-[[nodiscard]] told told_of(const unhandled_overflow& u, const telling& about);
-[[nodiscard]] told told_of(const forward_overflow& f, const telling& about);
-[[nodiscard]] told told_of(const loss_overflow& l, const telling& about);
-[[nodiscard]] told told_of(const open_overflow& o, const telling& about);
-[[nodiscard]] told told_of(const scale_at_floor& s, const telling& about);
-
-// Of tensors.
-[[nodiscard]] told told_of(const zero_gradients& z, const telling& about);
-[[nodiscard]] told told_of(const underflow_before_recording& u, const telling& about);
-[[nodiscard]] told told_of(const nan_source& n, const telling& about);
-[[nodiscard]] told told_of(const vanished_in_time& v, const telling& about);
-[[nodiscard]] told told_of(const vanished_in_depth& v, const telling& about);
-[[nodiscard]] told told_of(const dead_tensors& d, const telling& about);
+// Of each cause: tell*.cpp.
+#define ULP_TOLD_CAUSE(name) [[nodiscard]] told told_of(const name& of, const telling& about);
+ULP_CAUSES(ULP_TOLD_CAUSE)
+#undef ULP_TOLD_CAUSE
 
 // The largest power of two at which no finite step overflows, or a usual scale where none does at any.
 [[nodiscard]] double safe_scale(const telling& about);

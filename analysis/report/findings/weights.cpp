@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/catalog.hpp>
-#include <ulp/report/typed_values.hpp>
 
 #include "findings.hpp"
 
@@ -144,18 +144,6 @@ std::string layers_text(const lost_layers& lost, const counted_weights& all) {
 std::string lost_text(const lost_layers& lost, const counted_weights& all) {
   return fmt::format("{}{} of the updates of {}", lost.is_mean ? "on average " : "", range_text(lost.share),
                      layers_text(lost, all));
-}
-
-std::vector<std::string> not_counted(const lost_updates& sum, const std::string& format_name) {
-  std::vector<std::string> parts;
-  const auto add = [&](std::uint64_t n, const char* one, const char* several, const std::string& what) {
-    if (n == 1) parts.push_back(fmt::format("1 {} {}", one, what));
-    if (n > 1) parts.push_back(fmt::format("{}{} {} {}", n == sum.numel ? "all " : "", grouped(n), several, what));
-  };
-  add(sum.nonfinite, "weight or its update is", "weights or their updates are", "infinite or NaN");
-  add(sum.overflowing.high, "weight is", "weights are", "beyond " + format_name);
-  add(sum.zero_updates, "update is", "updates are", "zero");
-  return parts;
 }
 
 std::string loss_text(const counted_weights& all, std::size_t of_case) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/config_import.hpp>
-#include <ulp/report/advice.hpp>
-#include <ulp/report/weights_answer.hpp>
+#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/io/config/config_import.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 namespace ulp {
 
@@ -46,8 +46,6 @@ struct lost_layers {
 
 // "bfloat16: 38 % of the updates are lost, most in fc (62 % of 640)"; or why no update counts.
 [[nodiscard]] std::string loss_text(const counted_weights& all, std::size_t of_case);
-// Why no update counts: parts of `sum`, each "all 4 weights are beyond float16".
-[[nodiscard]] std::vector<std::string> not_counted(const lost_updates& sum, const std::string& format_name);
 
 // What a configuration means for these weights: one line or two. It is not held against what the file shows: weights that
 // the format does not hold had another copy.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 
@@ -61,7 +62,7 @@ void tell_loss(weights_told& of, const std::string& lost, const std::string& for
   if (framework.empty()) {
     of.happened =
         fmt::format("{} are lost if the optimizer keeps no float32 copy of the {} weights", lost, format_name);
-    of.sure = certain + (modelled ? "; whether there is such a copy" : " if there is no such copy:") +
+    of.sure = certain + (modelled ? "; whether such a copy exists" : " if no such copy exists:") +
               " the recorded type does not show" + (modelled ? ", --config says it" : " it, --config says it");
   } else if (would) {
     of.happened = fmt::format(

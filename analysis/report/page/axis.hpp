@@ -1,12 +1,12 @@
 // Where the labels of an axis stand, and what they say.
-#ifndef ULP_REPORT_AXIS_HPP
-#define ULP_REPORT_AXIS_HPP
+#ifndef ULP_REPORT_PAGE_AXIS_HPP
+#define ULP_REPORT_PAGE_AXIS_HPP
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include <ulp/report/picture.hpp>
+#include <ulp/ask/columns/run_columns.hpp>
 
 namespace ulp {
 

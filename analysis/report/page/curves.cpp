@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ulp/report/estimates.hpp>
+#include <ulp/report/tables/estimates.hpp>
 #include <utility>
 
 #include "html_parts.hpp"

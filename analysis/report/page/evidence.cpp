@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "html_parts.hpp"
 #include "typeset.hpp"

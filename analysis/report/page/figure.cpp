@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
-#include <ulp/report/figures.hpp>
+#include <ulp/report/page/figures.hpp>
 #include <utility>
 
 #include "html_parts.hpp"

@@ -1,11 +1,11 @@
 // The pictures of the page: drawings below each other, and what their lines and colours mean.
-#ifndef ULP_REPORT_FIGURE_HPP
-#define ULP_REPORT_FIGURE_HPP
+#ifndef ULP_REPORT_PAGE_FIGURE_HPP
+#define ULP_REPORT_PAGE_FIGURE_HPP
 
 #include <string>
 #include <vector>
 
-#include <ulp/report/html.hpp>
+#include <ulp/report/page/html.hpp>
 
 #include "svg.hpp"
 

@@ -1,4 +1,4 @@
-#include <ulp/report/html.hpp>
+#include <ulp/report/page/html.hpp>
 
 #include <fmt/format.h>
 

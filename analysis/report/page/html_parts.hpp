@@ -1,11 +1,11 @@
 // Pieces of the page that its sections share, and the sections.
-#ifndef ULP_REPORT_HTML_PARTS_HPP
-#define ULP_REPORT_HTML_PARTS_HPP
+#ifndef ULP_REPORT_PAGE_HTML_PARTS_HPP
+#define ULP_REPORT_PAGE_HTML_PARTS_HPP
 
 #include <functional>
 #include <string>
 #include <string_view>
-#include <ulp/report/html.hpp>
+#include <ulp/report/page/html.hpp>
 #include <vector>
 
 #include "figure.hpp"

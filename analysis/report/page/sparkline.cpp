@@ -1,4 +1,4 @@
-#include <ulp/report/sparkline.hpp>
+#include <ulp/report/page/sparkline.hpp>
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 namespace {

@@ -1,6 +1,6 @@
 // How the page looks: one style sheet, for light and dark screens and for paper.
-#ifndef ULP_REPORT_STYLE_HPP
-#define ULP_REPORT_STYLE_HPP
+#ifndef ULP_REPORT_PAGE_STYLE_HPP
+#define ULP_REPORT_PAGE_STYLE_HPP
 
 #include <string>
 #include <string_view>

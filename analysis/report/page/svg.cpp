@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "typeset.hpp"
 

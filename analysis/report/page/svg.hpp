@@ -1,6 +1,6 @@
 // Pictures as SVG: text with places in units of a drawing 960 wide.
-#ifndef ULP_REPORT_SVG_HPP
-#define ULP_REPORT_SVG_HPP
+#ifndef ULP_REPORT_PAGE_SVG_HPP
+#define ULP_REPORT_PAGE_SVG_HPP
 
 #include <cstddef>
 #include <string>

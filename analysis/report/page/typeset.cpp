@@ -6,7 +6,7 @@
 #include <array>
 #include <optional>
 
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 namespace ulp {
 namespace {

@@ -1,7 +1,7 @@
 // Text as it is printed: powers with raised exponents, long names cut in the middle. All of it is plain text, which can be
 // copied; what becomes of it in HTML is for escaped().
-#ifndef ULP_REPORT_TYPESET_HPP
-#define ULP_REPORT_TYPESET_HPP
+#ifndef ULP_REPORT_PAGE_TYPESET_HPP
+#define ULP_REPORT_PAGE_TYPESET_HPP
 
 #include <cstddef>
 #include <string>

@@ -1,4 +1,4 @@
-#include <ulp/report/clip_rates.hpp>
+#include <ulp/report/pictures/clip_rates.hpp>
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include <ulp/model/clipping.hpp>
+#include <ulp/model/replay/clipping.hpp>
 
 namespace ulp {
 namespace {

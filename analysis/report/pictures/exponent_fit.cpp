@@ -1,4 +1,4 @@
-#include <ulp/report/exponent_fit.hpp>
+#include <ulp/report/pictures/exponent_fit.hpp>
 
 #include <algorithm>
 #include <cmath>

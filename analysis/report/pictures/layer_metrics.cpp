@@ -1,13 +1,13 @@
-#include <ulp/report/layer_metrics.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ulp/model/lost_mass.hpp>
-#include <ulp/model/noise.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
+#include <ulp/model/outcomes/noise.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 namespace {
@@ -47,7 +47,7 @@ value_range largest_of(const cell_table& table) {
 
 layer_cell counted(const layer_question& q, const tensor_tables::entry& of, const value_range& scales) {
   const auto counts_at = [&](double scale) {
-    return outcomes_of(of.table, q.to, q.mode, {.scale = scale, .factor = of.factor}, of.type);
+    return outcomes_of(of.table, {q.to, q.mode}, {.scale = scale, .factor = of.factor}, of.type);
   };
   const outcome_counts least = counts_at(scales.low);
   const outcome_counts greatest = scales.exact() ? least : counts_at(scales.high);
@@ -68,7 +68,7 @@ layer_cell counted(const layer_question& q, const tensor_tables::entry& of, cons
 
 layer_cell lost(const layer_question& q, const tensor_tables::entry& of, const value_range& scales) {
   const auto lost_at = [&](double scale) {
-    const lost_mass all = lost_to_underflow(of.table, q.to, q.mode, {.scale = scale, .factor = of.factor}, of.type);
+    const lost_mass all = lost_to_underflow(of.table, {q.to, q.mode}, {.scale = scale, .factor = of.factor}, of.type);
     return q.metric == layer_metric::lost_l1 ? all.magnitudes : all.squares;
   };
   layer_cell cell;
@@ -90,7 +90,7 @@ layer_cell lost(const layer_question& q, const tensor_tables::entry& of, const v
 
 layer_cell noise(const layer_question& q, const tensor_tables::entry& of, const value_range& scales) {
   const auto noise_at = [&](double scale) {
-    return noise_of(of.table, q.to, q.mode, {.scale = scale, .factor = of.factor}, of.type);
+    return noise_of(of.table, {q.to, q.mode}, {.scale = scale, .factor = of.factor}, of.type);
   };
   const rounding_noise least = noise_at(scales.low);
   const rounding_noise greatest = scales.exact() ? least : noise_at(scales.high);
@@ -163,7 +163,7 @@ value_range value_of(const layer_question& q, const layer_cell& cell) {
     }
     case layer_metric::largest: return {std::log2(cell.part.low), std::log2(cell.part.high)};
     case layer_metric::headroom: {
-      const double limit = limits_of(q.to, q.mode).overflow;
+      const double limit = limits_of({q.to, q.mode}).overflow;
       return {limit - std::log2(cell.part.high), limit - std::log2(cell.part.low)};
     }
     default: return share(cell);
@@ -199,10 +199,11 @@ std::string value_text(const layer_question& q, const value_range& value, bool m
 }
 
 layer_answer answer_to(const layer_question& q, const std::vector<layer_column>& columns, std::size_t tensors,
-                       const std::function<void(double)>& told) {
+                       listener& to) {
   layer_answer all{.question = q, .tensors = tensors, .cells = std::vector<layer_cell>(columns.size() * tensors)};
+  work counting(to, "columns", columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    told(static_cast<double>(c) / static_cast<double>(columns.size()));
+    counting.advance();
     for (const tensor_tables::entry& e : columns[c].tables->entries)
       if (e.tensor < tensors) add(q.metric, all.cells[c * tensors + e.tensor], cell_of(q, e, columns[c].scales));
   }

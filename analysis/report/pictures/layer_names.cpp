@@ -1,4 +1,4 @@
-#include <ulp/report/layer_names.hpp>
+#include <ulp/report/pictures/layer_names.hpp>
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include <ulp/report/logged_series.hpp>
+#include <ulp/report/pictures/logged_series.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
-#include <ulp/report/estimates.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/estimates.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 

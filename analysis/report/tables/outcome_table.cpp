@@ -1,4 +1,4 @@
-#include <ulp/report/outcome_table.hpp>
+#include <ulp/report/tables/outcome_table.hpp>
 
 #include <fmt/format.h>
 
@@ -54,13 +54,6 @@ column<outcome_row> deviation_column(const char* key, expected_count expected_ou
 }
 
 }  // namespace
-
-bool counted_outcomes::is_by(const char* what) const { return std::ranges::find(by, what) != by.end(); }
-
-bool counted_outcomes::one_rounding() const {
-  return std::ranges::all_of(questions,
-                             [&](const outcome_case& q) { return q.rounding == questions.front().rounding; });
-}
 
 table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>& tensors) {
   using row = outcome_row;

@@ -1,8 +1,8 @@
-#include <ulp/report/plain_values.hpp>
+#include <ulp/report/tables/plain_values.hpp>
 
 #include <cmath>
 
-#include "overloaded.hpp"
+#include "tables/overloaded.hpp"
 
 namespace ulp {
 namespace {

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/model/policy_probe.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/machines/policy_probe.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <vector>
-
-#include "findings/findings.hpp"
 
 namespace ulp {
 namespace {
@@ -56,11 +54,12 @@ std::string prediction_text(const scaler& start, const std::vector<critical_step
   for (const critical_step& s : steps) critical.push_back(s.scale);
   const auto predicted = predict_markov(start, critical);
   if (!predicted) return "";
+  const double skipped = static_cast<double>(sum.skipped) / static_cast<double>(sum.steps);
   return fmt::format(
       "{} of steps skipped in the long run, mean scale {}, if finite steps came in random order; this replay: {}, mean "
       "scale {}",
-      percent(predicted->skip_rate), power_text(predicted->mean_log2_scale),
-      percent(static_cast<double>(sum.skipped) / static_cast<double>(sum.steps)), power_text(sum.mean_log2_scale()));
+      percent_text({predicted->skip_rate, predicted->skip_rate}), power_text(predicted->mean_log2_scale),
+      percent_text({skipped, skipped}), power_text(sum.mean_log2_scale()));
 }
 
 std::string schedule_text(std::span<const double> learning_rates, const trajectory_summary& sum) {

@@ -1,12 +1,12 @@
 // What a run asks of any policy, and what a policy does of its own, in words.
-#ifndef ULP_REPORT_POLICY_TEXT_HPP
-#define ULP_REPORT_POLICY_TEXT_HPP
+#ifndef ULP_REPORT_TABLES_POLICY_TEXT_HPP
+#define ULP_REPORT_TABLES_POLICY_TEXT_HPP
 
 #include <span>
 #include <string>
-#include <ulp/model/scaler.hpp>
-#include <ulp/model/trajectory.hpp>
-#include <ulp/report/replay_summary.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/model/replay/trajectory.hpp>
+#include <ulp/report/tables/replay_summary.hpp>
 #include <vector>
 
 namespace ulp {

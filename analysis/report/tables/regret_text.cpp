@@ -1,13 +1,13 @@
-#include <ulp/report/regret_text.hpp>
+#include <ulp/report/tables/regret_text.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/report/table.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <utility>
 
 namespace ulp {

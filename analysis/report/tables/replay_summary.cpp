@@ -1,16 +1,22 @@
-#include <ulp/report/replay_summary.hpp>
+#include <ulp/report/tables/replay_summary.hpp>
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/report/estimates.hpp>
-#include <ulp/report/run_notes.hpp>
+#include <ulp/ask/answers/run_notes.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/report/tables/estimates.hpp>
 
 #include "policy_text.hpp"
 
 namespace ulp {
 namespace {
+
+struct finished_replay {
+  const scenario_text& text;
+  const scenario& what;
+  const replayed_run& run;
+};
 
 constexpr value_range unknown_range{not_known, not_known};
 
@@ -22,26 +28,29 @@ std::string share(const count_range& c, const value_range& of_nonzero) {
 }
 
 void add_policy(std::vector<summary_line>& to, const finished_replay& r) {
-  std::string text{r.what.scaler.entry().name};
+  std::string text{r.what.recipe.machine().entry().name};
   named_values parameters;
-  for (const auto& p : r.what.scaler.parameters()) {
+  for (const auto& p : r.what.recipe.machine().parameters()) {
     parameters.all.push_back({p.name, std::visit([](const auto& v) { return table_value{v}; }, p.value)});
     if (!std::holds_alternative<std::monostate>(p.value)) text += " " + p.name + "=" + to_string(p.value);
   }
-  const std::string rounding = r.text.rounding.text(r.what.format);
-  const std::string checked = rule_text(r.choice);
-  const bool has_tensors = r.choice.rule() != check_rule::undecided;
+  const std::string rounding = r.text.rounding.text(r.what.recipe.usual().format);
+  const std::string checked = rule_text(r.run.choice());
+  const bool has_tensors = r.run.choice().rule() != check_rule::undecided;
   to.push_back(
-      {"scaler", text, {{"scaler", std::string{r.what.scaler.entry().name}}, {"parameters", std::move(parameters)}}});
+      {"scaler",
+       text,
+       {{"scaler", std::string{r.what.recipe.machine().entry().name}}, {"parameters", std::move(parameters)}}});
   to.push_back(
       {"format", fmt::format("{}, {}", r.text.format, rounding), {{"format", r.text.format}, {"rounding", rounding}}});
-  to.push_back({"checked",
-                checked,
-                {{"checked", checked}, {"checked_tensors", value_if(has_tensors, integer(r.choice.checked_count()))}}});
+  to.push_back(
+      {"checked",
+       checked,
+       {{"checked", checked}, {"checked_tensors", value_if(has_tensors, integer(r.run.choice().checked_count()))}}});
 }
 
 void add_scales(std::vector<summary_line>& to, const finished_replay& r) {
-  const trajectory_summary& sum = r.sum;
+  const trajectory_summary& sum = r.run.sum();
   to.push_back({"steps",
                 fmt::format("{}, of which {} skipped{}", grouped(sum.steps),
                             skipped_text(sum.skipped, sum.uncertain, sum.bounds),
@@ -62,9 +71,9 @@ void add_scales(std::vector<summary_line>& to, const finished_replay& r) {
   const auto add_words = [&](const char* title, const std::string& text) {
     to.push_back({title, text, {{title, value_if(!text.empty(), text)}}});
   };
-  add_words("critical", critical_text(r.rows.critical()));
-  add_words("recovery", recovery_text(r.what.scaler));
-  add_words("expected", prediction_text(r.what.scaler, r.rows.critical(), sum));
+  add_words("critical", critical_text(r.run.account().critical()));
+  add_words("recovery", recovery_text(r.what.recipe.machine()));
+  add_words("expected", prediction_text(r.what.recipe.machine(), r.run.account().critical(), sum));
 }
 
 void add_recorded(std::vector<summary_line>& to, const trajectory_summary& sum) {
@@ -88,13 +97,13 @@ void add_recorded(std::vector<summary_line>& to, const trajectory_summary& sum) 
 }
 
 void add_counts(std::vector<summary_line>& to, const finished_replay& r) {
-  const outcome_counts& c = r.sum.counts;
-  const bool known = r.sum.has_counts;
+  const outcome_counts& c = r.run.sum().counts;
+  const bool known = r.run.sum().has_counts;
   const auto line = [&](const char* title, const std::string& text, std::vector<named_value> values) {
     to.push_back({title, known ? text : "", std::move(values)});
   };
   const auto range = [&](const table_value& v) { return known ? v : table_value{unknown_range}; };
-  const std::uint64_t tensors = r.choice.counted_count();
+  const std::uint64_t tensors = r.run.choice().counted_count();
   const value_range overflow = share_of_nonzero(c, c.overflow);
   line("counted",
        fmt::format("{}, checked or not: {} (see --tensor, --kind)", count_text(tensors, "tensor"),
@@ -108,8 +117,9 @@ void add_counts(std::vector<summary_line>& to, const finished_replay& r) {
   line("overflow", share(c.overflow, overflow),
        {{"subnormal", range(c.subnormal)}, {"overflow", range(c.overflow)}, {"overflow_share", range(overflow)}});
   line("scale of",
-       r.sum.as_recorded ? "the values as recorded: their factor is not known (see --factor)" : "the true gradient",
-       {{"scale_of", value_if(known, std::string{r.sum.as_recorded ? "recorded" : "true_gradient"})}});
+       r.run.sum().as_recorded ? "the values as recorded: their factor is not known (see --factor)"
+                               : "the true gradient",
+       {{"scale_of", value_if(known, std::string{r.run.sum().as_recorded ? "recorded" : "true_gradient"})}});
 }
 
 std::string text_of(const replay_account& left, const scenario& s) {
@@ -123,10 +133,10 @@ std::string text_of(const replay_account& left, const scenario& s) {
 
 void add_clipping(std::vector<summary_line>& to, const finished_replay& r) {
   const scenario& s = r.what;
-  const trajectory_summary& sum = r.sum;
+  const trajectory_summary& sum = r.run.sum();
   const bool clips = s.clip_norm || s.clip_value;
   const bool unknown = sum.clipping_unknown == sum.steps;
-  const replay_account& left = r.rows;
+  const replay_account& left = r.run.account();
   const bool clamps = s.clip_value && !std::isnan(left.largest_norm());
   std::string text;
   if (clips && unknown)
@@ -148,8 +158,8 @@ void add_clipping(std::vector<summary_line>& to, const finished_replay& r) {
 }
 
 void add_doubts(std::vector<summary_line>& to, const finished_replay& r) {
-  const trajectory_summary& sum = r.sum;
-  const std::string schedule = schedule_text(r.learning_rates, sum);
+  const trajectory_summary& sum = r.run.sum();
+  const std::string schedule = schedule_text(r.run.learning_rates(), sum);
   const std::string uncertain = uncertain_text(sum);
   to.push_back({"uncertain", uncertain.empty() ? "" : "~ " + uncertain, {{"uncertain_steps", integer(sum.uncertain)}}});
   to.push_back({"schedule", schedule, {{"schedule", value_if(!schedule.empty(), schedule)}}});
@@ -163,19 +173,12 @@ void add_doubts(std::vector<summary_line>& to, const finished_replay& r) {
 
 }  // namespace
 
-void replay_account::add(const trajectory_row& row) {
-  critical_.push_back({row.key.step, row.critical_scale});
-  if (row.clamped) clamped_ += *row.clamped;
-  if (!std::isfinite(row.clipped_norm.high)) return;
-  norm_ = std::fmax(norm_, row.clipped_norm.high);
-  norm_exact_ = norm_exact_ && row.norm_exact && row.clipped_norm.exact();
-}
-
-std::vector<summary_line> lines_of(const finished_replay& r) {
+std::vector<summary_line> lines_of(const replayed_run& run, const replay_question& asked, const scenario& s) {
+  const finished_replay r{asked.what, s, run};
   std::vector<summary_line> all;
   add_policy(all, r);
   add_scales(all, r);
-  add_recorded(all, r.sum);
+  add_recorded(all, r.run.sum());
   add_counts(all, r);
   add_clipping(all, r);
   add_doubts(all, r);

@@ -1,4 +1,4 @@
-#include <ulp/report/scaler_table.hpp>
+#include <ulp/report/tables/scaler_table.hpp>
 
 #include <span>
 #include <string>

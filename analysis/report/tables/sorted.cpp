@@ -1,4 +1,4 @@
-#include <ulp/report/sorted.hpp>
+#include <ulp/report/tables/sorted.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
-#include <ulp/report/suggestions.hpp>
+#include <ulp/ask/questions/suggestions.hpp>
 #include <variant>
 #include <vector>
 
@@ -50,8 +50,6 @@ bool holds_numbers(const table& of, std::size_t column) {
              of.rows, [](double r) { return r > no_rank; }, rank);
 }
 
-}  // namespace
-
 void check_key(const table& of, const std::string& key) {
   std::vector<std::string> keys;
   for (const table_column& c : of.columns)
@@ -70,11 +68,19 @@ void sort_rows(table& of, const std::string& key) {
   std::ranges::stable_sort(of.rows, std::ranges::greater{}, [&](const auto& row) { return sort_rank(row[column]); });
 }
 
-std::uint64_t cut_rows(table& of, std::uint64_t most) {
-  if (most == 0 || of.rows.size() <= most) return 0;
-  const std::uint64_t gone = of.rows.size() - most;
-  of.rows.resize(most);
-  return gone;
+}  // namespace
+
+void check_order(const table& of, const row_order& order) {
+  if (!order.sort.empty()) check_key(of, order.sort);
+}
+
+void arrange(table& of, const row_order& order, listener& to) {
+  if (!order.sort.empty()) sort_rows(of, order.sort);
+  if (order.top == 0 || of.rows.size() <= order.top) return;
+  const std::uint64_t left_out = of.rows.size() - order.top;
+  of.rows.resize(order.top);
+  to.note(fmt::format("--top {}: {} of {} {} left out", order.top, grouped(left_out),
+                      count_text(left_out + order.top, "row"), left_out == 1 ? "is" : "are"));
 }
 
 }  // namespace ulp

@@ -1,4 +1,4 @@
-#include <ulp/report/sweep_map.hpp>
+#include <ulp/report/tables/sweep_map.hpp>
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <ulp/report/estimates.hpp>
-#include <ulp/report/regret_text.hpp>
-#include <ulp/report/table.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/report/tables/estimates.hpp>
+#include <ulp/report/tables/regret_text.hpp>
+#include <ulp/report/tables/table.hpp>
 #include <utility>
 
 namespace ulp {

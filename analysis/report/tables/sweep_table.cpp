@@ -1,13 +1,16 @@
-#include <ulp/report/sweep_table.hpp>
+#include <ulp/report/tables/sweep_table.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <set>
 #include <string>
-#include <ulp/report/estimates.hpp>
-#include <ulp/report/regret_text.hpp>
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/report/tables/estimates.hpp>
+#include <ulp/report/tables/regret_text.hpp>
+#include <utility>
 
 namespace ulp {
 namespace {
@@ -116,6 +119,28 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
   std::vector<row> rows;
   for (const swept_policy& p : policies) rows.push_back({static_cast<std::int64_t>(rows.size()) + 1, p});
   return table_of(columns, rows);
+}
+
+void hindsight_table(const sweep_answer& answer, const std::function<void(const table&)>& part) {
+  constexpr std::size_t in_a_part = 4096;
+  table rows;
+  rows.columns = {{"step", ""}, {"format", ""}, {"rounding", ""}, {"scale", ""}};
+  std::set<std::pair<std::string, std::string>> written;
+  for (std::size_t i = 0; i < answer.grid.size(); ++i) {
+    const std::string rounding = answer.grid[i].rounding.text(value_format_named(answer.grid[i].format));
+    if (written.contains({answer.grid[i].format, rounding})) continue;
+    const std::optional<best_trajectory> best = answer.all->free_best(i);
+    if (!best) continue;
+    written.emplace(answer.grid[i].format, rounding);
+    for (std::size_t t = 0; t < best->exponents.size(); ++t) {
+      rows.rows.push_back(
+          {answer.all->step_number(t), answer.grid[i].format, rounding, std::ldexp(1.0, best->exponents[t])});
+      if (rows.rows.size() < in_a_part) continue;
+      part(rows);
+      rows.rows.clear();
+    }
+  }
+  part(rows);
 }
 
 }  // namespace ulp

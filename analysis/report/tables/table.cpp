@@ -1,13 +1,13 @@
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <ulp/io/printable.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
-#include "overloaded.hpp"
 #include "table_json.hpp"
+#include "tables/overloaded.hpp"
 
 namespace ulp {
 namespace {
@@ -193,8 +193,6 @@ std::string to_csv(const table& t) {
   return out;
 }
 
-std::string shortest(double x) { return fmt::format("{}", x); }
-
 std::string as_power(double x) {
   int exponent = 0;
   if (std::isfinite(x) && x > 0 && std::frexp(x, &exponent) == 0.5 && std::abs(exponent - 1) > 3)
@@ -209,19 +207,6 @@ std::string log2_text(double scale) {
 
 std::string power_text(double log2) {
   return std::isfinite(log2) ? fmt::format("2^{:.2f}", log2) : std::isnan(log2) ? "-" : log2 < 0 ? "0" : "inf";
-}
-
-std::string grouped(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3;) {
-    i -= 3;
-    digits.insert(i, 1, ',');
-  }
-  return digits;
-}
-
-std::string count_text(std::uint64_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", grouped(n), noun, n == 1 ? "" : "s");
 }
 
 }  // namespace ulp

@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <ulp/io/printable.hpp>
-#include <ulp/report/plain_values.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/report/tables/plain_values.hpp>
 
-#include "overloaded.hpp"
+#include "tables/overloaded.hpp"
 
 namespace ulp {
 namespace {

@@ -1,10 +1,10 @@
 // Values under names as JSON in one line, as they stand in a cell.
-#ifndef ULP_REPORT_TABLE_JSON_HPP
-#define ULP_REPORT_TABLE_JSON_HPP
+#ifndef ULP_REPORT_TABLES_TABLE_JSON_HPP
+#define ULP_REPORT_TABLES_TABLE_JSON_HPP
 
 #include <string>
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 namespace ulp {
 

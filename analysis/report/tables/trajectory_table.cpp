@@ -1,4 +1,4 @@
-#include <ulp/report/trajectory_table.hpp>
+#include <ulp/report/tables/trajectory_table.hpp>
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include <ulp/report/weights_table.hpp>
+#include <ulp/report/tables/weights_table.hpp>
 
 #include <fmt/format.h>
 
@@ -90,8 +90,6 @@ std::vector<std::pair<group_key, group>> groups_of(const counted_weights& all, c
 
 }  // namespace
 
-bool weights_layout::is_by(const std::string& what) const { return std::ranges::find(by, what) != by.end(); }
-
 table weights_table(const counted_weights& all, const weights_layout& layout) {
   const auto groups = groups_of(all, layout);
   const auto title_by = [&](const char* what) { return layout.is_by(what) ? what : ""; };
@@ -180,17 +178,6 @@ table with_sum(table t, const counted_weights& all, weights_layout layout) {
     t.rows.push_back(std::move(row));
   }
   return t;
-}
-
-double decided_share(const counted_weights& all) {
-  std::uint64_t updates = 0;
-  std::uint64_t open = 0;
-  for (const weights_item& item : all.items)
-    for (const weights_counts& of : item.of) {
-      updates += of.lost.updates.high;
-      open += std::max(of.lost.lost.high - of.lost.lost.low, of.lost.updates.high - of.lost.updates.low);
-    }
-  return updates == 0 ? 1 : 1 - static_cast<double>(open) / static_cast<double>(updates);
 }
 
 }  // namespace ulp

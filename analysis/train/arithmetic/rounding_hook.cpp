@@ -13,10 +13,11 @@ namespace ulp {
 namespace {
 
 // Whether the float operations below do what the codec does.
-bool rounds_within_float32(const format& to, const rounding& mode) {
-  return mode.direction == direction::nearest_even && mode.overflow == overflow_mode::ieee &&
-         mode.flush == flush::never && !mode.daz && to.top == specials::ieee && to.has_subnormals() && to.has_sign &&
-         to.fraction_bits < 23 && to.emin() >= binary32.emin() && to.emax() <= binary32.emax();
+bool rounds_within_float32(const treatment& how) {
+  return how.rounding.direction == direction::nearest_even && how.rounding.overflow == overflow_mode::ieee &&
+         how.rounding.flush == flush::never && !how.rounding.daz && how.format.top == specials::ieee &&
+         how.format.has_subnormals() && how.format.has_sign && how.format.fraction_bits < 23 &&
+         how.format.emin() >= binary32.emin() && how.format.emax() <= binary32.emax();
 }
 
 // Normal results by adding half a unit, less one where the last kept bit is even, to the bits of the float, which carries
@@ -39,10 +40,9 @@ void round_within_float32(std::span<float> values, const format& to) {
   }
 }
 
-void round_by_codec(std::span<float> values, const format& to, const rounding& mode, std::uint64_t seed,
-                    std::uint64_t stream) {
-  const bool draws = mode.direction == direction::stochastic;
-  const bool exactly = mode.random_bits == exact_probability;
+void round_by_codec(std::span<float> values, const treatment& how, std::uint64_t seed, std::uint64_t stream) {
+  const bool draws = how.rounding.direction == direction::stochastic;
+  const bool exactly = how.rounding.random_bits == exact_probability;
   // A float discards at most 149 bits.
   std::array<std::uint32_t, 5> words{};
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -51,36 +51,34 @@ void round_by_codec(std::span<float> values, const format& to, const rounding& m
       for (std::uint32_t w = 0; w < words.size(); ++w) words[w] = random_word(seed, stream, i, w);
       random = random_input{words};
     } else if (draws) {
-      random = random_input{random_bits(seed, stream, i, mode.random_bits)};
+      random = random_input{random_bits(seed, stream, i, how.rounding.random_bits)};
     }
-    values[i] = to_float(to, code{encode(to, values[i], mode, random).code});
+    values[i] = to_float(how.format, code{encode(how.format, values[i], how.rounding, random).code});
   }
 }
 
 }  // namespace
 
-void round_values(std::span<float> values, const format& to, const rounding& mode, std::uint64_t seed,
-                  std::uint64_t stream) {
-  if (rounds_within_float32(to, mode))
-    round_within_float32(values, to);
+void round_values(std::span<float> values, const treatment& how, std::uint64_t seed, std::uint64_t stream) {
+  if (rounds_within_float32(how))
+    round_within_float32(values, how.format);
   else
-    round_by_codec(values, to, mode, seed, stream);
+    round_by_codec(values, how, seed, stream);
 }
 
 void no_rounding::round(const site& /*at*/, std::span<float> /*values*/) {}
 
-low_rounding::low_rounding(const format& to, const rounding& mode, std::uint64_t seed)
-    : to_(to), mode_(mode), seed_(seed) {}
+low_rounding::low_rounding(const treatment& how, std::uint64_t seed) : how_(how), seed_(seed) {}
 
 void low_rounding::round(const site& at, std::span<float> values) {
   if (at.role != tensor_role::low) return;
   std::uint64_t stream = 0;
-  if (mode_.direction == direction::stochastic)
+  if (how_.rounding.direction == direction::stochastic)
     stream = stream_of(std::string{to_string(at.kind)} + "/" + std::string{at.tensor}, (at.step << 20) + at.microbatch);
-  round_values(values, to_, mode_, seed_, stream);
+  round_values(values, how_, seed_, stream);
 }
 
-std::string low_rounding::through() const { return to_string(to_); }
+std::string low_rounding::through() const { return to_string(how_.format); }
 
 std::string_view to_string(site_kind kind) noexcept {
   switch (kind) {

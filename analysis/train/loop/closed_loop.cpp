@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include <ulp/model/replay.hpp>
+#include <ulp/model/replay/replay.hpp>
 
 namespace ulp {
 namespace {
@@ -34,8 +34,8 @@ replayer replay_of(const training& recorded, const closed_loop_options& o, scena
 
 loop_outcome train_closed(const closed_loop_options& o, const scenario& policy, const closed_loop_watch& watch,
                           closed_loop_result& into) {
-  low_rounding hook(policy.format, policy.rounding, policy.seed);
-  training loop(o.training, hook, policy.scaler);
+  low_rounding hook(policy.recipe.usual(), policy.seed);
+  training loop(o.training, hook, policy.recipe.machine());
   replayer self = replay_of(loop, o, policy);
   loop_outcome made;
   for (std::int64_t i = 0; i < o.steps && made.sum.error.empty(); ++i) {

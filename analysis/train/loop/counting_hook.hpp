@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 #include <ulp/train/rounding_hook.hpp>
 
 namespace ulp::train {

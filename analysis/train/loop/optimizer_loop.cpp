@@ -123,7 +123,7 @@ class loop {
   }
 
   void train_mode(std::size_t mode, const twin_run& twin) {
-    low_rounding hook(options_.passes, {}, options_.training.seed);
+    low_rounding hook({options_.passes}, options_.training.seed);
     training_options o = options_.training;
     o.recipe = options_.modes[mode];
     training narrow(o, hook, std::nullopt);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <ulp/formats/convert.hpp>
-#include <ulp/model/optimizer_recipe.hpp>
+#include <ulp/model/optimizers/optimizer_recipe.hpp>
 
 #include "loop/optimizer.hpp"
 

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
-#include <ulp/model/processor_state.hpp>
+#include <ulp/formats/processor_state.hpp>
 #include "data/sentences.hpp"
 #include "loop/counting_hook.hpp"
 #include "loop/optimizer.hpp"
@@ -226,7 +226,7 @@ struct training::state {
 training::training(const training_options& options, rounding_hook& hook, std::optional<scaler> policy) {
   if (options.microbatches < 1) throw std::invalid_argument("a step has at least one micro-batch");
   if (options.width == 0 || options.width % 2 != 0) throw std::invalid_argument("two heads share an even width");
-  if (policy && policy->per_layer())
+  if (policy && policy->scope() == machine_scope::tensor)
     throw std::invalid_argument(std::string{policy->entry().name} +
                                 ": a scale for each layer, where the loss is multiplied by one");
   if (options.joint && options.recipe && !(options.recipe->weights == float32))

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <ulp/model/step.hpp>
+#include <ulp/model/cells/step.hpp>
 #include <ulp/train/rounding_hook.hpp>
 #include <ulp/train/training.hpp>
 

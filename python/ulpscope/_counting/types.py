@@ -9,8 +9,8 @@ from .cells import BINADE, SLOTS, Table, added_up, slot_of_fraction
 
 
 class Type(namedtuple("Type", "name number bits fraction bias finite infinity")):
-    """number: in summary records; fraction: the number of fraction bits; finite: bits without the sign are those of
-    finite values below it; infinity: the bits of it, or None."""
+    """number: in summary records; bits: of a value; fraction: fraction bits; finite: below it bits without the sign are those of
+    finite values; infinity: its bits, or None."""
 
     rows = property(lambda self: 1 << (self.bits - self.fraction))  # signs and exponent fields
     low = property(lambda self: (1 << self.fraction) - 1)  # the fraction
@@ -24,24 +24,22 @@ class Type(namedtuple("Type", "name number bits fraction bias finite infinity"))
         )
 
 
-def ieee(name, number, bits, fraction):
-    infinity = (1 << (bits - 1)) - (1 << fraction)
-    return Type(name, number, bits, fraction, (1 << (bits - fraction - 2)) - 1, infinity, infinity)
-
-
+# The types of elements that a recording knows, one row each. Numbers are those of docs/recording-format.md. The only NaN of the
+# fnuz types is where others have -0.
 TYPES = {
-    dtype.name: dtype
-    for dtype in (
-        ieee("float64", 1, 64, 52),
-        ieee("float32", 2, 32, 23),
-        ieee("float16", 3, 16, 10),
-        ieee("bfloat16", 4, 16, 7),
-        Type("float8_e4m3fn", 5, 8, 3, 7, 0x7F, None),
-        ieee("float8_e5m2", 6, 8, 2),
-        Type("float8_e4m3fnuz", 7, 8, 3, 8, 0x80, None),  # its only NaN is where others have -0
-        Type("float8_e5m2fnuz", 8, 8, 2, 16, 0x80, None),
+    row[0]: Type(*row)
+    for row in (
+        # name             number bits fraction bias  finite                infinity
+        ("float64",         1,    64,  52,      1023, 0x7FF0_0000_0000_0000, 0x7FF0_0000_0000_0000),
+        ("float32",         2,    32,  23,      127,  0x7F80_0000,           0x7F80_0000),
+        ("float16",         3,    16,  10,      15,   0x7C00,                0x7C00),
+        ("bfloat16",        4,    16,  7,       127,  0x7F80,                0x7F80),
+        ("float8_e4m3fn",   5,    8,   3,       7,    0x7F,                  None),
+        ("float8_e5m2",     6,    8,   2,       15,   0x7C,                  0x7C),
+        ("float8_e4m3fnuz", 7,    8,   3,       8,    0x80,                  None),
+        ("float8_e5m2fnuz", 8,    8,   2,       16,   0x80,                  None),
     )
-}
+}  # fmt: skip
 TYPES_BY_NUMBER = {dtype.number: dtype for dtype in TYPES.values()}
 
 

@@ -1,3 +1,3 @@
-"""What sees a training run, and hands its tensors to be counted and written."""
+"""Watches a training job, and has its tensors counted and written."""
 
 from .recorder import Recorder as Recorder

@@ -1,5 +1,6 @@
 """Gradients that are alike from step to step: compiled code takes and counts them at once, and what is known of them is kept."""
 
+from .._counting.types import TYPES_BY_NUMBER
 from .._counting.values import PlainValues, number_of_threads
 from .graph import UNSEEN
 
@@ -8,13 +9,14 @@ class Alike:
     """What is known of the gradients of named parameters as long as they are of certain kinds: which there are, of what type
     and how many values. All are in the file, and lie on the host one value after the other."""
 
-    __slots__ = ("named", "kinds", "infos", "numbers", "names", "parts", "_factors")
+    __slots__ = ("named", "kinds", "infos", "numbers", "names", "in_few_bits", "parts", "_factors")
 
     def __init__(self, named, kinds, infos, numbers):
         """infos, numbers: of those that there are."""
         self.named, self.kinds, self.infos, self.numbers = named, kinds, infos, numbers
         self.names = {info.name for info in infos}
-        self.parts = tuple(int(number > 2) for number in numbers)  # where nothing is known of passes: 16 bits are one
+        self.in_few_bits = tuple(TYPES_BY_NUMBER[number].bits <= 16 for number in numbers)
+        self.parts = tuple(map(int, self.in_few_bits))  # where nothing is known of passes: 16 bits are one
         self._factors = None, ()
 
     def factors(self, factor, of_unscaled=None, unscaled=()):
@@ -42,8 +44,8 @@ class Bunch:
 
     def forget_parts(self, name):
         """Of a gradient that is not in 16 bits, and so may be a sum."""
-        parts = zip(self.of.infos, self.of.numbers, self.parts)
-        self.parts = tuple(0 if info.name == name and number <= 2 else n for info, number, n in parts)
+        parts = zip(self.of.infos, self.of.in_few_bits, self.parts)
+        self.parts = tuple(0 if info.name == name and not is_low else n for info, is_low, n in parts)
 
     def one_by_one(self, with_sums):
         """The same as the recorder takes others."""

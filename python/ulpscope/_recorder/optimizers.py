@@ -1,4 +1,4 @@
-"""Optimizers, what is around them, and what was seen of their steps."""
+"""Optimizers and scalers as they are given, what is around them, and what was seen of their steps."""
 
 from .._errors import RecorderError
 from .alike import Bunch
@@ -92,3 +92,9 @@ def optimizers_in(optimizer):
     if not all(hasattr(each, "param_groups") for each in several):
         raise RecorderError("optimizer: neither an optimizer of torch nor several of them")
     return several
+
+
+def check_scaler(scaler):
+    lacking = [n for n in ("get_scale", "unscale_", "step", "update") if scaler is not None and not hasattr(scaler, n)]
+    if lacking:
+        raise RecorderError(f"scaler: a {type(scaler).__name__} has no {lacking[0]}(): leave it out, and pass loss_scale")

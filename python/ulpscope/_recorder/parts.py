@@ -1,152 +1,185 @@
-"""The part of Recorder that tells of how many parts a gradient is a sum, and which were rounded before they were added."""
+"""Of how many parts each gradient is the sum, and which of them were rounded before they were added."""
 
 from .._counting.host import loaded_torch
 from .._counting.types import TYPES
 from .graph import Graph, graph_behind
-from .passes import FORWARD, Passes, SCALED
+from .hooks import RootHook
+from .passes import FORWARD, Calls, Passes, SCALED
 
 
 class Parts:
+    """Learns from the graphs behind outputs and losses, and counts backward passes."""
+
+    def __init__(self, scope, parameters, schedule, seen):
+        self._scope, self._parameters, self._schedule, self._seen = scope, parameters, schedule, seen
+        self.graph = None  # once a forward pass showed it
+        self.shown_by = None  # what showed the uses: an "output" of the model, a "loss" after its backward pass, or a "scaled" one
+        self.is_sure = False  # whether a loss showed all uses of parameters, also those outside of the model
+        self.passes = {}  # {id of parameter: Passes}
+        self.looks_for_digits = True  # whether values may still disprove what an output showed
+        self._calls_before = Calls()  # what came before backward passes
+        self._learnt_at = None  # of a loss: how many calls of step() there were
+        self._is_taken = False  # whether any gradients were
+        self._root_hook = None  # which sees the graph of a forward pass, until that is known
+
+    @property
+    def casts(self):
+        return {} if self.graph is None else self.graph.casts
+
+    def watch_forward(self):
+        self._root_hook = self._scope.model.register_forward_hook(RootHook(self._see_forward))
+
+    def leave_root(self):
+        if self._root_hook is not None:
+            self._root_hook.remove()
+            self._root_hook = None
+
+    def close(self):
+        for passes in self.passes.values():
+            passes.hook.remove()
+        self.passes = {}
+        self.leave_root()
+
     def _see_forward(self, module, inputs, output):
         if not loaded_torch().is_grad_enabled():
             return
         self._calls_before.see(FORWARD)
         try:
-            if self._graph is None:
+            if self.graph is None:
                 self._learn(graph_behind(output), "output")
-        except Exception as error:  # step() tells it: training goes on
-            self._graph, self._trouble = Graph({}, {}, set(), False), error
+        except Exception as error:  # training goes on, and step() raises it
+            self.graph, self._seen.trouble = Graph({}, {}, set(), False), error
 
-    def _before_scale(self, outputs=None, *arguments, **named):
+    def before_scale(self, outputs=None, *arguments, **named):
         """What is scaled is what a backward pass comes from: its graph has all uses. Until gradients are taken, all are looked at:
         what shows other uses is not certain."""
         if not loaded_torch().is_grad_enabled():
             return
         self._calls_before.see(SCALED)
         try:
-            if not self._taken:
+            if not self._is_taken:
                 graph = graph_behind(outputs)
-                if graph is not None and self._graph is None:
+                if graph is not None and self.graph is None:
                     self._learn(graph, "scaled")
                 elif graph is not None:
                     self._relearn(graph)
-        except Exception as error:  # step() tells it: training goes on
-            self._trouble = error
+        except Exception as error:  # training goes on, and step() raises it
+            self._seen.trouble = error
 
-    def _look_behind(self, loss):
+    def look_behind(self, loss):
         """A loss with its graph may span several backward passes: where it is all there is to learn from, uses count if one pass
         came to a parameter in each step. It also shows uses outside of the model. Returns the ids of parameters of
         which the parts are not known any more."""
-        if getattr(loss, "grad_fn", None) is None or self._sure:
+        if getattr(loss, "grad_fn", None) is None or self.is_sure:
             return set()
-        known = set(self._passes)
-        if self._graph is None:
+        known = set(self.passes)
+        if self.graph is None:
             self._learn(graph_behind(loss), "loss")
-            self._sure = self._graph is not None and self._shards
-            self._learnt_at = self._calls
-            self._leave_root()
-        elif self._shown_by == "output" or self._calls != self._learnt_at:
-            self._sure, graph = True, graph_behind(loss)
-            for of, uses in self._graph.uses.items():
-                passes = self._passes.get(of)
-                if passes is not None and self._shown_by == "loss":
-                    passes.is_known = passes.ever == self._calls - self._learnt_at
+            self.is_sure = self.graph is not None and self._scope.shards
+            self._learnt_at = self._schedule.calls
+            self.leave_root()
+        elif self.shown_by == "output" or self._schedule.calls != self._learnt_at:
+            self.is_sure, graph = True, graph_behind(loss)
+            for of, uses in self.graph.uses.items():
+                passes = self.passes.get(of)
+                if passes is not None and self.shown_by == "loss":
+                    passes.is_known = passes.ever == self._schedule.calls - self._learnt_at
                 if graph.uses.get(of) != uses or (passes is not None and not passes.is_known):
-                    self._drop(of)
-        return known - self._passes.keys()
+                    self.drop(of)
+        return known - self.passes.keys()
 
     def _learn(self, graph, shown_by):
         """What the graph says, for the whole run; passes of the parameters that it knows are counted from now on."""
-        self._graph, self._shown_by = graph, shown_by
-        if graph is None or self._shards:
+        self.graph, self.shown_by = graph, shown_by
+        if graph is None or self._scope.shards:
             return
-        self._sure = shown_by == "scaled"
+        self.is_sure = shown_by == "scaled"
         self._calls_before.right = {"output": FORWARD, "loss": None, "scaled": self._calls_before.now}[shown_by]
-        for _, parameter in self._parameters():
+        for _, parameter in self._parameters:
             self._count_passes(parameter)
 
     def _count_passes(self, parameter):
         of = id(parameter)
-        if of in self._graph.uses and of not in self._graph.unsure:
-            self._passes[of] = Passes(parameter, self._graph.uses[of], self._calls_before, self._graph.is_open)
-            self._passes[of].is_known = self._shown_by != "loss"
+        if of in self.graph.uses and of not in self.graph.unsure:
+            self.passes[of] = Passes(parameter, self.graph.uses[of], self._calls_before, self.graph.is_open)
+            self.passes[of].is_known = self.shown_by != "loss"
 
     def _relearn(self, graph):
         """The graph of a scaled loss, where another was there before."""
-        if self._shards:
+        if self._scope.shards:
             return
-        before, first = self._graph, self._shown_by == "output"
+        before, first = self.graph, self.shown_by == "output"
         differ = {of for of, uses in graph.uses.items() if before.uses.get(of) != uses}
         if first:
-            self._shown_by, self._sure, self._calls_before.right = "scaled", True, self._calls_before.now
+            self.shown_by, self.is_sure, self._calls_before.right = "scaled", True, self._calls_before.now
             casts = {of: cast for of, cast in graph.casts.items() if cast or of not in before.casts}
             unsure = (before.unsure - differ) | (graph.unsure & differ)
-            self._graph = Graph({**before.casts, **casts}, {**before.uses, **graph.uses}, unsure, before.is_open and graph.is_open)
-            for of in differ & self._passes.keys():
-                self._passes.pop(of).hook.remove()
-            for _, parameter in self._parameters() if differ else ():
+            self.graph = Graph({**before.casts, **casts}, {**before.uses, **graph.uses}, unsure, before.is_open and graph.is_open)
+            for of in differ & self.passes.keys():
+                self.passes.pop(of).hook.remove()
+            for _, parameter in self._parameters if differ else ():
                 if id(parameter) in differ:
                     self._count_passes(parameter)
         else:
             for of in differ:
-                self._drop(of)
+                self.drop(of)
 
-    def _drop(self, of):
+    def drop(self, of):
         """A parameter of whose gradients the parts are not known."""
-        self._graph.unsure.add(of)
-        if of in self._passes:
-            self._passes.pop(of).hook.remove()
+        self.graph.unsure.add(of)
+        if of in self.passes:
+            self.passes.pop(of).hook.remove()
 
-    def _settle_passes(self):
-        self._taken = True
-        if self._passes and self._has_own_reduction:
-            for of in list(self._passes):
-                self._drop(of)
-        if not self._passes and self._graph is not None:
-            self._leave_root()
+    def settle(self):
+        self._is_taken = True
+        if self.passes and self._has_own_reduction:
+            for of in list(self.passes):
+                self.drop(of)
+        if not self.passes and self.graph is not None:
+            self.leave_root()
 
     @property
     def _has_own_reduction(self):
         """Whether gradients are, or may be, reduced over ranks in a way of the job's own, or not at all. Torch 1 does not
         tell, and nothing does where only what is in DistributedDataParallel was given."""
-        of = self._replicas
-        if self._summed == 1:
+        of = self._scope.replicas
+        if self._scope.summed == 1:
             return False
         if type(of).__name__ != "DistributedDataParallel" or not hasattr(of, "_comm_hooks"):
             return True
         told = of._get_ddp_logging_data().get("comm_hook")  # the built-in ones are not in the list
-        its = of.process_group.size() == self._summed and getattr(of, "mixed_precision", None) is None
+        its = of.process_group.size() == self._scope.summed and getattr(of, "mixed_precision", None) is None
         return bool(of._comm_hooks or told) or not its
 
-    def _parts(self, parameter, gradient):
+    def parts_of(self, parameter, gradient):
         """Those that the gradient is a sum of, as a summary has them."""
-        passes = self._passes.get(id(parameter))
+        passes = self.passes.get(id(parameter))
         if passes is None:
             return 0
         passes.take(gradient)
-        if not passes.is_known or not passes.since_zero > 0 or (self._shown_by == "loss" and passes.since_zero > 1):
+        if not passes.is_known or not passes.since_zero > 0 or (self.shown_by == "loss" and passes.since_zero > 1):
             return 0
-        low, others = (min(255, uses * passes.since_zero * self._summed) for uses in passes.uses)
-        if (low, others) == (1, 0) and not self._sure and self._looks >= 98 and self._has_digits(id(parameter), gradient):
-            self._drop(id(parameter))
+        low, others = (min(255, uses * passes.since_zero * self._scope.summed) for uses in passes.uses)
+        if (low, others) == (1, 0) and not self.is_sure and self.looks_for_digits and self._has_digits(id(parameter), gradient):
+            self.drop(id(parameter))
             return 0
         return others << 8 | low
 
+    def count_added(self, parameter):
+        """Counts a pass that came to a parameter, before its own hook does."""
+        if id(parameter) in self.passes:
+            self.passes[id(parameter)].added(parameter)
+
     def _has_digits(self, of, gradient):
         """Whether a gradient in float32 has values that no number of 16 bits has, to which it would have been rounded."""
-        torch, through = loaded_torch(), self._graph.casts[of]
+        torch, through = loaded_torch(), self.graph.casts[of]
         if gradient.dtype != torch.float32 or gradient.layout != torch.strided or through not in TYPES:
             return False
         some = gradient.detach().reshape(-1)[:4096].contiguous().view(torch.int32)
         return bool((some & ((1 << (23 - TYPES[through].fraction)) - 1)).any())
 
-    def _end_of(self, parameters):
+    def end_of(self, parameters):
         """Of a step, by ids."""
         for of in parameters:
-            if of in self._passes:
-                self._passes[of].is_taken = self._passes[of].is_ended = True
-
-    def _leave_root(self):
-        if self._root_hook is not None:
-            self._root_hook.remove()
-            self._root_hook = None
+            if of in self.passes:
+                self.passes[of].is_taken = self.passes[of].is_ended = True

@@ -47,7 +47,7 @@ class Passes:
         see = functools.partial(self._see if tells else self._see_added, weakref.ref(parameter))
         self.hook = Hooks([parameter.register_hook(see)])
         if tells:
-            self.hook.append(parameter.register_post_accumulate_grad_hook(self._added))
+            self.hook.append(parameter.register_post_accumulate_grad_hook(self.added))
 
     def _see(self, parameter, gradient):
         try:
@@ -64,7 +64,7 @@ class Passes:
         except Exception:  # training goes on
             self.since_zero = math.nan
 
-    def _added(self, parameter):
+    def added(self, parameter):
         try:
             if self.came is not None:
                 gradient = parameter.grad

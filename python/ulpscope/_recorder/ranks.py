@@ -1,6 +1,7 @@
 """Which rank this is, and what other ranks record."""
 
 import os
+from collections import namedtuple
 
 from .._counting.host import loaded_torch
 from .._errors import RecorderError
@@ -63,3 +64,50 @@ def recorded_elsewhere(model, rank, world):
 def is_sharded(model):
     wrapped = any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules())
     return wrapped or any(hasattr(parameter, "to_local") for parameter in model.parameters())
+
+
+class Place(namedtuple("Place", "rank world job_world shards local")):
+    """Where a recorder is among ranks. job_world: what torch.distributed says."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, model, rank, world, shards, local):
+        its_rank, its_world = rank_and_world()
+        rank, world = its_rank if rank is None else rank, its_world if world is None else world
+        if not 0 <= rank < world:
+            raise RecorderError(f"rank={rank}: must be from 0 to world - 1, and world is {world}")
+        if shards is None:
+            shards = world > 1 and model is not None and is_sharded(model)
+        local = local and world > 1
+        if local and shards:
+            raise RecorderError("local: the parts of FSDP and DTensor are there only when they are reduced; leave it out")
+        return cls(rank, world, its_world, shards, local)
+
+    @property
+    def has_own_file(self):
+        return self.shards or self.local
+
+    @property
+    def records(self):
+        return self.rank == 0 or self.has_own_file
+
+    def path(self, path):
+        if not self.has_own_file:
+            return path
+        root, extension = os.path.splitext(os.fspath(path))
+        return f"{root}.rank{self.rank}{extension}"
+
+    def meta(self, run_id):
+        meta = {
+            "run_id": run_id or new_run_id(self.has_own_file and self.world > 1),
+            "rank": self.rank,
+            "world": self.world,
+            "reduction": "local" if self.local or self.world == 1 else "reduced",
+            "layout": "shard" if self.shards else "replica",
+        }
+        return [(key, str(value)) for key, value in meta.items()]
+
+    @property
+    def ranks(self):
+        return ",".join(map(str, [self.rank] if self.has_own_file else range(self.world)))

@@ -17,9 +17,7 @@ Each step is one transaction: after a kill the file holds every step whose call 
 docs/recording-format.md specifies the file: counts of values in cells that decide exactly what a 16-bit format loses.
 """
 
-import math
 import os
-import re
 import warnings
 import weakref
 
@@ -27,26 +25,27 @@ from .._counting.compiled import counting as compiled_counting
 from .._errors import RecorderError, printable
 from .._file.recording import File, LOST
 from .doubts import Doubts
+from .given import Given
 from .gradients import Gradients
-from .hooks import Hook, RootHook
-from .names import plain
-from .optimizers import optimizers_in
+from .hooks import Hook
+from .local import Local
+from .model import modules_to_watch, unwrapped
+from .optimizers import check_scaler, optimizers_in
+from .parameters import Parameters
 from .parts import Parts
-from .passes import Calls
-from .ranks import is_sharded, new_run_id, rank_and_world, recorded_elsewhere
+from .ranks import Place, recorded_elsewhere
 from .roles import role_rules
+from .rows import Factors, RowMaker
+from .schedule import Schedule
+from .scope import Scope, compiled_expressions
+from .seen import Seen, Watch
+from .taking import Taker
 from .updates import Updates
 
-# What is around a model, and where it has it; torch.compile calls it likewise in the names of what it is around.
-WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module", "OptimizedModule": "_orig_mod"}
+FAILURES = 10  # in a row, after which recording stops
 
 
-def is_compiled(model):
-    """Whether nothing of its graph can be seen, and a hook would break it in two."""
-    return getattr(model, "_compiled_call_impl", None) is not None
-
-
-class Recorder(Gradients, Updates, Parts, Doubts):
+class Recorder:
     """Records a training run step by step.
 
     path         The recording. It must not exist unless append is true. With shards, each rank writes its own file:
@@ -117,98 +116,77 @@ class Recorder(Gradients, Updates, Parts, Doubts):
         optimizer=None,
         strict=False,
     ):
-        self._file, self._hooks = None, []
-        self._wrapped, self._scaler, self._optimizers = [], scaler, optimizers_in(optimizer)
-        self._update, self._waiting = None, None  # an Update since the last step(); a step() that came before it
-        self._stepping = False  # whether the scaler's step is running
-        self._in_vain = 0  # calls of step() since an optimizer stepped
-        self._order = None  # {id of parameter: its place, name and itself}
-        self._ordered = None, []  # ids of parameters, and names and parameters as they were ordered last
-        self._local = None  # {id of parameter: what was taken of it before it was reduced; None if it is not reduced}
-        self._root_hook = None  # which sees the graph of a forward pass, until that is known
-        if every < 1:
-            raise RecorderError(f"every={every}: must be 1 or more")
+        self._file, self._updates, self._hooks = None, None, []
+        self._closed, self._failures = False, 0
+        self._told = set()  # tensors of which it was said that they cannot be recorded
+        optimizers = optimizers_in(optimizer)
+        self._schedule = Schedule(every)
         if run_id is not None and (len(run_id.encode()) > 1024 or not run_id.isprintable()):
             raise RecorderError("run_id: at most 1024 bytes, without control characters")
-        compiled, self._replicas = False, model
-        while type(model).__name__ in WRAPPERS:
-            compiled = compiled or type(model).__name__ == "OptimizedModule"
-            self._replicas = model if type(model).__name__ == "DistributedDataParallel" else self._replicas
-            model = getattr(model, WRAPPERS[type(model).__name__])
-        self._model, self._every, self._sums, self._strict = model, every, sums, strict
-        self._calls, self._failures, self._closed = 0, 0, False
-        self._structure, self._named = None, []  # of the model, and the names and parameters that it has
-        self._recorded_of = None, []  # what _recorded was asked for last, and what it said
-        self._alike, self._seen = None, None  # what mostly is as in the step before; what gradients are there, where that is not so
-        self._infos, self._weight_grads_of = None, (None, [])  # what was found of the tensors of the step before
-        self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
-        self._pending = []  # what they counted on a device
-        self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
-        self._looks, self._suspected = 100, set()  # steps whose values are still looked at, and what was said of them
-        self._scale_before, self._finite_before = None, False
-        self._graph = None  # once a forward pass showed it
-        self._passes, self._calls_before = {}, Calls()  # {id of parameter: Passes}; what came before backward passes
-        self._shown_by = None  # what showed the uses: an "output" of the model, a "loss" after its backward pass, or a "scaled" one
-        self._learnt_at = None  # of a loss: how many calls of step() there were; None again when another one agreed
-        self._sure = False  # whether a loss showed all uses of parameters, also those outside of the model
-        self._taken = False  # whether any gradients were
-        self._mixed = False  # whether anything is in 16 bits
-        its_rank, its_world = rank_and_world()
-        rank, world = its_rank if rank is None else rank, its_world if world is None else world
-        if not 0 <= rank < world:
-            raise RecorderError(f"rank={rank}: must be from 0 to world - 1, and world is {world}")
-        if shards is None:
-            shards = world > 1 and model is not None and is_sharded(model)
-        local = local and world > 1
-        if local and shards:
-            raise RecorderError("local: the parts of FSDP and DTensor are there only when they are reduced; leave it out")
-        if rank > 0 and not shards and not local:
+        model, replicas, has_graph = unwrapped(model)
+        place = Place.of(model, rank, world, shards, local)
+        if not place.records:
             return
-        if shards or local:
-            root, extension = os.path.splitext(os.fspath(path))
-            path = f"{root}.rank{rank}{extension}"
-        meta = {
-            "run_id": run_id or new_run_id((shards or local) and world > 1),
-            "rank": rank,
-            "world": world,
-            "reduction": "local" if local or world == 1 else "reduced",
-            "layout": "shard" if shards else "replica",
-        }
-        self._elsewhere = frozenset() if not shards or model is None else recorded_elsewhere(model, rank, its_world)
-        ranks = [rank] if shards or local else range(world)
-        self._role_of = role_rules(roles, model)
-        self._shards, self._alone = shards, not shards and not local  # whether this rank knows all gradients
-        self._summed = 1 if local else world  # of so many ranks gradients are sums
-        self._tells_more = rank == 0 or not local  # whether all but gradients, which are the same for all ranks, is recorded here
-        self._wanted = {"gradients": gradients, "weights": weights, "updates": updates, "joint": joint, "states": states}
-        self._wanted = {what: re.compile(regex) for what, regex in self._wanted.items() if regex}
-        if model is None and (scaler is not None or self._optimizers or self._wanted):
-            raise RecorderError(f"{', '.join(['scaler, optimizer', *self._wanted])}: need a model")
-        for what, regex in self._wanted.items():
-            if what in ("updates", "joint", "states") and not self._optimizers:
-                raise RecorderError(f"{what}: needs optimizer=, which makes them")
-            if what != "states" and not any(regex.search(plain(name)) for name, _ in model.named_parameters()):
-                raise RecorderError(f"{what}: {regex.pattern!r} matches no parameter name")
-        lacking = [n for n in ("get_scale", "unscale_", "step", "update") if scaler is not None and not hasattr(scaler, n)]
-        if lacking:
-            raise RecorderError(f"scaler: a {type(scaler).__name__} has no {lacking[0]}(): leave it out, and pass loss_scale")
-        modules = {}
-        for name, module in () if model is None else model.named_modules():
-            modules.setdefault(plain(name), module)  # what is compiled keeps its graph whole: the hook is around it
-        watched = []
-        for regex, kind in ((activations, "activation_grad"), (forward, "activation")):
-            found = [(name, module) for name, module in modules.items() if regex and re.search(regex, name)]
-            if regex and not found:
-                raise RecorderError(f"{os.fspath(path)}: {regex!r} matches no module name")
-            watched += [(module, self._watch(name, kind)) for name, module in found]
-        self._file = File(path, append, [(k, str(v)) for k, v in meta.items()], ",".join(map(str, ranks)))
+        path = place.path(path)
+        meta = place.meta(run_id)
+        expressions = {"gradients": gradients, "weights": weights, "updates": updates, "joint": joint, "states": states}
+        self._scope = Scope(
+            model=model,
+            replicas=replicas,
+            shards=place.shards,
+            is_alone=not place.has_own_file,
+            summed=1 if place.local else place.world,
+            tells_more=place.rank == 0 or not place.local,
+            elsewhere=recorded_elsewhere(model, place.rank, place.job_world) if place.shards and model is not None else frozenset(),
+            role_of=role_rules(roles, model),
+            wanted=compiled_expressions(model, bool(optimizers), scaler is not None, expressions),
+            sums=sums,
+            strict=strict,
+        )
+        check_scaler(scaler)
+        watched = modules_to_watch(model, path, activations, forward)
+        self._file = File(path, append, meta, place.ranks)
         self._finish = weakref.finalize(self, self._file.close)  # at exit too
-        self._hooks = [module.register_forward_hook(Hook(hook)) for module, hook in watched]
-        self._see_updates()
-        if local and type(self._replicas).__name__ == "DistributedDataParallel":
-            self._see_reductions()
-        if model is not None and not compiled and not is_compiled(model):
-            self._root_hook = model.register_forward_hook(RootHook(self._see_forward))
+        self._compose(scaler, optimizers)
+        self._watch(watched, place.local, has_graph)
+
+    def _compose(self, scaler, optimizers):
+        """The objects that a step goes through."""
+        scope, file, schedule = self._scope, self._file, self._schedule
+        self._parameters = parameters = Parameters(scope.model)
+        self._seen = seen = Seen(scope.sums)
+        self._taker = taker = Taker(scope, file)
+        self._parts = parts = Parts(scope, parameters, schedule, seen)
+        self._gradients = gradients = Gradients(scope, file, parameters, parts, taker)
+        self._rows = RowMaker(scope, file, parts, taker)
+        self._doubts = Doubts(scope, parameters, parts, schedule.every)
+        if scaler is not None or optimizers:
+            self._updates = Updates(
+                scope,
+                scaler,
+                optimizers,
+                file=file,
+                parts=parts,
+                gradients=gradients,
+                taker=taker,
+                schedule=schedule,
+                seen=seen,
+                record=self._record,
+            )
+
+    def _watch(self, watched, local, has_graph):
+        """Places hooks."""
+        scope, schedule, seen = self._scope, self._schedule, self._seen
+        for name, module, kind in watched:
+            watch = Watch(name, kind, schedule, self._taker, seen, scope.sums)
+            self._hooks.append(module.register_forward_hook(Hook(watch.see)))
+        if self._updates is not None:
+            self._updates.watch()
+        if local and type(scope.replicas).__name__ == "DistributedDataParallel":
+            self._gradients.local = Local(scope, self._parameters, self._parts, self._gradients, schedule, seen)
+            self._hooks += self._gradients.local.hooks
+        if has_graph:
+            self._parts.watch_forward()
 
     def __enter__(self):
         return self
@@ -218,36 +196,28 @@ class Recorder(Gradients, Updates, Parts, Doubts):
 
     def close(self):
         """Leaves a single file. Recorded steps are safe even without it."""
-        for hook in self._hooks:
-            hook.remove()
-        for of, name, wrapped, before in self._wrapped:
-            if vars(of).get(name) is wrapped:  # else somebody wrapped it again, and it only passes on
-                if before is None:
-                    del vars(of)[name]
-                else:
-                    vars(of)[name] = before
-        self._hooks, self._wrapped = [], []
-        for passes in self._passes.values():
-            passes.hook.remove()
-        self._passes = {}
-        self._leave_root()
-        self._record_waiting()
-        self._watched, self._update, self._waiting = [], None, None
         if self._file is None:
             return
-        if 0 < self._in_vain < 100 and self._calls == 0:
-            self._tell_in_vain()
-        file, self._file, self._closed = self._file, None, True
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
+        if self._updates is not None:
+            self._updates.stop_watching()
+        self._parts.close()
+        if self._updates is not None:
+            self._updates.record_waiting()
+        self._seen.watched = []
+        if self._file is None:  # that step was the last failure
+            return
+        if self._updates is not None:
+            self._updates.close()
+        file, self._file, self._closed, self._schedule.is_open = self._file, None, True, False
         is_lost = file.process == os.getpid() and not file.lock.holds(file.path)
         self._finish()
-        if is_lost and self._strict:
+        if is_lost and self._scope.strict:
             raise RecorderError(f"{file.shown}: {LOST}")
         if is_lost:
             warnings.warn(f"ulpscope: {file.shown}: {LOST}", RuntimeWarning, stacklevel=2)
-
-    @property
-    def _due(self):
-        return self._file is not None and self._calls % self._every == 0
 
     def step(
         self,
@@ -283,117 +253,117 @@ class Recorder(Gradients, Updates, Parts, Doubts):
                      microbatch -1 is the accumulated gradient, which ends the step.
         """
         if self._closed:
-            text = f"step {step}: comes after close(): this and later steps are not recorded"
-            if self._strict:
-                raise RecorderError(text)
-            self._closed = False  # said once
-            warnings.warn(f"ulpscope: {text}", RuntimeWarning, stacklevel=2)
-        update = None
-        if self._sees_updates and microbatch == -1 and self._file is not None:
-            self._record_waiting()
-            update, self._update = self._update, None
-            if update is None:  # more gradients are to be accumulated, or the optimizer's step follows
-                self._look_behind(loss)
-                loss = loss.detach() if hasattr(loss, "detach") else loss
-                given = dict(loss=loss, loss_scale=loss_scale, factor=factor, grad_norm=grad_norm, lr=lr, found_inf=found_inf)
-                self._waiting = step, dict(given, applied=applied, grads=grads, attempt=attempt)
-                self._in_vain += 1
-                if self._in_vain == 100:
-                    self._tell_in_vain()
-                return
-            self._in_vain = 0
-        due, watched, trouble, unfit = self._due, self._watched, self._trouble, self._unfit
-        self._trouble, self._unfit = None, {}
-        if update is not None and update.watched is not None:
-            watched = update.watched
-        else:
-            self._watched = []
-        if microbatch == -1:
-            self._calls += 1
-        if not due:
-            self._forget_local(microbatch)
-            self._end_of(() if self._sees_updates else self._passes)
+            self._say_closed(step)
+        if self._file is None:
             return
-        unscaled, next_scale = (), None
-        try:
-            if update is not None:
-                unscaled, trouble = update.unscaled, trouble or update.trouble
-                unfit.update(update.unfit)
-                if update.scale is not None:
-                    next_scale = loss_scale if loss_scale not in (None, update.scale) else None
-                    loss_scale = update.scale
-                loss_scale = 1.0 if loss_scale is None else loss_scale
-                lr = update.lr if lr is None else lr
-                found_inf = update.found_inf() if found_inf is None else found_inf
-                applied = update.applied() if applied is None else applied
-                scaled = not unscaled
-            elif self._sees_updates and microbatch >= 0 and self._scaler is not None:
-                loss_scale = self._scaler.get_scale() if loss_scale is None else loss_scale
-            if trouble is not None:
-                raise trouble
-            dropped = self._look_behind(loss)
-            for of in dropped if update is not None else ():
-                name = plain(self._order[of][1]) if of in self._order else None
-                update.forget_parts(name)
-            loss, loss_scale, grad_norm, lr = (
-                None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
-            )
-            if microbatch < -1 or (attempt or 0) < 0:
-                raise RecorderError(
-                    f"attempt={attempt}, microbatch={microbatch}: counted from 0; -1 is all microbatches"
-                )
-            if not 0 < factor < math.inf:
-                raise RecorderError(f"factor={factor}: must be above 0 and finite")
-            if loss_scale is not None and not loss_scale > 0:
-                raise RecorderError(
-                    f"loss_scale={loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
-                )
-            values = update.gradients() if update is not None else self._gradients(unfit)
-            if update is None and microbatch == -1:
-                self._end_of(self._passes)
-            self._forget_local(microbatch)
-            if update is not None:
-                watched = watched + update.more(applied)
-            elif "weights" in self._wanted and microbatch == -1:
-                watched = watched + self._more("weight", self._chosen("weights"), unfit)
-            rows = self._rows(step, values, watched, grads or {}, loss_scale, scaled, unscaled, factor, unfit)
-            rows = self._without_doubtful(rows, scaled, factor)
-            suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch, next_scale)
-            if found_inf is None and loss_scale not in (None, 1) and self._alone:
-                of = self._weight_grads(rows.infos)
-                found_inf = not rows.tables.are_finite(of) if of else None
-                if "gradients" in self._wanted and not found_inf:
-                    found_inf = None  # the others may
-            flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
-            if int(step) != step:
-                raise RecorderError(f"{self._file.shown}: step {step}: is not a whole number")
-            if not -(2**63) <= int(step) < 2**63 - 1:
-                raise RecorderError(f"{self._file.shown}: step {step}: is outside the range of step numbers")
-            key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
-            joint = update.joint if update is not None and applied is not False else {}
-            self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows, joint)
-            self._failures = 0
-            if self._seen is not None:
-                self._learn_alike(rows)
-            if not self._passes:
-                self._leave_root()  # roles are in the file
-            self._tell_unfit(step, unfit)
-            for text in suspicions:
-                warnings.warn(printable(f"ulpscope: {self._file.shown}: step {step}: {text}"), RuntimeWarning, stacklevel=2)
-        except Exception as error:
-            self._alike = self._seen = None
-            if self._strict:
-                raise
-            self._failures += 1
-            text = str(error) if isinstance(error, RecorderError) else f"{type(error).__name__}: {error}"
-            place = "" if text.startswith(self._file.shown) else f"{self._file.shown}: step {step}: "
-            end = "; this is the tenth failure in a row: recording stops" if self._failures == 10 else ""
-            warnings.warn(printable(f"ulpscope: {place}{text}{end}"), RuntimeWarning, stacklevel=2)
-            if end:
-                self.close()
-                self._closed = False
+        given = Given(loss, loss_scale, scaled, factor, grad_norm, lr, found_inf, applied, grads, attempt, microbatch)
+        self._record(step, given)
 
-    def _tell_unfit(self, step, unfit):
+    def _say_closed(self, step):
+        text = f"step {step}: comes after close(): this and later steps are not recorded"
+        if self._scope.strict:
+            raise RecorderError(text)
+        self._closed = False  # said once
+        warnings.warn(f"ulpscope: {text}", RuntimeWarning, stacklevel=3)
+
+    def _record(self, step, given):
+        update, ends_step = None, given.microbatch == -1
+        if self._updates is not None and ends_step:
+            update = self._updates.take()
+            if self._file is None:  # one that waited was the last failure
+                return
+            if update is None:
+                self._parts.look_behind(given.loss)
+                self._updates.wait(step, given.waiting())
+                return
+        is_due = self._schedule.is_due
+        trouble, unfit = self._seen.take_problems()
+        watched = self._seen.take_watched() if update is None or update.watched is None else update.watched
+        if ends_step:
+            self._schedule.calls += 1
+        if not is_due:
+            self._forget_local(ends_step)
+            self._parts.end_of(() if self._updates is not None else self._parts.passes)
+            return
+        try:
+            self._write(step, given, update, watched, trouble, unfit)
+        except Exception as error:
+            self._gradients.forget()
+            if self._scope.strict:
+                raise
+            self._say_failure(step, error)
+
+    def _write(self, step, given, update, watched, trouble, unfit):
+        """Records what was seen of a step."""
+        unscaled, other_scale = (), None
+        if update is not None:
+            unscaled, trouble = update.unscaled, trouble or update.trouble
+            unfit.update(update.unfit)
+            other_scale = given.complete(update)
+        elif self._updates is not None and given.microbatch >= 0 and given.loss_scale is None:
+            given.loss_scale = self._updates.current_scale()
+        if trouble is not None:
+            raise trouble
+        dropped = self._parts.look_behind(given.loss)
+        if update is not None:
+            self._updates.forget_parts(update, dropped)
+        given.check()
+        values, watched = self._values(given, update, watched, unfit)
+        factors = Factors(given.loss_scale, given.scaled, unscaled, given.factor)
+        rows = self._rows.rows(step, values, watched, given.grads or {}, factors, unfit)
+        rows = self._doubts.without_doubtful(rows, given.scaled, given.factor, self._rows.is_mixed)
+        suspicions = self._doubts.suspicions(rows, given.loss_scale, given.scaled, given.factor, given.microbatch, other_scale)
+        if given.found_inf is None:
+            given.found_inf = self._found_inf(rows, given.loss_scale)
+        joint = update.joint if update is not None and given.applied is not False else {}
+        self._file.write(given.key(step, self._file.shown), given.scalars(), rows, joint)
+        self._failures = 0
+        self._gradients.learn(rows)
+        if not self._parts.passes:
+            self._parts.leave_root()  # roles are in the file
+        self._say_unfit(step, unfit)
+        for text in suspicions:
+            warnings.warn(printable(f"ulpscope: {self._file.shown}: step {step}: {text}"), RuntimeWarning, stacklevel=4)
+
+    def _values(self, given, update, watched, unfit):
+        """Gradients, and all else that is recorded."""
+        if update is not None:
+            self._forget_local(True)
+            return update.gradients(), watched + update.more(given.applied)
+        ends_step = given.microbatch == -1
+        values = self._gradients.take(unfit)
+        if ends_step:
+            self._parts.end_of(self._parts.passes)
+        self._forget_local(ends_step)
+        if "weights" in self._scope.wanted and ends_step:
+            weights = self._scope.chosen("weights", self._parameters)
+            watched = watched + self._taker.take_more("weight", weights, unfit)
+        return values, watched
+
+    def _found_inf(self, rows, loss_scale):
+        """Whether gradients show an overflow, as a scaler looks for it; None where that is not known."""
+        if loss_scale in (None, 1) or not self._scope.is_alone:
+            return None
+        of = self._doubts.weight_grads(rows.infos)
+        found = not rows.tables.are_finite(of) if of else None
+        return None if "gradients" in self._scope.wanted and not found else found  # the others may have one
+
+    def _forget_local(self, ends_step):
+        if ends_step and self._gradients.local is not None:
+            self._gradients.local.taken.clear()
+
+    def _say_failure(self, step, error):
+        self._failures += 1
+        text = str(error) if isinstance(error, RecorderError) else f"{type(error).__name__}: {error}"
+        place = "" if text.startswith(self._file.shown) else f"{self._file.shown}: step {step}: "
+        is_last = self._failures == FAILURES
+        end = "; this is the tenth failure in a row: recording stops" if is_last else ""
+        warnings.warn(printable(f"ulpscope: {place}{text}{end}"), RuntimeWarning, stacklevel=4)
+        if is_last:
+            self.close()
+            self._closed = False
+
+    def _say_unfit(self, step, unfit):
         new = [name for name in unfit if name not in self._told]
         if not new or len(self._told) > 1000:  # names that change all the time
             return
@@ -402,6 +372,4 @@ class Recorder(Gradients, Updates, Parts, Doubts):
         others = "" if len(new) == 1 else f"; so is {new[1]!r}"
         others += f", and {len(new) - 2} more" if len(new) > 2 else ""
         text = f"{self._file.shown}: step {step}: {reason}: it is left out of this and all later steps{others}"
-        warnings.warn(printable(f"ulpscope: {text}"), RuntimeWarning, stacklevel=3)
-
-    # What an optimizer and a scaler do.
+        warnings.warn(printable(f"ulpscope: {text}"), RuntimeWarning, stacklevel=5)

@@ -1,4 +1,4 @@
-"""The part of Recorder that sees what optimizers and a scaler do."""
+"""Sees what optimizers and a scaler do."""
 
 import functools
 import types
@@ -14,24 +14,88 @@ from .optimizers import Update, difference, ids_in, innermost, is_closure
 
 
 class Updates:
-    @property
-    def _sees_updates(self):
-        return self._scaler is not None or bool(self._optimizers)
+    """Wraps the methods of a scaler, or None, and optimizers, so that gradients are taken before they are unscaled, and what is
+    recorded besides before and after each optimizer's step."""
 
-    def _see_updates(self):
-        if not self._sees_updates:
-            return
+    def __init__(self, scope, scaler, optimizers, *, file, parts, gradients, taker, schedule, seen, record):
+        """record: called with what `wait` was given once the optimizer's step followed."""
+        self._scope, self._scaler, self._optimizers, self._file = scope, scaler, optimizers, file
+        self._parts, self._gradients, self._taker, self._schedule, self._seen = parts, gradients, taker, schedule, seen
+        self._record = record
+        self._wrapped, self._hooks = [], []
+        self._update, self._waiting = None, None  # an Update since the last step(); a step() that came before it
+        self._stepping = False  # whether the scaler's step is running
+        self._in_vain = 0  # calls of step() since an optimizer stepped
+        self._order = None  # {id of parameter: its place, name and itself}
+        self._ordered = None, []  # ids of parameters, and names and parameters as they were ordered last
+
+    def watch(self):
         for optimizer in self._optimizers:
             self._wrap(optimizer, "step", functools.partial(self._before_step, optimizer), self._after_optimizer_step)
         if self._scaler is not None:
             if hasattr(self._scaler, "scale"):
-                self._wrap(self._scaler, "scale", self._before_scale)
+                self._wrap(self._scaler, "scale", self._parts.before_scale)
             self._wrap(self._scaler, "unscale_", self._before_step)
             self._wrap(self._scaler, "step", self._before_scaler_step, self._after_scaler_step)
             self._wrap(self._scaler, "update", self._before_update, self._after_update)
-        trained = [p for p in self._model.parameters() if p.requires_grad]
+        trained = [p for p in self._scope.model.parameters() if p.requires_grad]
         for parameter in trained[:: max(1, len(trained) // 8)]:  # one of them is in every backward pass
             self._hooks.append(parameter.register_hook(Hook(self._see_backward)))
+
+    def stop_watching(self):
+        for hook in self._hooks:
+            hook.remove()
+        for of, name, wrapped, before in self._wrapped:
+            if vars(of).get(name) is wrapped:  # else somebody wrapped it again, and it only passes on
+                if before is None:
+                    del vars(of)[name]
+                else:
+                    vars(of)[name] = before
+        self._hooks, self._wrapped = [], []
+
+    def take(self):
+        """The Update that a step() after the optimizer's step records; None before it."""
+        self.record_waiting()
+        update, self._update = self._update, None
+        if update is not None:
+            self._in_vain = 0
+        return update
+
+    def wait(self, step, given):
+        """For the optimizer's step, which follows; or else more gradients are to be accumulated."""
+        self._waiting = step, given
+        self._in_vain += 1
+        if self._in_vain == 100:
+            self._warn_in_vain(stacklevel=5)
+
+    def record_waiting(self):
+        """What a step() asked for before the optimizer's step."""
+        if self._update is not None and self._update.of is not None:
+            (step, given), self._update.of = self._update.of, None
+            self._record(step, given)
+
+    def close(self):
+        """Nothing more is recorded."""
+        self._update, self._waiting = None, None
+        if 0 < self._in_vain < 100 and self._schedule.calls == 0:
+            self._warn_in_vain(stacklevel=4)
+
+    def _warn_in_vain(self, stacklevel):
+        text = f"{self._file.shown}: {self._in_vain} calls of step() saw no optimizer's step: nothing of them is recorded. "
+        text += "Give Recorder the optimizer and the scaler that the loop uses, or neither"
+        self._in_vain = 100
+        if self._scope.strict:
+            raise RecorderError(text)
+        warnings.warn(f"ulpscope: {text}", RuntimeWarning, stacklevel=stacklevel)
+
+    def current_scale(self):
+        """What the scaler says now; None without one."""
+        return None if self._scaler is None else self._scaler.get_scale()
+
+    def forget_parts(self, update, parameters):
+        """Of gradients, by ids of their parameters, that are sums of other numbers of parts than was thought."""
+        for of in parameters:
+            update.forget_parts(plain(self._order[of][1]) if of in self._order else None)
 
     def _wrap(self, of, name, before, after=None):
         """In the object alone: copies and pickles of it have their class's method."""
@@ -40,7 +104,7 @@ class Updates:
         def wrapped(this, *arguments, **named):
             if this is not of:
                 return getattr(type(this), name)(this, *arguments, **named)
-            if self._file is not None:
+            if self._schedule.is_open:
                 before(*arguments, **named)
                 if name == "step":
                     arguments, named = self._with_closures(of, arguments, named)
@@ -48,14 +112,14 @@ class Updates:
                 result = call(*arguments, **named)
             finally:
                 self._stepping = self._stepping and of is not self._scaler
-            if self._file is not None and after is not None:
+            if self._schedule.is_open and after is not None:
                 after(of, *arguments, **named)
             return result
 
         functools.update_wrapper(wrapped, call)
         del wrapped.__wrapped__
         if hasattr(call, "__func__"):
-            wrapped.__wrapped__ = call.__func__  # its signature, for who asks
+            wrapped.__wrapped__ = call.__func__  # inspect.signature finds the original through it
         method = types.MethodType(wrapped, of)
         self._wrapped.append((of, name, method, vars(of).get(name)))
         setattr(of, name, method)
@@ -67,7 +131,7 @@ class Updates:
         def seen(closure):
             def computed(*its, **also):
                 result = closure(*its, **also)
-                if self._file is not None and self._update is not None:
+                if self._schedule.is_open and self._update is not None:
                     self._take_gradients(optimizer)
                 return result
 
@@ -77,20 +141,6 @@ class Updates:
 
     def _see_backward(self, gradient):
         self._waiting = None
-
-    def _tell_in_vain(self):
-        text = f"{self._file.shown}: {self._in_vain} calls of step() saw no optimizer's step: nothing of them is recorded. "
-        text += "Give Recorder the optimizer and the scaler that the loop uses, or neither"
-        self._in_vain = 100
-        if self._strict:
-            raise RecorderError(text)
-        warnings.warn(f"ulpscope: {text}", RuntimeWarning, stacklevel=3)
-
-    def _record_waiting(self):
-        """What a step() asked for before the optimizer's step."""
-        if self._update is not None and self._update.of is not None:
-            (step, given), self._update.of = self._update.of, None
-            self.step(step, **given)
 
     def _before_step(self, optimizer, *arguments, **named):
         """Takes its gradients, unless it was done since its last step: of each parameter, as another object may be around the
@@ -103,12 +153,12 @@ class Updates:
             if not its:
                 return
         if update is not None and update.of is not None and id(innermost(optimizer)) in update.stepped:
-            self._record_waiting()
+            self.record_waiting()
         if self._update is None:
             self._update = Update()
             self._update.of, self._waiting = self._waiting, None
             if self._update.of is not None and not computes:
-                self._update.watched, self._watched = self._watched, []
+                self._update.watched = self._seen.take_watched()
         update = self._update
         update.open |= its
         update.known_as[id(optimizer)] = id(innermost(optimizer))
@@ -119,24 +169,24 @@ class Updates:
                 update.lr = float(optimizer.param_groups[0]["lr"])
             if self._scaler is not None:
                 update.scale = float(self._scaler.get_scale())
-            if not self._due:
-                self._end_of(its)
+            if not self._schedule.is_due:
+                self._parts.end_of(its)
                 return
             of = self._in_order(its)
             if not computes:
                 self._take_gradients(optimizer, of)
-            weights = {**self._chosen("weights", of), **self._chosen("joint", of)}
-            update.weights.update(self._by_name(self._more("weight", weights, update.unfit)))
-            if self._tells_more:
-                before = {**self._chosen("updates", of), **self._chosen("joint", of)}
+            weights = {**self._scope.chosen("weights", of), **self._scope.chosen("joint", of)}
+            update.weights.update(self._by_name(self._taker.take_more("weight", weights, update.unfit)))
+            if self._scope.tells_more:
+                before = {**self._scope.chosen("updates", of), **self._scope.chosen("joint", of)}
                 update.before.update((name, (p, p.detach().clone())) for name, p in before.items())
-        except Exception as error:  # step() tells it: training goes on
+        except Exception as error:  # training goes on, and step() raises it
             update.trouble = error
 
     def _in_order(self, its):
         """Names and parameters by ids, those of the model."""
         if self._order is None or not its <= self._order.keys():
-            named, self._ordered = enumerate(self._model.named_parameters()), (None, [])
+            named, self._ordered = enumerate(self._scope.model.named_parameters()), (None, [])
             self._order = {id(parameter): (at, name, parameter) for at, (name, parameter) in named}
         if self._ordered[0] != its:
             self._ordered = its, [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
@@ -145,18 +195,18 @@ class Updates:
     def _take_gradients(self, optimizer, of=None):
         update = self._update
         try:
-            if self._due:
-                values = self._gradients(update.unfit, self._in_order(ids_in(optimizer)) if of is None else of)
+            if self._schedule.is_due:
+                values = self._gradients.take(update.unfit, self._in_order(ids_in(optimizer)) if of is None else of)
                 if not isinstance(values, Bunch):
-                    tables_of([taken[-1] for taken in values], self._sums)
-                names = update.take(values, self._sums)
+                    tables_of([taken[-1] for taken in values], self._scope.sums)
+                names = update.take(values, self._scope.sums)
                 if self._scaler is not None and self._is_unscaled(optimizer):
                     update.unscaled.update(names)
             its = ids_in(optimizer) if of is None else {id(parameter) for _, parameter in of}
-            self._end_of(its)
-            for parameter in its if self._local else ():
-                self._local.pop(parameter, None)
-        except Exception as error:  # step() tells it: training goes on
+            self._parts.end_of(its)
+            if self._gradients.local is not None:
+                self._gradients.local.forget(its)
+        except Exception as error:  # training goes on, and step() raises it
             update.trouble = error
 
     def _is_unscaled(self, optimizer):
@@ -175,7 +225,7 @@ class Updates:
                 found = states.get(known_as, {}).get("found_inf_per_device")
                 if found and key in update.stepped:
                     update.stepped[key][1] = any(float(on_device) > 0 for on_device in found.values())
-        except Exception as error:  # step() tells it: training goes on
+        except Exception as error:  # training goes on, and step() raises it
             update.trouble = error
 
     def _after_step(self, optimizer, *arguments, **named):
@@ -184,27 +234,27 @@ class Updates:
             if not self._stepping:
                 self._update.open -= ids_in(optimizer)
             if self._scaler is None and self._update.stepped.keys() >= {id(innermost(each)) for each in self._optimizers}:
-                self._record_waiting()
+                self.record_waiting()
 
     def _after_optimizer_step(self, optimizer, *arguments, **named):
         """One that was really taken."""
         update = self._update
         try:
-            if update is not None and self._due:
+            if update is not None and self._schedule.is_due:
                 its = {id(p): p for group in optimizer.param_groups for p in group["params"]}
                 changed = {name: of for name, of in update.before.items() if id(of[0]) in its}
                 update.before = {name: of for name, of in update.before.items() if name not in changed}
                 changes = {name: difference(p.detach(), before) for name, (p, before) in changed.items()}
-                wanted = {name: change for name, change in changes.items() if self._wants("updates", name)}
-                update.changes.update(self._by_name(self._more("update", wanted, update.unfit)))
+                wanted = {name: change for name, change in changes.items() if self._scope.wants("updates", name)}
+                update.changes.update(self._by_name(self._taker.take_more("update", wanted, update.unfit)))
                 update.joint.update(
                     (name, joint_content(changed[name][1].contiguous(), change.contiguous()))
                     for name, change in changes.items()
-                    if self._wants("joint", name)
+                    if self._scope.wants("joint", name)
                 )
-                states = self._states(optimizer, its) if "states" in self._wanted else {}
-                update.states.update(self._by_name(self._more("unknown", states, update.unfit)))
-        except Exception as error:  # step() tells it: training goes on
+                states = self._states(optimizer, its) if "states" in self._scope.wanted else {}
+                update.states.update(self._by_name(self._taker.take_more("unknown", states, update.unfit)))
+        except Exception as error:  # training goes on, and step() raises it
             update.trouble = error
         self._after_step(optimizer)
 
@@ -215,7 +265,7 @@ class Updates:
             for _, name, parameter in sorted(self._order[i] for i in its if i in self._order)
             for key, tensor in optimizer.state.get(parameter, {}).items()
             if key != "step" and hasattr(tensor, "is_floating_point") and tensor.is_floating_point()
-            and self._wanted["states"].search(f"{key}/{plain(name)}")
+            and self._scope.wanted["states"].search(f"{key}/{plain(name)}")
         }  # fmt: skip
 
     @staticmethod
@@ -236,4 +286,4 @@ class Updates:
     def _after_update(self, scaler, *arguments, **named):
         if self._update is not None:
             self._update.open.clear()
-            self._record_waiting()
+            self.record_waiting()

@@ -118,7 +118,7 @@ TEST_CASE("a name that OCP uses for another format has a note") {
   CHECK(ocp.out.starts_with("E4M3 0x79 = 288\n"));
   CHECK(run_ulp("inspect 300 --format e4m3fn").err.empty());
   CHECK(run_ulp("inspect 1 --format FP8").err ==
-        "ulp: format 'FP8': several formats have this name: E4M3 (float8_e4m3fn) and E5M2 (float8_e5m2)\n");
+        "ulp: format 'FP8': ambiguous name; use one of E4M3 (float8_e4m3fn) and E5M2 (float8_e5m2)\n");
   CHECK(run_ulp("formats e4m3").out.find("  note              e4m3 is IEEE-style") != std::string::npos);
 }
 

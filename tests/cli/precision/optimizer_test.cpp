@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include <ulp/io/npz.hpp>
+#include <ulp/io/arrays/npz.hpp>
 
 #include "support/catch.hpp"
 #include "support/files.hpp"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <ulp/io/npz.hpp>
+#include <ulp/io/arrays/npz.hpp>
 
 #include "io/builders.hpp"
 #include "support/files.hpp"

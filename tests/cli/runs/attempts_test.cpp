@@ -6,8 +6,8 @@
 #include <span>
 
 #include <nlohmann/json.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "model/golden.hpp"
 #include "support/files.hpp"

@@ -13,8 +13,8 @@
 #include <iostream>
 #include <random>
 #include <thread>
-#include <ulp/io/recording.hpp>
-#include <ulp/io/share.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/io/source/share.hpp>
 
 #include "support/dumps.hpp"
 #include "support/files.hpp"

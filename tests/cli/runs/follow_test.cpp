@@ -14,8 +14,8 @@
 #include <thread>
 
 #include <nlohmann/json.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "support/files.hpp"
 #include "support/program.hpp"

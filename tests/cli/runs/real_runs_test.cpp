@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/io/source.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "support/catch.hpp"
 #include "support/files.hpp"

@@ -105,7 +105,7 @@ TEST_CASE("--overwrite replaces a recording once the new one is whole, and nothi
   write_file(dir / "notes.txt", "mine");
   const auto other = run_ulp("record " + dump + " --overwrite -o " + (dir / "notes.txt").string());
   CHECK(other.exit_code == 2);
-  CHECK(other.err.find("is no recording, and only recordings are replaced") != std::string::npos);
+  CHECK(other.err.find("is not a recording, and only recordings are replaced") != std::string::npos);
   CHECK(read_file(dir / "notes.txt") == "mine");
   CHECK(run_ulp("record " + dump + " --overwrite --append -o " + run).exit_code == 2);
 }

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "support/files.hpp"
 #include "support/program.hpp"

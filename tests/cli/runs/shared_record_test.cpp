@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "support/catch.hpp"
 #include "support/files.hpp"

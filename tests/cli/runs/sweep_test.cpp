@@ -150,7 +150,7 @@ TEST_CASE("each policy has its distance to the best trajectory in hindsight, or 
       CHECK(row.at("why_no_regret") == "a scale for each layer");
       CHECK(row.at("regret").empty());
     } else if (row.at("scaler") == "static") {
-      CHECK(row.at("why_no_regret") == "the scale 1000 at step 0 is no power of two");
+      CHECK(row.at("why_no_regret") == "the scale 1000 at step 0 is not a power of two");
     } else {
       CHECK(row.at("why_no_regret").empty());
       CHECK(std::stod(row.at("cost")) == Approx(std::stod(row.at("lost")) + std::stod(row.at("magnitude_cost"))));

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
-#include <ulp/io/printable.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "support/program.hpp"

@@ -14,8 +14,8 @@
 #include <string>
 #include <thread>
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "app/main_window.hpp"
 #include "gui/support/fixture.hpp"

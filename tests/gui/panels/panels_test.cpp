@@ -12,8 +12,8 @@
 #include <QToolButton>
 #include <QTreeWidget>
 #include <span>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "panels/ask_bar.hpp"

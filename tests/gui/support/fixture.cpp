@@ -12,7 +12,7 @@ namespace ulp::test {
 std::string digits_path() { return (source_dir() / "tests/data/octaves/digits.ulp").string(); }
 
 const std::shared_ptr<const gui::loaded_run>& digits() {
-  static const auto run = gui::load_run({.inputs = {digits_path()}}, [](double) {});
+  static const auto run = gui::load_run({.inputs = {digits_path()}}, ulp::nobody());
   return run;
 }
 
@@ -30,10 +30,10 @@ scenario_text in_format(const std::string& name) {
 
 gui::replay_entry replayed(const gui::loaded_run& run, const scenario_text& spec) {
   static std::vector<gui::replay_entry> known;
-  if (&run != digits().get()) return {.spec = spec, .result = gui::replay_run(run, spec, [](double) {}), .failure = {}};
+  if (&run != digits().get()) return {.spec = spec, .result = gui::replay_run(run, spec, ulp::nobody()), .failure = {}};
   auto found = std::ranges::find(known, spec, &gui::replay_entry::spec);
   if (found == known.end())
-    found = known.insert(found, {.spec = spec, .result = gui::replay_run(run, spec, [](double) {}), .failure = {}});
+    found = known.insert(found, {.spec = spec, .result = gui::replay_run(run, spec, ulp::nobody()), .failure = {}});
   return *found;
 }
 

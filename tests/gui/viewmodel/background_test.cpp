@@ -19,10 +19,11 @@ namespace {
 
 // Until it is stopped, or ten seconds have passed: then it says so.
 background::work endless(std::atomic<bool>& entered, std::atomic<bool>& too_long) {
-  return [&](const background::report& told) -> std::function<void()> {
+  return [&](ulp::listener& to) -> std::function<void()> {
     entered = true;
+    ulp::work waiting(to, "waits", 10000);
     for (int i = 0; i < 10000; ++i) {
-      told(0.5);
+      waiting.advance();
       std::this_thread::sleep_for(1ms);
     }
     too_long = true;
@@ -41,7 +42,7 @@ class background_test : public QObject {
     QSignalSpy finished(&b, &background::finished);
     const QThread* worked_in = nullptr;
     const QThread* arrived_in = nullptr;
-    b.start([&](const background::report&) -> std::function<void()> {
+    b.start([&](ulp::listener&) -> std::function<void()> {
       worked_in = QThread::currentThread();
       return [&] { arrived_in = QThread::currentThread(); };
     });
@@ -60,7 +61,7 @@ class background_test : public QObject {
     // Those before are done, and their results posted, before the next is started.
     for (const int n : {1, 2, 3}) {
       std::atomic<bool> done = false;
-      b.start([&, n](const background::report&) -> std::function<void()> {
+      b.start([&, n](ulp::listener&) -> std::function<void()> {
         done = true;
         return [&, n] { arrived << n; };
       });
@@ -79,7 +80,7 @@ class background_test : public QObject {
     b.start(endless(entered, too_long));
     QTRY_VERIFY(entered);
     int arrived = 0;
-    b.start([&](const background::report&) -> std::function<void()> { return [&] { arrived = 7; }; });
+    b.start([&](ulp::listener&) -> std::function<void()> { return [&] { arrived = 7; }; });
     QTRY_COMPARE(arrived, 7);
     QVERIFY(!too_long);
   }
@@ -90,7 +91,7 @@ class background_test : public QObject {
     QSignalSpy failed(&b, &background::failed);
     bool arrived = false;
     std::atomic<bool> done = false;
-    b.start([&](const background::report&) -> std::function<void()> {
+    b.start([&](ulp::listener&) -> std::function<void()> {
       done = true;
       return [&] { arrived = true; };
     });
@@ -109,7 +110,7 @@ class background_test : public QObject {
     QStringList order;
     connect(&b, &background::failed, this, [&](const QString& why) { order << why; });
     connect(&b, &background::finished, this, [&] { order << "finished"; });
-    b.start([](const background::report&) -> std::function<void()> { throw std::runtime_error("no such gradient"); });
+    b.start([](ulp::listener&) -> std::function<void()> { throw std::runtime_error("no such gradient"); });
     QTRY_COMPARE(order.size(), 2);
     QCOMPARE(order, (QStringList{"no such gradient", "finished"}));
     QVERIFY(!b.running());
@@ -122,9 +123,10 @@ class background_test : public QObject {
     QSignalSpy finished(&b, &background::finished);
     QElapsedTimer since;
     since.start();
-    b.start([](const background::report& told) -> std::function<void()> {
-      for (int i = 0; i <= 200; ++i) {
-        told(i / 200.0);
+    b.start([](ulp::listener& to) -> std::function<void()> {
+      ulp::work waiting(to, "waits", 200);
+      for (int i = 0; i < 200; ++i) {
+        waiting.advance();
         std::this_thread::sleep_for(1ms);
       }
       return [] {};
@@ -136,13 +138,39 @@ class background_test : public QObject {
     QVERIFY(shares.front() > 0 && shares.back() <= 1);
   }
 
+  void a_work_within_another_is_part_of_its_unit() {
+    background b;
+    QList<double> shares;
+    connect(&b, &background::progressed, this, [&](double share) { shares << share; });
+    QSignalSpy finished(&b, &background::finished);
+    b.start([](ulp::listener& to) -> std::function<void()> {
+      ulp::work runs(to, "runs", 2);
+      for (int run = 0; run < 2; ++run) {
+        {
+          ulp::work steps(to, "steps", 10);
+          for (int i = 0; i < 10; ++i) {
+            std::this_thread::sleep_for(60ms);
+            steps.advance();
+          }
+        }
+        runs.advance();
+      }
+      return [] {};
+    });
+    QVERIFY(finished.wait(60000));
+    QVERIFY(!shares.empty());
+    QCOMPARE(shares.front(), 0.05);
+    QVERIFY(std::is_sorted(shares.begin(), shares.end()));
+    QVERIFY(shares.back() > 0.5);
+  }
+
   void the_end_of_the_object_stops_its_work() {
     std::atomic<bool> entered = false;
     std::atomic<bool> too_long = false;
     bool arrived = false;
     {
       background b;
-      b.start([&](const background::report&) -> std::function<void()> { return [&] { arrived = true; }; });
+      b.start([&](ulp::listener&) -> std::function<void()> { return [&] { arrived = true; }; });
     }
     {
       background b;

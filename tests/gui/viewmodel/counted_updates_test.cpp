@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include <ulp/report/typed_values.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "support/program.hpp"
@@ -21,7 +21,7 @@ using ulp::value_range;
 
 namespace {
 
-const auto quiet = [](double) {};
+ulp::listener& quiet = ulp::nobody();
 
 // Weights of ./a and ./b and their updates in the steps 0 to 5. The updates of a shrink from step to step; b has none in step 2,
 // and only zeros in step 3. Some weights are next to the largest number of float8_e4m3fn.

@@ -10,27 +10,39 @@
 #include <map>
 #include <span>
 
-#include <ulp/io/check.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "support/program.hpp"
 
 using namespace ulp::test;
+using ulp::first_look;
 using ulp::scenario_text;
 using ulp::gui::document;
-using ulp::gui::first_look;
+using ulp::gui::drawn_replay;
 using ulp::gui::load_run;
 using ulp::gui::loaded_run;
 using ulp::gui::replay_entry;
 using ulp::gui::replay_run;
-using ulp::gui::replayed_run;
 using ulp::gui::tables_of_step;
 
 namespace {
 
-std::vector<double> scales(const replayed_run& r) {
+// Does not want what it is told of.
+class stopping final : public ulp::listener {
+ public:
+  void note(const std::string& /*line*/) override {}
+  void warn(const std::string& /*line*/) override {}
+  void tell(const std::string& /*line*/) override {}
+  void configured(const ulp::configuration& /*by*/) override {}
+  void begin(const std::string& /*unit*/, std::uint64_t /*total*/) override {}
+  void advance() override { throw ulp::gui::background::stopped{}; }
+  void end() noexcept override {}
+};
+
+std::vector<double> scales(const drawn_replay& r) {
   std::vector<double> all;
   for (const ulp::replay_step& s : r.steps) all.push_back(s.scale_used);
   return all;
@@ -291,13 +303,13 @@ class document_test : public QObject {
         for (now.key.step = 0; now.key.step < 2 * steps; now.key.step += 2)
           to.write(now, {{.name = "w", .kind = ulp::tensor_kind::weight_grad}});
       }
-      const auto run = load_run({.inputs = {path}}, [](double) {});
+      const auto run = load_run({.inputs = {path}}, ulp::nobody());
       const auto told = [](const std::vector<std::string>& notes, const char* text) {
         return std::ranges::any_of(notes, [&](const std::string& n) { return n.find(text) != std::string::npos; });
       };
       QVERIFY(told(run->warnings, "every step lacks ranks, the first is step 0, which has rank 1 of 3"));
       QVERIFY(told(run->notes, "the factor of the recorded values is not known"));
-      const auto replayed = replay_run(*run, ulp::gui::usual_scenario(), [](double) {});
+      const auto replayed = replay_run(*run, ulp::gui::usual_scenario(), ulp::nobody());
       QVERIFY(told(replayed->notes, "steps are missing (after 0 comes 2)"));
       QCOMPARE(told(replayed->notes, "roles are unknown"), steps == 3);
       QCOMPARE(told(run->notes, "roles are inferred from the values"), steps != 3);
@@ -309,7 +321,7 @@ class document_test : public QObject {
     const std::string path = (dir / "damaged.ulp").string();
     QVERIFY(run_ulp("record tests/data/digits.step00100.safetensors -o '" + path + "'").exit_code == 0);
     const std::string good = read_file(path);
-    const auto quiet = [](double) {};
+    ulp::listener& quiet = ulp::nobody();
     const auto problem_of = [](const auto& work) {
       try {
         work();
@@ -340,17 +352,15 @@ class document_test : public QObject {
   }
 
   void what_is_checked_wholly_can_be_cancelled() {
-    QVERIFY_EXCEPTION_THROWN(
-        static_cast<void>(load_run({.inputs = {digits_path()}}, [](double) { throw ulp::gui::background::stopped{}; })),
-        ulp::gui::background::stopped);
+    stopping to;
+    QVERIFY_EXCEPTION_THROWN(static_cast<void>(load_run({.inputs = {digits_path()}}, to)),
+                             ulp::gui::background::stopped);
   }
 
   void a_check_of_no_tensor_is_said() {
     scenario_text blind = ulp::gui::usual_scenario();
     blind.check = "no such tensor";
-    const auto result = replay_run(*digits(), blind, [](double) {});
-    QVERIFY(!result->warnings.empty());
-    QCOMPARE(result->warnings.back(), std::string("no overflow can be seen: no tensor is checked for it"));
+    QVERIFY_EXCEPTION_THROWN(static_cast<void>(replay_run(*digits(), blind, ulp::nobody())), std::invalid_argument);
   }
 
   void of_a_resumed_run_the_last_attempts_are_shown() {
@@ -367,7 +377,7 @@ class document_test : public QObject {
       for (now.key.step = attempt * 1000; now.key.step < 2000 + attempt * 100; ++now.key.step)
         to.write(now, {{.name = "w", .kind = ulp::tensor_kind::weight_grad}});
     }
-    const auto quiet = [](double) {};
+    ulp::listener& quiet = ulp::nobody();
     // By blocks, and step by step.
     for (const auto& text : {ulp::run_text{.inputs = {path}}, ulp::run_text{.inputs = {path}, .tensor = "w"}}) {
       const auto run = load_run(text, quiet);

@@ -4,11 +4,15 @@
 #include <QTest>
 #include <exception>
 #include <map>
+#include <set>
+#include <span>
 #include <sstream>
 
-#include <ulp/model/scaler.hpp>
-#include <ulp/report/scenario_text.hpp>
-#include <ulp/report/table.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "support/program.hpp"
@@ -39,10 +43,43 @@ std::map<std::string, std::vector<std::string>> columns_of(const std::string& cs
   return columns;
 }
 
+// What `ulp` says on stderr after "ulp: PREFIX".
+std::multiset<std::string> lines_of(const std::string& err, const std::string& prefix) {
+  std::multiset<std::string> all;
+  std::stringstream in(err);
+  for (std::string line; std::getline(in, line);)
+    if (const std::string start = "ulp: " + prefix; line.starts_with(start)) all.insert(line.substr(start.size()));
+  return all;
+}
+
+std::multiset<std::string> together(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::multiset<std::string> all(a.begin(), a.end());
+  all.insert(b.begin(), b.end());
+  return all;
+}
+
+// Two attempts, whose steps overlap.
+void write_resumed(const std::string& path) {
+  for (const std::int32_t attempt : {0, 1}) {
+    ulp::recording_writer to(path,
+                             attempt == 0 ? ulp::recording_writer::mode::create : ulp::recording_writer::mode::append);
+    ulp::step now;
+    now.tensors.push_back({.tensor = 0, .type = ulp::dtype::float32, .factor = 1});
+    now.key.attempt = attempt;
+    const std::vector<float> values{0x1p-20F, 1.0F};
+    now.tensors[0].table = ulp::count_cells(std::span{values});
+    for (now.key.step = attempt * 3; now.key.step < 6 + attempt * 3; ++now.key.step)
+      to.write(now, {{.name = "w", .kind = ulp::tensor_kind::weight_grad}});
+  }
+}
+
 }  // namespace
 
 class replay_run_test : public QObject {
   Q_OBJECT
+
+  [[nodiscard]] std::string resumed() const { return (dir_ / "resumed.ulp").string(); }
+  const temporary_dir dir_;
 
  private slots:
   void the_printed_command_gives_the_same_trajectory_data() {
@@ -88,17 +125,17 @@ class replay_run_test : public QObject {
     QFETCH(const scenario_text, spec);
     QFETCH(const ulp::run_text, run);
     const auto printed = run_shell(command_of(spec, run) + " --csv -");
-    std::shared_ptr<const ulp::gui::replayed_run> ours;
+    std::shared_ptr<const ulp::gui::drawn_replay> ours;
     std::string failure;
     try {
       const bool whole = run == ulp::run_text{.inputs = {digits_path()}};
-      ours = whole ? replayed(*digits(), spec).result : replayed(*ulp::gui::load_run(run, [](double) {}), spec).result;
+      ours = whole ? replayed(*digits(), spec).result : replayed(*ulp::gui::load_run(run, ulp::nobody()), spec).result;
     } catch (const std::exception& problem) {
       failure = problem.what();
     }
     if (!failure.empty()) {
       QCOMPARE(printed.exit_code, 2);  // and both say why
-      QVERIFY2(printed.err.find(failure) != std::string::npos, (failure + " / " + printed.err).c_str());
+      QVERIFY2(lines_of(printed.err, "").contains(failure), (failure + " / " + printed.err).c_str());
       return;
     }
     QVERIFY2(printed.exit_code == 0, printed.err.c_str());
@@ -117,6 +154,36 @@ class replay_run_test : public QObject {
       if (!spec.clip_norm.empty() || !spec.clip_value.empty())
         QCOMPARE(std::string{s.clipped ? "1" : "0"}, theirs["clipped"][i]);
     }
+  }
+
+  void notes_and_warnings_are_those_of_ulp_data() {
+    QTest::addColumn<scenario_text>("spec");
+    QTest::addColumn<ulp::run_text>("run");
+    const ulp::run_text whole{.inputs = {digits_path()}};
+    const auto row = [&](const char* name, const scenario_text& spec, auto change) {
+      ulp::run_text run = whole;
+      change(run);
+      QTest::newRow(name) << spec << run;
+    };
+    const auto same = [](auto&) {};
+    row("usual", ulp::gui::usual_scenario(), same);
+    row("skipping", skipping_spec(), same);
+    row("policy", {.scaler = "tf_keras_dynamic", .format = "float16", .clip_norm = "1", .order = "clip,unscale,check"},
+        same);
+    row("group of no tensor", skipping_spec(), [](auto& r) { r.groups = {"none=no such tensor"}; });
+    row("gaps", skipping_spec(), [](auto& r) { r.every = 7; });
+    write_resumed(resumed());
+    row("resumed", skipping_spec(), [&](auto& r) { r.inputs = {resumed()}, r.attempts = "all"; });
+  }
+  void notes_and_warnings_are_those_of_ulp() {
+    QFETCH(const scenario_text, spec);
+    QFETCH(const ulp::run_text, run);
+    const auto printed = run_shell(command_of(spec, run));
+    QVERIFY2(printed.exit_code == 0, printed.err.c_str());
+    const auto loaded = ulp::gui::load_run(run, ulp::nobody());
+    const auto drawn = ulp::gui::replay_run(*loaded, spec, ulp::nobody());
+    QCOMPARE(together(loaded->notes, drawn->notes), lines_of(printed.err, "note: "));
+    QCOMPARE(together(loaded->warnings, drawn->warnings), lines_of(printed.err, "warning: "));
   }
 
   void odd_names_of_files_survive_the_shell() {

@@ -6,8 +6,8 @@
 #include <QTest>
 #include <filesystem>
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "viewmodel/view_state.hpp"
@@ -18,7 +18,7 @@ using ulp::gui::step_range;
 
 namespace {
 
-const auto quiet = [](double) {};
+ulp::listener& quiet = ulp::nobody();
 const ulp::tensor_mask both{true, true};
 
 // 1 and 2^-(step mod 30) in each of two tensors; of every second step.

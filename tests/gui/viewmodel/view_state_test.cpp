@@ -5,7 +5,7 @@
 #include <QTest>
 #include <memory>
 
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 using namespace ulp;
 using ulp::gui::document;
@@ -33,7 +33,7 @@ std::shared_ptr<const gui::loaded_run> small_run() {
 
 // Skipped at 30 and 70; the scale is 2^(step / 10).
 gui::replay_entry small_replay() {
-  const auto result = std::make_shared<gui::replayed_run>();
+  const auto result = std::make_shared<gui::drawn_replay>();
   for (int n = 0; n < 10; ++n) {
     replay_step s;
     s.step = 10 * n;

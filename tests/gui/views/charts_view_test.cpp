@@ -14,8 +14,8 @@
 #include <filesystem>
 #include <limits>
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/expectation.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/outcomes/expectation.hpp>
 #include "gui/support/fixture.hpp"
 #include "gui/support/picture.hpp"
 
@@ -31,7 +31,7 @@ namespace {
 std::shared_ptr<const loaded_run> run_of_folder(const std::filesystem::path& folder) {
   std::vector<std::string> inputs;
   for (const auto& f : std::filesystem::directory_iterator(folder)) inputs.push_back(f.path().string());
-  return load_run({.inputs = inputs}, [](double) {});
+  return load_run({.inputs = inputs}, ulp::nobody());
 }
 
 // One of the charts on the screen.
@@ -237,14 +237,14 @@ class charts_view_test : public QObject {
       const auto from = ulp::open_recording(digits_path(), 333, 333);
       ulp::step recorded;
       QVERIFY(from->next(recorded));
-      const ulp::scenario meant = ulp::scenario_of(spec);
+      const ulp::treatment meant = ulp::scenario_of(spec).recipe.usual();
       ulp::outcome_counts counts;
       ulp::expected_outcomes expected;
       for (const ulp::tensor_row& row : recorded.tensors) {
         const ulp::multiplier by{.scale = std::exp2(-8), .factor = row.unit()};
-        counts += ulp::outcomes_of(row.table, meant.format, meant.rounding, by, row.type);
+        counts += ulp::outcomes_of(row.table, meant, by, row.type);
         if (meant.rounding.direction == ulp::direction::stochastic)
-          expected += ulp::expected_outcomes_of(row.table, meant.format, meant.rounding, by, row.type);
+          expected += ulp::expected_outcomes_of(row.table, meant, by, row.type);
       }
       const auto percent = [&](double low, double high) {
         const auto text = [&](double n) {

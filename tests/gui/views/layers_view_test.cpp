@@ -29,9 +29,7 @@ using ulp::value_range;
 
 namespace {
 
-std::shared_ptr<const loaded_run> run_of(const ulp::run_text& text) {
-  return load_run(text, [](double) {});
-}
+std::shared_ptr<const loaded_run> run_of(const ulp::run_text& text) { return load_run(text, ulp::nobody()); }
 
 // The view alone, on the screen.
 struct stage {
@@ -244,7 +242,7 @@ class layers_view_test : public QObject {
     const double scale = 16;
     std::vector<ulp::layer_column> columns;
     for (const drawn_column& c : s.state.drawn()->columns) columns.push_back({c.tables, {scale, 2 * scale}});
-    const auto quiet = [](double) {};
+    ulp::listener& quiet = ulp::nobody();
     const ulp::layer_answer answer = answer_to(q, columns, run->tensors.size(), quiet);
     layer_reading reading{.drawn = s.state.drawn(),
                           .wanted = ulp::tensor_mask(run->tensors.size(), true),

@@ -174,7 +174,7 @@ class overview_view_test : public QObject {
   void lost_updates_are_a_card_that_leads_to_them() {
     const temporary_dir dir;
     const std::string path = weights_that_stop(dir);
-    const auto run = load_run({.inputs = {path}}, [](double) {});
+    const auto run = load_run({.inputs = {path}}, ulp::nobody());
     page p({run}, {replayed(*run, usual_scenario())});
     const story_card* const card = p.card("Are updates lost");
     QVERIFY(card != nullptr);
@@ -239,7 +239,7 @@ class overview_view_test : public QObject {
     for (const card_button* const b : buttons)
       QVERIFY(b->height() >= static_cast<int>(card_height(b->font(), b->width(), b->card())));
     // The card of the replay has its place before it is known.
-    const auto told = tell_story(*digits(), without_scale(), [](double) {});
+    const auto told = tell_story(*digits(), without_scale(), ulp::nobody());
     const auto before = cards_of(*told, nullptr, *digits(), p.state.front());
     QCOMPARE(before.size(), p.view.cards().size());
     QCOMPARE(before.front().question, p.card("under this replay")->question);

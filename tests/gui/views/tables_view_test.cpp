@@ -112,7 +112,7 @@ class tables_view_test : public QObject {
     write_file(dir / "nan.csv", csv);
     ulp::run_text text{.inputs = {(dir / "nan.csv").string()}};
     text.factor = "1";
-    const auto run = load_run(text, [](double) {});
+    const auto run = load_run(text, ulp::nobody());
     stage<formats_view> s;
     s.doc.set({run}, {replayed(*run, usual_scenario())});
     s.settle();

@@ -21,7 +21,7 @@
 #include <limits>
 #include <memory>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 #include "gui/support/fixture.hpp"
 
 #include "gui/support/picture.hpp"
@@ -127,7 +127,7 @@ QString shown_text(const view& v) {
 std::shared_ptr<const loaded_run> run_of(const std::vector<std::filesystem::path>& files) {
   std::vector<std::string> inputs;
   for (const auto& f : files) inputs.push_back(f.string());
-  return load_run({.inputs = inputs}, [](double) {});
+  return load_run({.inputs = inputs}, ulp::nobody());
 }
 
 }  // namespace
@@ -552,7 +552,7 @@ class views_test : public QObject {
     const auto run = run_of({path});
     document doc;
     view_state state(doc);
-    doc.set({run}, {{.result = replay_run(*run, ulp::gui::usual_scenario(), [](double) {})}});
+    doc.set({run}, {{.result = replay_run(*run, ulp::gui::usual_scenario(), ulp::nobody())}});
     QWidget host;
     for (view* const v : make_views(state, &host)) {
       v->catch_up_now();

@@ -227,7 +227,7 @@ class window_view_test : public QObject {
     const temporary_dir dir;
     write_file(dir / "run.csv",
                "step,loss,grad_norm,scale,found_inf\n0,2.5,1,65536,0\n1,inf,nan,65536,1\n2,2,4,32768,0\n");
-    stage s(load_run({.inputs = {(dir / "run.csv").string()}}, [](double) {}));
+    stage s(load_run({.inputs = {(dir / "run.csv").string()}}, ulp::nobody()));
     const QStringList words = words_of(s);
     QVERIFY2(words.contains("loss (1 infinite or NaN)"), qPrintable(words.join('|')));
     QVERIFY(words.contains("gradient norm (1 infinite or NaN)"));

@@ -1,5 +1,5 @@
 // Files of every kind converted, and each element compared with encode(): what ulp::file_conversion promises.
-#include <ulp/io/convert.hpp>
+#include <ulp/io/arrays/convert.hpp>
 
 #include <bit>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "arrays/chunks.hpp"
 #include "io/builders.hpp"
@@ -424,7 +424,7 @@ TEST_CASE("damaged and hostile inputs, and what cannot be converted, are one lin
             .starts_with("w.npy: is a .npy file, which says itself"));
   CHECK(refusal("w.npy", "nonsense", "o.npy", how).find("does not begin with the bytes 93 'NUMPY'") !=
         std::string::npos);
-  CHECK(refusal("w.bin", "nonsense", "o.npy", how).find("--dtype says what its elements are") != std::string::npos);
+  CHECK(refusal("w.bin", "nonsense", "o.npy", how).find("give the element type with --dtype") != std::string::npos);
   CHECK(refusal("w.bin", "12345", "o.npy", {.to = float16, .raw = raw_type::f32}).find("no whole number of elements") !=
         std::string::npos);
   CHECK(refusal("w.bin", "1234", "o.npy", {.to = float16, .raw = raw_type::u16}).find("--from") != std::string::npos);

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "io/builders.hpp"
 #include "support/catch.hpp"

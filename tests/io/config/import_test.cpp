@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/scaler.hpp>
+#include <ulp/model/machines/scaler.hpp>
 
 #include "importer.hpp"
 #include "support/catch.hpp"

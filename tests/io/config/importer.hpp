@@ -4,7 +4,7 @@
 
 #include <optional>
 #include <string>
-#include <ulp/io/config_import.hpp>
+#include <ulp/io/config/config_import.hpp>
 
 #include "support/files.hpp"
 

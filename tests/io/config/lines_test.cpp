@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/config_import.hpp>
-#include <ulp/io/configuration_lines.hpp>
-#include <ulp/model/scaler.hpp>
+#include <ulp/io/config/config_import.hpp>
+#include <ulp/io/config/configuration_lines.hpp>
+#include <ulp/model/machines/scaler.hpp>
 
 #include "support/catch.hpp"
 #include "support/files.hpp"

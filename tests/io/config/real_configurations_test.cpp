@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/config_import.hpp>
-#include <ulp/model/scaler.hpp>
+#include <ulp/io/config/config_import.hpp>
+#include <ulp/model/machines/scaler.hpp>
 
 #include "support/catch.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "config/arguments.hpp"
 #include "config/shell/script.hpp"

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fstream>
 
+#include <ulp/io/inputs/open.hpp>
+
 #include "io/builders.hpp"
 #include "support/catch.hpp"
 

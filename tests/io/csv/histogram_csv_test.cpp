@@ -1,5 +1,7 @@
 #include <cmath>
 
+#include <ulp/io/inputs/open.hpp>
+
 #include "io/builders.hpp"
 #include "support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // Pins where recordings are written with a write-ahead log and where not, and that the other journal gives the same file.
 #include "support/catch.hpp"
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include <filesystem>
 

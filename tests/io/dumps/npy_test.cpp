@@ -2,7 +2,7 @@
 #include <limits>
 #include <numbers>
 
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "io/builders.hpp"
 #include "support/catch.hpp"

@@ -1,5 +1,5 @@
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 #include "io/builders.hpp"
 #include "support/catch.hpp"

@@ -2,8 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/cell_table.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 #include "io/builders.hpp"
 #include "support/catch.hpp"

@@ -3,10 +3,10 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/merge.hpp>
-#include <ulp/io/ranks.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/merge/merge.hpp>
+#include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/error.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/io/recording/recording.hpp>
 #include <vector>
 
-#include "database/locks.hpp"
+#include "output/locks.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 
@@ -337,5 +337,5 @@ TEST_CASE("a database takes the place of a recording that nobody writes to, and 
   }
   CHECK(read_file(path) == "new");
   CHECK(names_in(dir.path()) == std::vector<std::string>{"run.ulp"});
-  CHECK_THROWS_WITH(whole_database(path, wanted), Contains("is no recording"));
+  CHECK_THROWS_WITH(whole_database(path, wanted), Contains("is not a recording"));
 }

@@ -2,8 +2,9 @@
 // closed; that the writer is not disturbed; that steps which are recorded again are read again; and a writer that dies.
 #include "support/catch.hpp"
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>

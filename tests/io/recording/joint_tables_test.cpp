@@ -1,9 +1,10 @@
 // Pins joint tables of recordings: what is written is read, and whatever is damaged is refused in one line.
-#include <ulp/io/joint_tables.hpp>
+#include <ulp/io/encoding/joint_content.hpp>
+#include <ulp/io/recording/joint_tables.hpp>
 
-#include <ulp/io/check.hpp>
-#include <ulp/io/error.hpp>
-#include <ulp/io/recording.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "support/catch.hpp"
 

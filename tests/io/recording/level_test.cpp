@@ -1,8 +1,8 @@
 // Pins the levels of a recording: blocks equal the steps merged one by one, however they were written, or not written.
 #include "support/catch.hpp"
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>

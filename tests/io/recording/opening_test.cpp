@@ -3,11 +3,11 @@
 #include "support/catch.hpp"
 
 #include <sqlite3.h>
-#include <ulp/io/atomic_file.hpp>
-#include <ulp/io/check.hpp>
-#include <ulp/io/merge.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/merge/merge.hpp>
+#include <ulp/io/output/atomic_file.hpp>
+#include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,9 +22,9 @@
 #include <thread>
 
 #include "database/journal.hpp"
-#include "database/transactions.hpp"
 #include "io/mended.hpp"
 #include "recording/opening.hpp"
+#include "recording/transactions.hpp"
 #include "support/files.hpp"
 
 using namespace ulp;

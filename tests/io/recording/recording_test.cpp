@@ -2,9 +2,10 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/scenario.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/replay/scenario.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <span>
 
-#include <ulp/io/recording.hpp>
-#include <ulp/io/source.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "support/files.hpp"
 

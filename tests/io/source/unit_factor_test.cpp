@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/io/recording.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 #include "io/builders.hpp"
 #include "io/tf_builders.hpp"

@@ -3,8 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include <ulp/io/recording.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include "io/builders.hpp"
 #include "io/tf_builders.hpp"

@@ -1,7 +1,7 @@
 // Pins the reader of protocol buffers to their published encoding (150 is 96 01), and what it refuses.
 #include "tensorboard/wire.hpp"
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "io/tf_builders.hpp"
 #include "support/catch.hpp"

@@ -5,7 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 #include "io/builders.hpp"
 #include "support/catch.hpp"

@@ -320,6 +320,32 @@ TEST_CASE("scale log: steps between two lines whose order is not printed are mar
               deepspeed_rows[5], unsure(skipped(7, 16384)), unsure(applied(8, 8192)), unsure(applied(9, 8192))});
 }
 
+TEST_CASE("scale log: the line of an overflow may come up to four lines behind that of a later step") {
+  const playground place;
+  const auto late_by = [&](int lines, const std::string& step, const std::string& before = "") {
+    std::string between;
+    for (int i = 1; i < lines; ++i) between += "noise\n";
+    return place.open("train.log", deepspeed_log + before + step + between + deepspeed("16384", "8192"));
+  };
+  // Of the steps 7 to 9 one was skipped, by the count of their line: its overflow is told behind it, or is that of step 10.
+  const std::vector<row> in_three{deepspeed_rows[0],         deepspeed_rows[1],        deepspeed_rows[2],
+                                  deepspeed_rows[3],         deepspeed_rows[4],        deepspeed_rows[5],
+                                  unsure(skipped(7, 16384)), unsure(applied(8, 8192)), unsure(applied(9, 8192))};
+  for (const int lines : {1, 2, 3, 4}) {
+    CAPTURE(lines);
+    check_rows(late_by(lines, deepspeed_step(9, 4)), in_three);
+  }
+  for (const int lines : {5, 6}) {
+    CAPTURE(lines);
+    CHECK(late_by(lines, deepspeed_step(9, 4)).steps.size() == 10);
+  }
+  // Where all that were skipped have lines of their own it is that of the next step.
+  CHECK(late_by(1, deepspeed_step(9, 3)).steps.size() == 10);
+  const std::string other = deepspeed("32768", "16384");
+  CHECK(late_by(1, deepspeed_step(9, 4), other).steps.size() == 10);
+  CHECK(late_by(1, deepspeed_step(9, 5), other).steps.size() == 9);
+}
+
 TEST_CASE("scale log: scalars, and steps without a finite loss") {
   const playground place;
   const contents read =
@@ -675,10 +701,17 @@ TEST_CASE("scale log: each way it can be wrong") {
         "them; keep the lines of one rank");
   CHECK(place.error("train.log", megatron(1, "4.0", 0) + megatron(900'000, "4.0", 0) + megatron(900'001, "4.0", 0)) ==
         "train.log: line 2: 899999 steps lie between this line and the one before; at most 100000 can be taken");
+  // To the step: 100000 for each line.
+  CHECK(place.error("train.log", megatron(1, "4.0", 0) + megatron(100'001, "4.0", 0)) == "");
+  CHECK(place.error("train.log", megatron(1, "4.0", 0) + megatron(100'002, "4.0", 0)) ==
+        "train.log: line 2: 100001 steps lie between this line and the one before; at most 100000 can be taken");
   CHECK(
       place.error("train.log", apex("4.0") + "step 1\nstep 2\nstep 9000000\n") ==
       "train.log: line 4: 8999999 steps lie between this line and the 2 before; at most 100000 for each can be taken");
   CHECK(place.error("train.log", apex("4.0") + "step 1\nstep 2\nstep 3\nstep 200003\n") == "");
+  CHECK(place.error("train.log", apex("4.0") + "step 1\nstep 2\nstep 3\nstep 300002\n") ==
+        "train.log: line 5: 300001 steps lie between this line and the 3 before; at most 100000 for each can be taken");
+  CHECK(place.error("train.log", apex("4.0") + "step 1\nstep 2\nstep 3\nstep 300001\n") == "");
   CHECK(place.error("train.log", "step 1\nstep 2\n" + apex("4.0") + "step 3\nstep 1\nstep 2\n") ==
         "train.log: line 5: the step numbers begin again: give a log whose numbers go on from one epoch to the next");
   CHECK(place.error("train.log", megatron_log + std::string((1 << 20) + 1, 'x'))

@@ -3,8 +3,8 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/array_counter.hpp>
-#include <ulp/model/codes.hpp>
+#include <ulp/model/cells/array_counter.hpp>
+#include <ulp/model/cells/element_types.hpp>
 
 #include <algorithm>
 #include <bit>

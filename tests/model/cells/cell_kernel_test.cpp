@@ -1,8 +1,8 @@
 // Pins that every counting kernel gives the tables of the reference, and that tables do not depend on threads and chunks.
 #include "support/catch.hpp"
 
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/tensor_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/tensor_counter.hpp>
 
 #include <bit>
 #include <cstring>

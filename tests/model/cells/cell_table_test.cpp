@@ -1,8 +1,8 @@
 // Pins which cell a value falls into, by the definition in real numbers; the exact sums; merging.
 #include "support/catch.hpp"
 
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/cell_table.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -179,4 +179,119 @@ TEST_CASE("a counter starts anew after take, and leaves out sums when asked") {
   counter.add(std::span{values});
   CHECK(counter.take() == first);
   CHECK(squares_sum(first).quality == sum_quality::estimated);
+}
+
+// Edges that are numbers of the type, and such as lie between two of them, beside numbers of every kind.
+TEST_CASE("above an edge is what is greater than it, though the edge is no number of the type") {
+  const auto check = []<typename Float>(Float x) {
+    constexpr Float infinity = std::numeric_limits<Float>::infinity();
+    std::vector<Float> values{0, infinity, -infinity, std::numeric_limits<Float>::quiet_NaN()};
+    std::vector<double> edges;
+    for (const Float y : {std::nextafter(x, Float{0}), x, std::nextafter(x, infinity)}) {
+      if (y == 0 || y == infinity) continue;
+      values.insert(values.end(), {y, -y});
+      const double next = std::min<double>(std::nextafter(y, infinity), std::numeric_limits<double>::max());
+      for (const double part : {0.0, 0.125, 0.5, 0.75, 0.9375})
+        edges.push_back(static_cast<double>(y) + part * (next - static_cast<double>(y)));
+      edges.push_back(std::nextafter(static_cast<double>(y), 0.0));
+      edges.push_back(std::nextafter(static_cast<double>(y), HUGE_VAL));
+    }
+    cell_counter counter{cell_counter::with::sums};
+    for (const double edge : edges) {
+      if (!(edge > 0) || std::isinf(edge)) continue;
+      counter.set_edges(std::span{&edge, 1});
+      counter.add(values);
+      const cell_table table = counter.take();
+      edge_counts expected{.at = edge};
+      for (const Float v : values) {
+        const double a = std::fabs(static_cast<double>(v));
+        if (!(a > edge) || std::isinf(a)) continue;
+        ++expected.above;
+        if (std::ilogb(a) != std::ilogb(edge)) continue;
+        const auto significand = static_cast<std::uint64_t>(std::ldexp(a, 23 - std::ilogb(a)));
+        expected.squares_above += uint128{significand * significand};
+      }
+      CAPTURE(x, edge);
+      REQUIRE(table.edges.size() == 1);
+      CHECK(table.edges.front() == expected);
+    }
+  };
+  for (const float x : {1.0F, 1.5F, 0x1.fffffep-1F, 3e-5F, 65504.0F, 0x1p-126F, 0x1.8p-140F, 0x1p-149F,
+                        std::numeric_limits<float>::max(), 0x1p127F})
+    check(x);
+  for (const double x : {1.0, 0.1, 0x1p-1022, 0x1.8p-1060, 0x1p-1074, 1e300}) check(x);
+}
+
+TEST_CASE("a magnitude between two doubles becomes the upper one") {
+  const double next = std::nextafter(1.0, 2.0);
+  CHECK(double_from({.exponent = 0, .fraction = 0}) == 1);
+  for (const std::uint64_t fraction :
+       {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 11, std::uint64_t{1} << 12})
+    CHECK(double_from({.exponent = 0, .fraction = fraction}) == next);
+  CHECK(double_from({.exponent = 0, .fraction = (std::uint64_t{1} << 12) + 1}) == std::nextafter(next, 2.0));
+  CHECK(double_from(magnitude_of(0x1p-1074)) == 0x1p-1074);
+}
+
+TEST_CASE("sums of more than 64 bits are rounded once, to nearest even") {
+  const auto sum_of = [](uint128 significands) {
+    const float one = 1;
+    cell_table t = count_cells(std::span{&one, 1});
+    t.sums.front().significands = significands;
+    return magnitudes_sum(t).value;
+  };
+  constexpr uint128 big = uint128{1} << 100;
+  constexpr uint128 half = uint128{1} << 47;  // of the last place of a double
+  CHECK(sum_of(big) == 0x1p77);
+  CHECK(sum_of(big + half - 1) == 0x1p77);
+  CHECK(sum_of(big + half) == 0x1p77);
+  CHECK(sum_of(big + half + 1) == std::nextafter(0x1p77, HUGE_VAL));
+  CHECK(sum_of(big + 3 * half) == 0x1.0000000000002p77);
+  CHECK(sum_of(1) == 0x1p-23);
+}
+
+TEST_CASE("the largest possible value is the end of the last cell, or of all doubles for values in no cell") {
+  cell_table t;
+  t.numel = 3;
+  t.zeros = 1;
+  t.max_abs = t.min_abs = not_known;
+  t.cells = {{cell_sign::unknown, whole_binade, 3, 2}};
+  CHECK(t.largest_possible() == 16);
+  t.buckets = {{-20, -18, 1}};
+  t.numel = 4;
+  CHECK(t.largest_possible() == 20);
+  t.numel = 5;
+  CHECK(t.largest_possible() == std::numeric_limits<double>::max());
+  t.max_abs = 7;
+  CHECK(t.largest_possible() == 7);
+}
+
+TEST_CASE("merged sums stay where both sides have them, or one has no values") {
+  const float one = 1;
+  const float zero = 0;
+  const cell_table with = count_cells(std::span{&one, 1});
+  cell_counter plain{cell_counter::with::nothing};
+  plain.add(std::span{&one, 1});
+  const cell_table without = plain.take();
+  plain.add(std::span{&zero, 1});
+  const cell_table empty = plain.take();
+  const auto keeps = [](cell_table a, const cell_table& b) {
+    a.merge(b);
+    return a.has_sums && !a.sums.empty();
+  };
+  CHECK(keeps(with, with));
+  CHECK(keeps(with, empty));
+  CHECK(keeps(empty, with));
+  CHECK_FALSE(keeps(with, without));
+  CHECK_FALSE(keeps(without, with));
+  CHECK_FALSE(keeps(without, empty));
+}
+
+TEST_CASE("without sums, values are taken to lie evenly in their cells") {
+  cell_table t;
+  t.numel = 3;
+  t.max_abs = t.min_abs = not_known;
+  t.cells = {{cell_sign::unknown, whole_binade, 0, 3}};  // from 1 to 2
+  CHECK(magnitudes_sum(t).value == 4.5);
+  CHECK(squares_sum(t).value == 7);
+  CHECK(squares_sum(t).quality == sum_quality::estimated);
 }

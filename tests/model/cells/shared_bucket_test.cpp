@@ -6,8 +6,8 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/io/source.hpp>
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
 #include "model/golden.hpp"
 #include "support/catch.hpp"
@@ -58,7 +58,7 @@ TEST_CASE("TensorBoard's histograms hold the true counts of the dump") {
           const auto& values = raw.at(dump_name(from->tensors()[row.tensor].name));
           const rounding mode{.direction = d};
           const outcome_counts truth = count_raw(values, *find_format(f), mode, scale);
-          const outcome_counts told = outcomes_of(row.table, *find_format(f), mode, {.scale = scale});
+          const outcome_counts told = outcomes_of(row.table, {*find_format(f), mode}, {.scale = scale});
           CAPTURE(f, scale, to_string(mode), from->tensors()[row.tensor].name);
           CHECK(told.numel == truth.numel);
           CHECK(told.nonfinite == truth.nonfinite);
@@ -109,8 +109,8 @@ TEST_CASE("TensorBoard's histograms agree with the octaves of every step") {
       CHECK(magnitudes.high >= magnitudes_sum(truth).value);
       for (const char* const f : format_names)
         for (const double scale : scales) {
-          const outcome_counts a = outcomes_of(told, *find_format(f), {}, {.scale = scale});
-          const outcome_counts b = outcomes_of(truth, *find_format(f), {}, {.scale = scale});
+          const outcome_counts a = outcomes_of(told, {*find_format(f)}, {.scale = scale});
+          const outcome_counts b = outcomes_of(truth, {*find_format(f)}, {.scale = scale});
           // Both hold the truth.
           CHECK(a.underflow.low <= b.underflow.high);
           CHECK(a.underflow.high >= b.underflow.low);

@@ -3,7 +3,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/value_classes.hpp>
+#include <ulp/model/cells/value_classes.hpp>
 
 #include <cmath>
 #include <random>
@@ -77,6 +77,25 @@ TEST_CASE("a few units of the least float16 number are bfloat16 numbers too, and
   CHECK(class_with_least(0x1.8p-24) == value_class::bfloat16);
   CHECK(class_with_least(0x1p-30) == value_class::bfloat16);
   CHECK(class_with_least(not_known) == value_class::bfloat16);
+}
+
+TEST_CASE("half of the steps are enough to tell by their least") {
+  const auto class_with = [](int near_least) {
+    value_classes classes;
+    for (int i = 0; i < 40; ++i) {
+      step now;
+      now.key.step = i;
+      now.scalars.loss_scale = 8;
+      tensor_row row{.tensor = 0, .type = dtype::float32, .factor = 1};
+      row.table.max_abs = 100 * 0x1p-24 / 8;
+      row.table.min_abs = (i < near_least ? 0x1p-24 : 0x1p-30) / 8;
+      now.tensors.push_back(row);
+      classes.see(now);
+    }
+    return classes[0];
+  };
+  CHECK(class_with(19) == value_class::bfloat16);
+  CHECK(class_with(20) == value_class::float16);
 }
 
 TEST_CASE("few steps, zeros and micro-batches tell nothing") {

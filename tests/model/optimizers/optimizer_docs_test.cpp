@@ -5,8 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include <ulp/model/optimizer.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/formats/blocks.hpp>
+#include <ulp/formats/codebooks.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 
 #include "support/files.hpp"
 
@@ -59,7 +60,7 @@ TEST_CASE("the table of defaults is the catalogue's") {
 
 TEST_CASE("the table of quantizers is the catalogue's") {
   std::string expected;
-  for (const quantizer_entry& entry : quantizer_catalog())
+  for (const block_row& entry : block_rows())
     expected += "| " + in_code(entry.name) + " | " + std::string{entry.summary} + " | " + std::string{entry.normalize} +
                 " | " + std::string{entry.nearest} + " | " + std::string{entry.specials} + " |\n";
   compare("## Quantizers", expected);

@@ -1,6 +1,6 @@
 // Pins what weights come to under narrow states beside float32: states read as numbers, the float32 twin, what is counted
 // (lost updates, second moments stored as zero, runaway weights), and how second moments of a format fall.
-#include <ulp/model/optimizer_drift.hpp>
+#include <ulp/model/optimizers/optimizer_drift.hpp>
 
 #include <algorithm>
 #include <cmath>

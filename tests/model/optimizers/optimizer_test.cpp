@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
+#include <ulp/formats/blocks.hpp>
+#include <ulp/formats/codebooks.hpp>
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/model/optimizer.hpp>
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 
 #include "recorded_run.hpp"
 #include "support/files.hpp"

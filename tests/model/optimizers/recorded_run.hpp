@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include <ulp/model/optimizer.hpp>
+#include <ulp/model/optimizers/optimizer.hpp>
 
 #include "support/npz.hpp"
 

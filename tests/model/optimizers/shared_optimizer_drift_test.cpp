@@ -1,6 +1,6 @@
 // The figures of low-precision-states.md, section 6, beside the recorded runs in ../shared/golden/optim: how far weights are
 // from float32's after 200 steps, which run away and where, and second moments that do not fall.
-#include <ulp/model/optimizer_drift.hpp>
+#include <ulp/model/optimizers/optimizer_drift.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <ulp/model/quantized_state.hpp>
+#include <ulp/formats/blocks.hpp>
+#include <ulp/formats/codebooks.hpp>
+#include <ulp/model/optimizers/ao_stochastic.hpp>
 
 #include "recorded_run.hpp"
 #include "support/files.hpp"
@@ -61,7 +63,7 @@ TEST_CASE("all blockwise quantizations come out bit by bit") {
       map = run.at("map").as<float>();
       CHECK(same_bits(map, dynamic_map(stem.find("unsigned") == std::string::npos)));
     }
-    for (const quantizer_entry& entry : quantizer_catalog()) {
+    for (const block_row& entry : block_rows()) {
       const auto theirs = run.find("codes__" + std::string{entry.name});
       if (theirs == run.end()) continue;
       INFO(stem << " " << entry.name);

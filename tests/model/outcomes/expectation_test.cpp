@@ -1,12 +1,12 @@
 // Pins means and variances under stochastic rounding to the enumeration of every draw.
-#include <ulp/model/expectation.hpp>
+#include <ulp/model/outcomes/expectation.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <cmath>
 #include <cstdlib>
@@ -103,7 +103,7 @@ TEST_CASE("means and variances hold those of all draws, in three definitions and
             for (const bool with_sums : {true, false}) {
               cell_counter counter(with_sums ? cell_counter::with::sums : cell_counter::with::nothing);
               counter.add(std::span{values});
-              const expected_outcomes e = expected_outcomes_of(counter.take(), to, mode, {.scale = scale});
+              const expected_outcomes e = expected_outcomes_of(counter.take(), {to, mode}, {.scale = scale});
               check_holds(e.underflow, truth.underflow);
               check_holds(e.subnormal, truth.subnormal);
               check_holds(e.overflow, truth.overflow);
@@ -123,7 +123,7 @@ TEST_CASE("underflow is exact where the random bits are as many as those discard
     const enumerated truth = enumerate(values, to, nine, 1);
     const cell_table table = count_cells(std::span{values});
     for (const rounding& mode : {nine, all}) {
-      const expected_outcomes e = expected_outcomes_of(table, to, mode, {}, dtype::float32);
+      const expected_outcomes e = expected_outcomes_of(table, {to, mode}, {}, dtype::float32);
       const bool few = mode.random_bits != exact_probability;
       CHECK(holds(e.underflow.mean, truth.underflow.mean));
       if (few) continue;
@@ -134,7 +134,7 @@ TEST_CASE("underflow is exact where the random bits are as many as those discard
     }
     // bfloat16 values have 8 bits: 12 after the point at most, so 16 random bits are all of them.
     const rounding sixteen{.direction = direction::stochastic, .random_bits = 16};
-    CHECK(expected_outcomes_of(table, to, sixteen, {}, dtype::bfloat16).underflow.mean.exact());
+    CHECK(expected_outcomes_of(table, {to, sixteen}, {}, dtype::bfloat16).underflow.mean.exact());
   }
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("a published pair of tables that agree in everything but the mean with
        {std::pair{smallest({33, 33, 37, 39}), 2.0}, {smallest({34, 34, 34, 40}), 2.125}}) {
     const enumerated truth = enumerate(values, float16, three, 1);
     CHECK(4 - truth.underflow.mean == nonzero);
-    CHECK(holds(expected_outcomes_of(count_cells(std::span{values}), float16, three, {}).underflow.mean,
+    CHECK(holds(expected_outcomes_of(count_cells(std::span{values}), {float16, three}, {}).underflow.mean,
                 truth.underflow.mean));
   }
 }
@@ -159,8 +159,8 @@ TEST_CASE("other multipliers, octaves and unknown values give ranges") {
   const rounding all{.direction = direction::stochastic, .random_bits = exact_probability};
   std::vector<float> values = values_near_the_ends(float16, 8, 1);
   const cell_table table = count_cells(std::span{values});
-  const expected_outcomes third = expected_outcomes_of(table, float16, all, {.scale = 1, .factor = 3});
-  const expected_outcomes whole = expected_outcomes_of(table, float16, all, {.scale = 1});
+  const expected_outcomes third = expected_outcomes_of(table, {float16, all}, {.scale = 1, .factor = 3});
+  const expected_outcomes whole = expected_outcomes_of(table, {float16, all}, {.scale = 1});
   CHECK(third.underflow.mean.low < third.underflow.mean.high);
   CHECK(third.underflow.mean.low > whole.underflow.mean.low);
   // A smaller scale loses more, and three of these expectations are sums over the same values.
@@ -172,9 +172,21 @@ TEST_CASE("other multipliers, octaves and unknown values give ranges") {
   cell_table nothing_known;
   nothing_known.numel = 10;
   nothing_known.max_abs = 1;
-  const expected_outcomes e = expected_outcomes_of(nothing_known, float16, all, {});
+  const expected_outcomes e = expected_outcomes_of(nothing_known, {float16, all}, {});
   CHECK(e.underflow.mean == value_range{0, 10});
   CHECK(e.underflow.variance == value_range{0, 2.5});
-  CHECK(expected_outcomes_of(table, float16, all, {.scale = 0}).underflow.mean.low ==
+  CHECK(expected_outcomes_of(table, {float16, all}, {.scale = 0}).underflow.mean.low ==
         static_cast<double>(table.nonzero_finite()));
+}
+
+TEST_CASE("flushing leaves no subnormal results to expect") {
+  const std::vector<float> values{0x1p-25F, 0x1.8p-20F, 0x1.fffp-15F, 0x1p-14F};
+  for (const flush rule : {flush::before_rounding, flush::after_rounding, flush::result})
+    for (const double scale : {1.0, 3.0}) {
+      rounding mode{.direction = direction::stochastic, .random_bits = 8};
+      mode.flush = rule;
+      const expected_outcomes e = expected_outcomes_of(count_cells(std::span{values}), {float16, mode}, {.scale = scale});
+      CHECK(e.subnormal.mean == value_range{0, 0});
+      CHECK(e.subnormal.variance == value_range{0, 0});
+    }
 }

@@ -1,12 +1,12 @@
 // Pins the mass lost to underflow to sums over rounded values, and over all draws.
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <cmath>
 #include <random>
@@ -71,7 +71,7 @@ TEST_CASE("the mass lost holds the truth in every rounding, and is exact where t
           const std::vector<float> values = small_values(to, scale);
           const sums truth = lost_by_rounding(values, to, mode, scale);
           const cell_table table = count_cells(std::span{values});
-          const lost_mass lost = lost_to_underflow(table, to, mode, {.scale = scale});
+          const lost_mass lost = lost_to_underflow(table, {to, mode}, {.scale = scale});
           CHECK(holds(lost.magnitudes, truth.magnitudes));
           CHECK(holds(lost.squares, truth.squares));
           const bool directed = d == direction::toward_positive || d == direction::toward_negative;
@@ -83,7 +83,7 @@ TEST_CASE("the mass lost holds the truth in every rounding, and is exact where t
           // Cells alone give wider ranges.
           cell_counter counter(cell_counter::with::nothing);
           counter.add(std::span{values});
-          const lost_mass wider = lost_to_underflow(counter.take(), to, mode, {.scale = scale});
+          const lost_mass wider = lost_to_underflow(counter.take(), {to, mode}, {.scale = scale});
           CHECK(holds(wider.magnitudes, truth.magnitudes));
           CHECK(wider.magnitudes.high >= lost.magnitudes.high);
         }
@@ -98,7 +98,7 @@ TEST_CASE("under stochastic rounding it is the mean over all draws") {
         CAPTURE(name, static_cast<int>(definition), bits);
         const std::vector<float> values = small_values(to, 1);
         const sums truth = lost_by_rounding(values, to, mode, 1);
-        const lost_mass lost = lost_to_underflow(count_cells(std::span{values}), to, mode, {});
+        const lost_mass lost = lost_to_underflow(count_cells(std::span{values}), {to, mode}, {});
         CHECK(holds(lost.magnitudes, truth.magnitudes));
         CHECK(holds(lost.squares, truth.squares));
       }
@@ -107,7 +107,7 @@ TEST_CASE("under stochastic rounding it is the mean over all draws") {
   for (int i = 1; i < 64; ++i) below.push_back(static_cast<float>(std::ldexp(i, -30)));
   double truth = 0;
   for (const float x : below) truth += static_cast<double>(x) * (1 - static_cast<double>(x) / 0x1p-24);
-  const lost_mass lost = lost_to_underflow(count_cells(std::span{below}), float16, all, {});
+  const lost_mass lost = lost_to_underflow(count_cells(std::span{below}), {float16, all}, {});
   CHECK(lost.magnitudes.exact());
   CHECK(lost.magnitudes.low == Approx(truth).epsilon(1e-14));
 }
@@ -115,11 +115,26 @@ TEST_CASE("under stochastic rounding it is the mean over all draws") {
 TEST_CASE("factors divide, and a scale of 0 loses everything") {
   const std::vector<float> values{0x1p-26F, 0x1p-20F, 1};
   const cell_table table = count_cells(std::span{values});
-  const lost_mass scaled = lost_to_underflow(table, float16, {}, {.scale = 1, .factor = 0x1p10});
+  const lost_mass scaled = lost_to_underflow(table, {float16}, {.scale = 1, .factor = 0x1p10});
   CHECK(scaled.magnitudes == value_range{(0x1p-26 + 0x1p-20) / 0x1p10, (0x1p-26 + 0x1p-20) / 0x1p10});
-  CHECK(lost_to_underflow(table, float16, {}, {.scale = 0}).magnitudes.low == 1 + 0x1p-20 + 0x1p-26);
-  CHECK(lost_to_underflow(table, float16, {}, {.scale = INFINITY}).magnitudes == value_range{0, 0});
+  CHECK(lost_to_underflow(table, {float16}, {.scale = 0}).magnitudes.low == 1 + 0x1p-20 + 0x1p-26);
+  CHECK(lost_to_underflow(table, {float16}, {.scale = INFINITY}).magnitudes == value_range{0, 0});
   cell_table unknown;
   unknown.numel = 3;
-  CHECK(std::isinf(lost_to_underflow(unknown, float16, {}, {}).magnitudes.high));
+  CHECK(std::isinf(lost_to_underflow(unknown, {float16}, {}).magnitudes.high));
+}
+
+TEST_CASE("DAZ loses what of a bucket may be subnormal") {
+  const auto lost = [](double low, double high) {
+    cell_table t;
+    t.numel = 5;
+    t.max_abs = high;
+    t.min_abs = low;
+    t.buckets = {{low, high, 5}};
+    return lost_to_underflow(t, {bfloat16, {.daz = true}}, {.scale = 0x1p20}, dtype::float32).magnitudes;
+  };
+  CHECK(lost(0x1p-126, 0x1p-125) == value_range{0, 0});
+  CHECK(lost(0x1.8p-127, 0x1p-125).low == 0);
+  CHECK(lost(0x1.8p-127, 0x1p-125).high >= 4 * 0x1.8p-127);
+  CHECK(lost(0x1p-128, 0x1.8p-127).low >= 5 * 0x1p-128);
 }

@@ -1,6 +1,6 @@
 // Pins the magnitude that is lost at each power-of-two scale to sums over rounded values, and where cells leave it open to
 // lost_to_underflow at that scale.
-#include <ulp/model/magnitude_loss.hpp>
+#include <ulp/model/outcomes/magnitude_loss.hpp>
 
 #include "support/catch.hpp"
 
@@ -13,8 +13,8 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
 
 #include "support/raw.hpp"
 
@@ -47,7 +47,7 @@ double lost_by_rounding(const std::vector<float>& values, const format& to, cons
     const auto result = encode(to, scaled, mode, 0);
     const double magnitude = std::abs(static_cast<double>(x));
     if ((result.code & to.magnitude_mask()) == 0) lost += magnitude;
-    const bool clamped = any(result.flags, status::overflow) && !overflow_is_infinite(to, mode, false);
+    const bool clamped = any(result.flags, status::overflow) && !overflow_is_infinite({to, mode}, false);
     if (clamped) lost += magnitude - largest;
   }
   return lost;
@@ -74,14 +74,14 @@ TEST_CASE("what is lost at each scale is what rounding each value loses") {
       const format to = *find_format(name);
       // Thresholds within binades are between two cells, so exact; their sums are bounds.
       const bool exact = mode.flush == flush::never;
-      const magnitude_loss loss = magnitude_loss_of(table, to, mode, 1);
+      const magnitude_loss loss = magnitude_loss_of(table, {to, mode}, 1);
       CHECK(loss.total == Approx(total));
       CAPTURE(name, to_string(mode));
       for (int j = -60; j <= 60; ++j) {
         if (loss.lost.empty() || j > loss.first + static_cast<int>(loss.lost.size()) - 1) break;
         CAPTURE(j);
         const double lost = lost_by_rounding(values, to, mode, j);
-        const bool clamps = !overflow_is_infinite(to, mode, false);
+        const bool clamps = !overflow_is_infinite({to, mode}, false);
         if (exact && !clamps) {
           CHECK(loss.at(j) == Approx(lost).epsilon(1e-12).margin(1e-15));
         } else {
@@ -95,10 +95,10 @@ TEST_CASE("what is lost at each scale is what rounding each value loses") {
 TEST_CASE("factors scale the values, powers of two or not") {
   const cell_table table = count_cells(some_values());
   for (const double factor : {1.0, 1024.0, 3.0, 0.1}) {
-    const magnitude_loss loss = magnitude_loss_of(table, float16, {}, factor);
+    const magnitude_loss loss = magnitude_loss_of(table, {float16}, factor);
     for (int j = -60; j <= 60; ++j) {
       CAPTURE(factor, j);
-      const lost_mass lost = lost_to_underflow(table, float16, {}, {.scale = std::ldexp(1.0, j), .factor = factor});
+      const lost_mass lost = lost_to_underflow(table, {float16}, {.scale = std::ldexp(1.0, j), .factor = factor});
       CHECK(loss.at(j) == Approx(lost.magnitudes.high).margin(1e-18));
     }
   }
@@ -117,10 +117,10 @@ TEST_CASE("what cells do not decide is lost") {
   buckets.buckets = {{-1e-3, -1e-6, 10}, {-1e-9, 1e-9, 10}, {0.5, 0.75, 10}};
   for (const cell_table& table : {binades, buckets})
     for (const char* const name : {"float16", "dlfloat16"}) {
-      const magnitude_loss loss = magnitude_loss_of(table, *find_format(name), {}, 1);
+      const magnitude_loss loss = magnitude_loss_of(table, {*find_format(name)}, 1);
       for (int j = -40; j <= 40; ++j) {
         CAPTURE(name, j);
-        const lost_mass lost = lost_to_underflow(table, *find_format(name), {}, {.scale = std::ldexp(1.0, j)});
+        const lost_mass lost = lost_to_underflow(table, {*find_format(name)}, {.scale = std::ldexp(1.0, j)});
         CHECK(loss.at(j) == Approx(lost.magnitudes.high).margin(1e-18));
       }
     }
@@ -128,16 +128,16 @@ TEST_CASE("what cells do not decide is lost") {
 
 TEST_CASE("losses of tables add up, and those of values that nobody counted are not known") {
   const cell_table table = count_cells(some_values());
-  magnitude_loss both = magnitude_loss_of(table, float16, {}, 1);
-  both += magnitude_loss_of(table, float16, {}, 0x1p20);
-  const magnitude_loss one = magnitude_loss_of(table, float16, {}, 1);
-  const magnitude_loss other = magnitude_loss_of(table, float16, {}, 0x1p20);
+  magnitude_loss both = magnitude_loss_of(table, {float16}, 1);
+  both += magnitude_loss_of(table, {float16}, 0x1p20);
+  const magnitude_loss one = magnitude_loss_of(table, {float16}, 1);
+  const magnitude_loss other = magnitude_loss_of(table, {float16}, 0x1p20);
   CHECK(both.total == one.total + other.total);
   for (int j = -80; j <= 80; ++j) CHECK(both.at(j) == one.at(j) + other.at(j));
 
   cell_table unread;
   unread.numel = 5;
   unread.max_abs = unread.min_abs = not_known;
-  CHECK(std::isnan(magnitude_loss_of(unread, float16, {}, 1).total));
-  CHECK(magnitude_loss_of({}, float16, {}, 1).total == 0);
+  CHECK(std::isnan(magnitude_loss_of(unread, {float16}, 1).total));
+  CHECK(magnitude_loss_of({}, {float16}, 1).total == 0);
 }

@@ -1,12 +1,12 @@
 // Pins the modelled error of rounding to published plateaus, and to rounding every value.
-#include <ulp/model/noise.hpp>
+#include <ulp/model/outcomes/noise.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <cmath>
 #include <numbers>
@@ -64,7 +64,7 @@ TEST_CASE("the plateau of a Gaussian is that of its values rounded one by one") 
     CAPTURE(name);
     const format to = *find_format(name);
     const double scale = std::string{name}.starts_with("float8") ? 0x1p10 : 0x1p13;
-    CHECK(noise_of(table, to, {}, {.scale = scale}).sqnr() == Approx(decibels).margin(0.05));
+    CHECK(noise_of(table, {to}, {.scale = scale}).sqnr() == Approx(decibels).margin(0.05));
     CHECK(by_rounding(values, to, {}, scale).sqnr() == Approx(decibels).margin(0.05));
   }
 }
@@ -79,7 +79,7 @@ TEST_CASE("the bounds hold in every rounding and at every scale, and the model i
         const format to = *find_format(name);
         const rounding mode{.direction = d};
         const rounding_noise truth = by_rounding(values, to, mode, scale);
-        const rounding_noise model = noise_of(table, to, mode, {.scale = scale});
+        const rounding_noise model = noise_of(table, {to, mode}, {.scale = scale});
         CHECK(model.least <= truth.squares * (1 + 1e-9));
         CHECK(model.most >= truth.squares * (1 - 1e-9));
         CHECK(model.overflowing == truth.overflowing);
@@ -107,7 +107,7 @@ TEST_CASE("with the error ladder SQNR, MSE and cosine are those of rounding ever
           const format to = *find_format(name);
           const rounding mode{.direction = d, .flush = how};
           const rounding_noise truth = by_rounding(values, to, mode, scale);
-          const rounding_noise noise = noise_of(table, to, mode, {.scale = scale});
+          const rounding_noise noise = noise_of(table, {to, mode}, {.scale = scale});
           CHECK(noise.least <= truth.squares * (1 + 1e-9));
           CHECK(noise.most >= truth.squares * (1 - 1e-9));
           if (noise.squares_exact) CHECK(noise.squares == Approx(truth.squares).epsilon(1e-12));
@@ -130,7 +130,7 @@ TEST_CASE("bounds hold where an octave overflows in part, and without sums") {
   const format e4m3 = *find_format("float8_e4m3fn");
   const rounding_noise truth = by_rounding(nearly, e4m3, {}, 1);
   CHECK(truth.sqnr() == Approx(24.608).margin(0.001));
-  const rounding_noise noise = noise_of(count_cells(std::span{nearly}), e4m3, {}, {});
+  const rounding_noise noise = noise_of(count_cells(std::span{nearly}), {e4m3}, {});
   CHECK(noise.overflowing == 1000);
   CHECK(noise.least_sqnr() <= truth.sqnr());
   CHECK_FALSE(noise.squares_exact);
@@ -147,7 +147,7 @@ TEST_CASE("bounds hold where an octave overflows in part, and without sums") {
       cell_counter counter(cell_counter::with::nothing);
       counter.add(values);
       const rounding_noise exactly = by_rounding(values, float16, {.direction = d}, 1);
-      const rounding_noise estimated = noise_of(counter.take(), float16, {.direction = d}, {});
+      const rounding_noise estimated = noise_of(counter.take(), {float16, {.direction = d}}, {});
       CAPTURE(values.front(), static_cast<int>(d));
       CHECK_FALSE(estimated.squares_exact);
       CHECK(estimated.least <= exactly.squares * (1 + 1e-12));
@@ -160,21 +160,21 @@ TEST_CASE("a cosine is at most one, and nothing where all is lost") {
   const std::vector<float> exactly{1, 0.5F, 3};
   cell_counter counter(cell_counter::with::sums_and_errors);
   counter.add(exactly);
-  CHECK(noise_of(counter.take(), float16, {}, {}).cosine() == 1);
+  CHECK(noise_of(counter.take(), {float16}, {}).cosine() == 1);
   std::vector<float> lost;
   for (int i = 1; i < 300; ++i) lost.push_back(0x1p-25F * (1 - 0x1p-12F * static_cast<float>(i)));
   counter.add(lost);
-  CHECK(std::isnan(noise_of(counter.take(), float16, {}, {}).cosine()));
+  CHECK(std::isnan(noise_of(counter.take(), {float16}, {}).cosine()));
 }
 
 TEST_CASE("factors, scales of zero and values without error") {
   const std::vector<float> values{1, 0.5F, 2, 0};
   const cell_table table = count_cells(std::span{values});
-  const rounding_noise halves = noise_of(table, float16, {}, {.scale = 1, .factor = 2});
+  const rounding_noise halves = noise_of(table, {float16}, {.scale = 1, .factor = 2});
   CHECK(halves.signal == Approx((1 + 0.25 + 4) / 4));
   CHECK(halves.values == 4);
-  CHECK(noise_of(table, float16, {}, {.scale = 0}).sqnr() == 0);
-  CHECK(noise_of(table, float16, {}, {.scale = INFINITY}).overflowing == 3);
-  CHECK(std::isnan(noise_of(count_cells(std::span<const float>{}), float16, {}, {}).sqnr()));
-  CHECK(noise_of(table, *find_format("float8_e4m3fn"), {}, {.scale = 0x1p20}).overflowing == 3);
+  CHECK(noise_of(table, {float16}, {.scale = 0}).sqnr() == 0);
+  CHECK(noise_of(table, {float16}, {.scale = INFINITY}).overflowing == 3);
+  CHECK(std::isnan(noise_of(count_cells(std::span<const float>{}), {float16}, {}).sqnr()));
+  CHECK(noise_of(table, {*find_format("float8_e4m3fn")}, {.scale = 0x1p20}).overflowing == 3);
 }

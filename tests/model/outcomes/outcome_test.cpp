@@ -4,9 +4,9 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/neighbours.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/cell_table.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/cells/cell_table.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 #include <array>
 #include <cmath>
@@ -82,7 +82,7 @@ TEST_CASE("counts are exact for formats up to 10 fraction bits, in every roundin
       const std::vector<double> values = awkward_values(f, j);
       const cell_table table = count_cells(std::span{values});
       for (const rounding& mode : all_modes()) {
-        const outcome_counts ours = outcomes_of(table, f, mode, {std::ldexp(1.0, j)});
+        const outcome_counts ours = outcomes_of(table, {f, mode}, {std::ldexp(1.0, j)});
         const outcome_counts truth = count_raw(values, f, mode, std::ldexp(1.0, j));
         inexact += ours.underflow.exact() && ours.subnormal.exact() && ours.overflow.exact() ? 0 : 1;
         if (!(ours == truth)) {
@@ -106,7 +106,7 @@ TEST_CASE("the outcome of one value is that of rounding it, in every format and 
     for (const double x : awkward_values(f, 0)) {
       const cell_table table = count_cells(std::span{&x, 1});
       for (const rounding& mode : all_modes()) {
-        const outcome_counts ours = outcomes_of(table, f, mode, {});
+        const outcome_counts ours = outcomes_of(table, {f, mode}, {});
         if (!(ours == count_raw({&x, 1}, f, mode, 1)) && wrong++ == 0)
           FAIL_CHECK(name << ' ' << x << ' ' << to_string(mode) << " flush " << static_cast<int>(mode.flush));
       }
@@ -127,8 +127,8 @@ TEST_CASE("ranges contain the truth for finer formats, other scales and octaves"
     for (const double scale : {1.0, 3.0, 1.0 / 3, 1000.1, 12345.0, 0.9999999, 1.0000001}) {
       for (const rounding& mode : all_modes()) {
         const outcome_counts truth = count_raw(values, f, mode, scale);
-        const outcome_counts fine = outcomes_of(table, f, mode, {scale});
-        const outcome_counts coarse = outcomes_of(binades, f, mode, {scale});
+        const outcome_counts fine = outcomes_of(table, {f, mode}, {scale});
+        const outcome_counts coarse = outcomes_of(binades, {f, mode}, {scale});
         wrong += contains(fine, truth) ? 0 : 1;
         wrong += contains(coarse, truth) && contains(coarse, fine) ? 0 : 1;
         ranges += coarse.underflow.exact() ? 0 : 1;
@@ -144,7 +144,7 @@ TEST_CASE("ranges contain the truth for finer formats, other scales and octaves"
 TEST_CASE("random draws of stochastic rounding lie in the range") {
   const rounding mode{.direction = direction::stochastic, .random_bits = 8};
   const std::vector<double> values = awkward_values(float16, 0);
-  const outcome_counts range = outcomes_of(count_cells(std::span{values}), float16, mode, {});
+  const outcome_counts range = outcomes_of(count_cells(std::span{values}), {float16, mode}, {});
   for (const std::uint32_t random : {0U, 100U, 255U}) {
     std::uint64_t zeros = 0;
     std::uint64_t overflows = 0;
@@ -157,6 +157,50 @@ TEST_CASE("random draws of stochastic rounding lie in the range") {
     }
     CHECK((range.underflow.low <= zeros && zeros <= range.underflow.high));
     CHECK((range.overflow.low <= overflows && overflows <= range.overflow.high));
+  }
+}
+
+// Draws of R give results that ascend with R, so that the first and the last are all there is between.
+TEST_CASE("zero is possible or certain as the draws of every definition and number of random bits have it") {
+  cell_counter counter{cell_counter::with::nothing};
+  const auto table_of = [&](double x) {
+    counter.add(std::span{&x, 1});
+    return counter.take();
+  };
+  for (const char* const name :
+       {"float16", "bfloat16", "float8_e4m3fn", "float8_e5m2fnuz", "float4_e2m1", "e5m10,subnormals=no"}) {
+    const format f = *find_format(name);
+    std::size_t wrong = 0;
+    for (const auto definition : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
+      for (int bits = 1; bits <= 32; ++bits)
+        for (const flush flushing : {flush::never, flush::before_rounding, flush::after_rounding, flush::result}) {
+          rounding mode{.direction = direction::stochastic, .definition = definition, .random_bits = bits};
+          mode.flush = flushing;
+          const auto check = [&](double x) {
+            const auto zero_with = [&](std::uint32_t draw) {
+              return (encode(f, decode(x), mode, draw).code & f.magnitude_mask()) == 0;
+            };
+            const count_range ours = outcomes_of(table_of(x), {f, mode}, {}).underflow;
+            const count_range truth{zero_with(0xFFFFFFFF >> (32 - bits)) ? 1u : 0u, zero_with(0) ? 1u : 0u};
+            const bool gradual = f.has_subnormals() && flushing == flush::never;
+            // B and C raise what is all but the smallest number in every draw, which the range does not say.
+            const bool exact = (!gradual || ours.low == truth.low) &&
+                               (!gradual || definition != stochastic_definition::a || ours.high == truth.high);
+            if (!(exact && contains(ours, truth)) && wrong++ == 0)
+              FAIL_CHECK(name << ' ' << to_string(mode) << ": " << x);
+          };
+          for (const int below : {0, 1, bits - 1, bits, bits + 1, bits + 2})
+            for (const double significand : {1.0, 1.5}) {
+              const double x = std::ldexp(significand, f.min_quantum_exponent() - below);
+              for (const double y : {std::nextafter(x, 0.0), x, std::nextafter(x, HUGE_VAL)}) {
+                check(y);
+                check(-y);
+              }
+            }
+          const double least_normal = std::ldexp(1.0, f.emin());
+          for (const double y : {std::nextafter(least_normal, 0.0), least_normal}) check(y);
+        }
+    CHECK(wrong == 0);
   }
 }
 
@@ -186,10 +230,10 @@ TEST_CASE("what reaches a threshold, and which multipliers leave values") {
 
 TEST_CASE("published thresholds") {
   const auto underflows = [](double x, const char* name, double scale = 1) {
-    return outcomes_of(count_cells(std::span{&x, 1}), *find_format(name), {}, {scale}).underflow.low;
+    return outcomes_of(count_cells(std::span{&x, 1}), {*find_format(name)}, {scale}).underflow.low;
   };
   const auto overflows = [](double x, const char* name) {
-    return outcomes_of(count_cells(std::span{&x, 1}), *find_format(name), {}, {}).overflow.low;
+    return outcomes_of(count_cells(std::span{&x, 1}), {*find_format(name)}, {}).overflow.low;
   };
   CHECK(underflows(0x1p-25, "float16") == 1);
   CHECK(underflows(0x1.000002p-25, "float16") == 0);
@@ -207,7 +251,7 @@ TEST_CASE("published thresholds") {
   CHECK(underflows(0.25, "float4_e2m1") == 1);
   // IBM's DLFloat16 rounds halves away from zero: overflow from bits 4FFFA000 on, zero below 2^-31 (1 + 2^-10).
   const rounding away{.direction = direction::nearest_away};
-  const auto dlfloat = [&](double x) { return outcomes_of(count_cells(std::span{&x, 1}), dlfloat16, away, {}); };
+  const auto dlfloat = [&](double x) { return outcomes_of(count_cells(std::span{&x, 1}), {dlfloat16, away}, {}); };
   const auto edge = static_cast<double>(std::bit_cast<float>(0x4FFFA000U));
   CHECK(dlfloat(edge).overflow == count_range{1, 1});
   CHECK(dlfloat(std::nextafter(edge, 0)).normal == count_range{1, 1});
@@ -271,19 +315,19 @@ TEST_CASE("DAZ reads subnormals of the recorded type as zero") {
   const std::vector<double> values{0x1p-127, 0x1p-126};
   const cell_table t = count_cells(std::span{values});
   const rounding daz{.daz = true};
-  CHECK(outcomes_of(t, binary32, daz, {}, dtype::float32).underflow.low == 1);
-  CHECK(outcomes_of(t, binary32, daz, {}, dtype::float64).underflow.low == 0);
+  CHECK(outcomes_of(t, {binary32, daz}, {}, dtype::float32).underflow.low == 1);
+  CHECK(outcomes_of(t, {binary32, daz}, {}, dtype::float64).underflow.low == 0);
 }
 
 TEST_CASE("scale and factor are divided exactly") {
   // 196560 / 3 = 65520 is the threshold, its neighbour below is not; scale / factor = 1/3 rounded is below 1/3.
   const auto overflows = [](double x, multiplier by) {
-    return outcomes_of(count_cells(std::span{&x, 1}), float16, {}, by).overflow.low;
+    return outcomes_of(count_cells(std::span{&x, 1}), {float16}, by).overflow.low;
   };
   CHECK(overflows(196560, {1, 3}) == 1);
   CHECK(overflows(std::nextafter(196560, 0), {1, 3}) == 0);
-  CHECK(reaches(thresholds_of(float16, {}, false).overflow, {1, 3}, 196560));
-  CHECK_FALSE(reaches(thresholds_of(float16, {}, false).overflow, {1, 3}, std::nextafter(196560, 0)));
+  CHECK(reaches(thresholds_of({float16}, false).overflow, {1, 3}, 196560));
+  CHECK_FALSE(reaches(thresholds_of({float16}, false).overflow, {1, 3}, std::nextafter(196560, 0)));
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> any(1, 2);
   std::size_t wrong = 0;
@@ -297,13 +341,61 @@ TEST_CASE("scale and factor are divided exactly") {
   CHECK(wrong == 0);
 }
 
+// Thresholds that are the product of a double and a multiplier, cut to their 65 bits or raised to them: with a multiplier of
+// powers of two, short and long numbers, and so that next to nothing is cut.
+TEST_CASE("a double reaches a threshold over a multiplier if its product with it does, to the last bit") {
+  std::mt19937_64 random(7);
+  const auto significand = [&](int kind) {
+    constexpr std::uint64_t one = std::uint64_t{1} << 52;
+    if (kind == 0) return one;
+    return kind == 1 ? one | (random() & 0x1F) << 47 : one | (random() & (one - 1));
+  };
+  const auto as_double = [](std::uint64_t x) { return std::ldexp(static_cast<double>(x), -52); };  // [1, 2)
+  std::size_t wrong = 0;
+  std::size_t beside = 0;
+  for (int i = 0; i < 60000; ++i) {
+    const std::uint64_t scale = significand(i % 3) | (i % 5 == 4 ? 1 : 0);
+    const std::uint64_t factor = significand(i % 5 == 4 ? 0 : i / 3 % 3);
+    std::uint64_t x = significand(2);
+    if (i % 5 == 4) {
+      // x * scale is some units below a multiple of 2^41.
+      std::uint64_t inverse = scale;
+      for (int bits = 3; bits < 64; bits *= 2) inverse *= 2 - scale * inverse;
+      constexpr std::uint64_t low = (std::uint64_t{1} << 41) - 1;
+      x = (x & ~low) | ((0 - (random() & 3)) * inverse & low);
+    }
+    for (int shift = 11; shift <= 13; ++shift) {
+      const uint128 product = uint128{x} * scale << shift;
+      const uint128 cut = product / factor;
+      if (cut >> 64 != 1) continue;
+      for (const uint128 at : {cut, cut + 1}) {
+        if (at >> 64 != 1) continue;
+        for (const bool closed : {false, true}) {
+          const threshold t{.at = {.exponent = 12 - shift, .fraction = static_cast<std::uint64_t>(at)},
+                            .closed = closed};
+          const multiplier by{.scale = as_double(scale), .factor = as_double(factor)};
+          for (const int step : {-1, 0, 1}) {
+            const uint128 ours = uint128{x + static_cast<std::uint64_t>(step)} * scale << shift;
+            const uint128 other = at * factor;
+            const bool truth = ours > other || (closed && ours == other);
+            wrong += reaches(t, by, as_double(x + static_cast<std::uint64_t>(step))) == truth ? 0 : 1;
+          }
+          beside += product == at * factor ? 0 : 1;
+        }
+      }
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(beside > 60000);
+}
+
 TEST_CASE("a scale of zero loses every value, an infinite one overflows every value") {
   const std::vector<double> values{1, -2, 0};
   const cell_table t = count_cells(std::span{values});
-  CHECK(outcomes_of(t, float16, {}, {0}).underflow == count_range{2, 2});
-  CHECK(outcomes_of(t, float16, {}, {INFINITY}).overflow == count_range{2, 2});
-  CHECK(outcomes_of(t, float16, {}, {0x1p-1074, 0x1p1000}).underflow == count_range{2, 2});
-  CHECK(outcomes_of(t, float16, {}, {0x1p1000, 0x1p-1074}).overflow == count_range{2, 2});
+  CHECK(outcomes_of(t, {float16}, {0}).underflow == count_range{2, 2});
+  CHECK(outcomes_of(t, {float16}, {INFINITY}).overflow == count_range{2, 2});
+  CHECK(outcomes_of(t, {float16}, {0x1p-1074, 0x1p1000}).underflow == count_range{2, 2});
+  CHECK(outcomes_of(t, {float16}, {0x1p1000, 0x1p-1074}).overflow == count_range{2, 2});
 }
 
 TEST_CASE("a merged table does not take one cell's largest value for another's") {
@@ -314,7 +406,7 @@ TEST_CASE("a merged table does not take one cell's largest value for another's")
   binade.cells = {{cell_sign::unknown, whole_binade, 15, 1}};
   const double x = 65530;
   binade.merge(count_cells(std::span{&x, 1}));
-  CHECK(outcomes_of(binade, float16, {}, {}).overflow == count_range{1, 2});
+  CHECK(outcomes_of(binade, {float16}, {}).overflow == count_range{1, 2});
 }
 
 TEST_CASE("values of a payload that was not understood may be anything") {
@@ -322,7 +414,57 @@ TEST_CASE("values of a payload that was not understood may be anything") {
   t.numel = 10;
   t.zeros = 3;
   t.max_abs = 1;
-  const outcome_counts c = outcomes_of(t, float16, {}, {});
+  const outcome_counts c = outcomes_of(t, {float16}, {});
   CHECK(c.underflow == count_range{0, 7});
   CHECK(c.overflow == count_range{0, 7});
+}
+
+TEST_CASE("an infinite scale gives infinities unless infinities saturate") {
+  const std::vector<double> values{1, -2, 0};
+  const cell_table t = count_cells(std::span{values});
+  const auto infinite = [&](overflow_mode overflow, const format& to) {
+    return outcomes_of(t, {to, {.overflow = overflow}}, {INFINITY}).infinite;
+  };
+  CHECK(infinite(overflow_mode::ieee, float16) == count_range{2, 2});
+  CHECK(infinite(overflow_mode::saturate_finite, float16) == count_range{2, 2});
+  CHECK(infinite(overflow_mode::saturate, float16) == count_range{0, 0});
+  CHECK(infinite(overflow_mode::ieee, float4_e2m1) == count_range{0, 0});
+}
+
+TEST_CASE("what may be of either sign may be infinite where one sign is, and is for certain where both are") {
+  cell_table unknown;
+  unknown.numel = 10;
+  unknown.zeros = 3;
+  unknown.max_abs = 1;
+  cell_table large;
+  large.numel = 2;
+  large.max_abs = 1e6;
+  large.min_abs = not_known;
+  large.buckets = {{-1e7, -1, 1}, {1, 1e7, 1}};
+  struct row {
+    direction way;
+    count_range of_unknown;
+    std::uint64_t certain;
+  };
+  for (const row& r : {row{direction::nearest_even, {0, 7}, 1}, row{direction::toward_positive, {0, 7}, 0},
+                       row{direction::toward_negative, {0, 7}, 0}, row{direction::toward_zero, {0, 0}, 0}}) {
+    CAPTURE(to_string(rounding{.direction = r.way}));
+    CHECK(outcomes_of(unknown, {float16, {.direction = r.way}}, {}).infinite == r.of_unknown);
+    CHECK(outcomes_of(large, {float16, {.direction = r.way}}, {}).overflow.low == 1);
+    CHECK(outcomes_of(large, {float16, {.direction = r.way}}, {}).infinite.low == r.certain);
+  }
+}
+
+TEST_CASE("DAZ leaves a bucket that begins with the smallest normal number") {
+  const auto underflow = [](double low, double high) {
+    cell_table t;
+    t.numel = 5;
+    t.max_abs = high;
+    t.min_abs = low;
+    t.buckets = {{low, high, 5}};
+    return outcomes_of(t, {bfloat16, {.daz = true}}, {.scale = 0x1p20}, dtype::float32).underflow;
+  };
+  CHECK(underflow(0x1p-126, 0x1p-125) == count_range{0, 0});
+  CHECK(underflow(0x1.fp-127, 0x1p-125) == count_range{0, 5});
+  CHECK(underflow(0x1p-128, 0x1.fp-127) == count_range{5, 5});
 }

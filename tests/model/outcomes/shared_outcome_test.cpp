@@ -5,10 +5,10 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/io/source.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/codes.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -77,7 +77,7 @@ TEST_CASE("every dump: raw values, dump and recording agree in six roundings") {
             const outcome_counts truth = count_raw(values, *find_format(f), mode, scale);
             ++compared;
             for (const auto* const rows : {&from_dump, &from_recording})
-              if (!(outcomes_of(rows->at(name).table, *find_format(f), mode, {scale}) == truth)) ++wrong;
+              if (!(outcomes_of(rows->at(name).table, {*find_format(f), mode}, {scale}) == truth)) ++wrong;
           }
         }
       }
@@ -107,7 +107,7 @@ TEST_CASE("values of every dump in seven formats, all scales from 2^-8 to 2^24, 
               const rounding mode{.direction = d, .flush = how};
               const double scale = std::ldexp(1.0, k);
               const outcome_counts truth = count_raw(some, to, mode, scale);
-              const outcome_counts counts = outcomes_of(table, to, mode, {scale});
+              const outcome_counts counts = outcomes_of(table, {to, mode}, {scale});
               ++compared;
               if (!(counts == truth)) {
                 // The overflow edge of e4m3fn to nearest is in the table; its other edges may cut cells.
@@ -136,7 +136,7 @@ TEST_CASE("one draw of every value lies within five standard deviations of the m
             const rounding mode{.direction = direction::stochastic, .random_bits = bits};
             std::vector<float> narrow(values.begin(), values.end());
             const expected_outcomes e =
-                expected_outcomes_of(count_cells(std::span{narrow}), to, mode, {.scale = scale});
+                expected_outcomes_of(count_cells(std::span{narrow}), {to, mode}, {.scale = scale});
             double zeros = 0;
             double overflows = 0;
             for (std::size_t i = 0; i < values.size(); ++i) {
@@ -176,7 +176,7 @@ TEST_CASE("the modelled SQNR of real tensors is close to that of rounding every 
           truth.signal += x * x;
           truth.squares += error * error;
         }
-        const rounding_noise model = noise_of(table, to, {}, {.scale = 0x1p8});
+        const rounding_noise model = noise_of(table, {to}, {.scale = 0x1p8});
         CAPTURE(path.string(), name, f);
         if (!(truth.squares > 0) || model.overflowing > 0) continue;
         CHECK(model.least <= truth.squares * (1 + 1e-9));
@@ -206,7 +206,7 @@ TEST_CASE("with the error ladder the SQNR of every dump is that of rounding ever
       for (const char* const f : {"float16", "bfloat16", "cbfloat16", "tf32", "float8_e4m3fn", "float8_e5m2", "e3m8"})
         for (const double scale : {0x1p-8, 1.0, 0x1p8, 0x1p16}) {
           const format to = *find_format(f);
-          const rounding_noise noise = noise_of(rows.at(name), to, {}, {.scale = scale});
+          const rounding_noise noise = noise_of(rows.at(name), {to}, {.scale = scale});
           if (!noise.exact) continue;
           rounding_noise truth;
           for (const double x : values) {
@@ -290,7 +290,7 @@ TEST_CASE("ranges from whole-run histograms contain the true counts") {
         for (const auto& [key, counts] : truth) {
           const auto& [kind, f, j] = key;
           if (parse_kind(kind) == from->tensors()[row.tensor].kind)
-            ours[key] += outcomes_of(row.table, *find_format(f), {}, {std::ldexp(1.0, j)});
+            ours[key] += outcomes_of(row.table, {*find_format(f)}, {std::ldexp(1.0, j)});
         }
     for (const auto& [key, counts] : truth) {
       CAPTURE(run, std::get<0>(key), std::get<1>(key), std::get<2>(key));

@@ -1,13 +1,13 @@
 // Pins what accumulating micro-batches loses: sums equal those of dot.hpp, which are numpy's and torch's; errors are those of
 // their sums; what is published about the size of errors comes out, measured and modelled.
-#include <ulp/model/accumulation_error.hpp>
+#include <ulp/model/precision/accumulation_error.hpp>
 
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/dot_error.hpp>
+#include <ulp/model/precision/dot_error.hpp>
 
 #include "support/catch.hpp"
 #include "support/files.hpp"

@@ -1,6 +1,6 @@
 // Pins the errors of dot products: each named order has those of the results that numpy, torch and exact rationals made;
 // the units of processors are there; generated numbers are what they are called.
-#include <ulp/model/dot_error.hpp>
+#include <ulp/model/precision/dot_error.hpp>
 
 #include <algorithm>
 #include <cmath>

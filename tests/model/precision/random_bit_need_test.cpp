@@ -1,6 +1,6 @@
 // Pins how many draws round up under the definitions of few random bits, their biases as exact fractions, and that counts of
 // updates equal trying every draw with the codec.
-#include <ulp/model/random_bit_need.hpp>
+#include <ulp/model/precision/random_bit_need.hpp>
 
 #include <bit>
 #include <cmath>

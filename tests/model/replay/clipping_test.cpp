@@ -1,7 +1,7 @@
 // Pins the frameworks' clipping coefficient and when it applies.
 #include "support/catch.hpp"
 
-#include <ulp/model/clipping.hpp>
+#include <ulp/model/replay/clipping.hpp>
 
 #include <cmath>
 #include <limits>
@@ -19,6 +19,18 @@ TEST_CASE("norm clipping multiplies by max / (norm + 1e-6) where that is below o
   CHECK_FALSE(clip.triggers(std::nan("")));
 }
 
+TEST_CASE("norm clipping does nothing where its coefficient is one") {
+  const norm_clipping clip{.max_norm = 2};
+  double norm = 2 - 1e-6;
+  while (norm + 1e-6 < 2) norm = std::nextafter(norm, 3);
+  while (norm + 1e-6 > 2) norm = std::nextafter(norm, 1);
+  REQUIRE(norm + 1e-6 == 2);
+  CHECK(clip.coefficient(norm) == 1);
+  CHECK_FALSE(clip.triggers(norm));
+  while (norm + 1e-6 == 2) norm = std::nextafter(norm, 3);
+  CHECK(clip.triggers(norm));
+}
+
 TEST_CASE("value clipping applies above its bound only") {
   CHECK_FALSE(value_clipping{.max_value = 1}.triggers(1));
   CHECK(value_clipping{.max_value = 1}.triggers(std::nextafter(1, 2)));
@@ -30,6 +42,7 @@ TEST_CASE("orders are three words") {
   CHECK(parse_step_order("clip,unscale,check") == step_order{.clip_before_unscale = true, .clip_before_check = true});
   CHECK(parse_step_order("unscale,clip,check") == step_order{.clip_before_unscale = false, .clip_before_check = true});
   CHECK(parse_step_order("check,clip,unscale") == step_order{.clip_before_unscale = true, .clip_before_check = false});
+  CHECK(parse_step_order("clip,check,unscale") == step_order{.clip_before_unscale = true, .clip_before_check = true});
   for (const char* const wrong : {"", "clip", "clip,unscale", "clip,clip,check", "unscale,check,clip,clip", "a,b,c",
                                   "unscale,check,clip,", ",unscale,check"})
     CHECK_FALSE(parse_step_order(wrong));

@@ -2,8 +2,8 @@
 // right ones are left alone.
 #include "support/catch.hpp"
 
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/recording_doubts.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/replay/recording_doubts.hpp>
 
 #include <limits>
 

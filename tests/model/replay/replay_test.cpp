@@ -3,9 +3,10 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/policy_analysis.hpp>
-#include <ulp/model/replay.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/machines/policy_analysis.hpp>
+#include <ulp/model/replay/recorded_run.hpp>
+#include <ulp/model/replay/replay.hpp>
 
 #include <cmath>
 #include <limits>
@@ -37,10 +38,9 @@ step log_line(std::int64_t number, double max_abs) {
   return s;
 }
 
-scenario float16_under(const char* scaler, std::vector<std::pair<std::string, parameter_value>> set = {}) {
-  scenario s{make_scaler(*find_scaler(scaler), set)};
-  s.format = float16;
-  return s;
+scenario float16_under(const char* scaler, std::vector<std::pair<std::string, parameter_value>> set = {},
+                       const treatment& all = {float16}) {
+  return scenario{make_scaler(*find_scaler(scaler), set), all};
 }
 
 const std::vector<tensor_info> two{{.name = "a.weight", .kind = tensor_kind::weight_grad},
@@ -55,8 +55,7 @@ TEST_CASE("bounds on the largest gradient decide overflow, or mark it") {
     bool operator==(const outcome&) const = default;
   };
   const auto at = [](double scale, max_abs_bounds bounds, const format& to = float16) {
-    scenario s = float16_under("static", {{"loss_scale", scale}});
-    s.format = to;
+    const scenario s = float16_under("static", {{"loss_scale", scale}}, {to});
     step now;
     now.scalars.found_inf = bounds.low > 0;
     now.bounds = bounds;
@@ -90,8 +89,7 @@ TEST_CASE("a step log overflows from the format's threshold on") {
   CHECK(r.advance(log_line(2, std::nan("")), {}).found_inf);
   CHECK(r.advance(log_line(3, INFINITY), {}).found_inf);
   CHECK_FALSE(r.advance(log_line(4, 0), {}).found_inf);
-  scenario fn = float16_under("static");
-  fn.format = float8_e4m3fn;
+  const scenario fn = float16_under("static", {}, {float8_e4m3fn});
   replayer open_threshold(fn);
   CHECK_FALSE(open_threshold.advance(log_line(0, 464), {}).found_inf);
   CHECK(open_threshold.advance(log_line(1, std::nextafter(464, 465)), {}).found_inf);
@@ -99,20 +97,17 @@ TEST_CASE("a step log overflows from the format's threshold on") {
 
 TEST_CASE("roundings that never deliver infinity find none") {
   for (const direction d : {direction::toward_zero, direction::to_odd}) {
-    scenario s = float16_under("static");
-    s.rounding.direction = d;
+    const scenario s = float16_under("static", {}, {float16, {.direction = d}});
     CHECK_FALSE(replayer(s).advance(log_line(0, 1e9), {}).found_inf);
   }
-  scenario saturating = float16_under("static");
-  saturating.rounding.overflow = overflow_mode::saturate;
+  const scenario saturating = float16_under("static", {}, {float16, {.overflow = overflow_mode::saturate}});
   CHECK_FALSE(replayer(saturating).advance(log_line(0, 1e9), {}).found_inf);
 }
 
 TEST_CASE("what the format clamps is not found, be it recorded as infinity") {
   const auto finds = [](const format& f, overflow_mode delivery, double largest) {
-    scenario s = float16_under("static");
-    s.format = f;
-    s.rounding.overflow = delivery;
+    const rounding mode{.overflow = delivery};
+    const scenario s = float16_under("static", {}, {f, mode});
     const trajectory_row of_tensor =
         replayer(s).advance(step_of(0, {row_of(0, {static_cast<float>(largest)}, 1)}), two);
     const trajectory_row of_log = replayer(s).advance(log_line(0, largest), {});
@@ -121,7 +116,7 @@ TEST_CASE("what the format clamps is not found, be it recorded as infinity") {
     CHECK(of_tensor.found_inf_certain == (std::isfinite(largest) || !of_tensor.found_inf));
     CHECK(of_log.found_inf_certain == of_tensor.found_inf_certain);
     // As the conversion has it.
-    const number_class kind = decode(f, encode(f, largest, s.rounding).code).kind;
+    const number_class kind = decode(f, encode(f, largest, mode).code).kind;
     CHECK(of_log.found_inf == (kind == number_class::infinity || kind == number_class::nan));
     return of_log.found_inf;
   };
@@ -136,8 +131,7 @@ TEST_CASE("what the format clamps is not found, be it recorded as infinity") {
 }
 
 TEST_CASE("directed roundings look at the sign where it is known") {
-  scenario s = float16_under("static");
-  s.rounding.direction = direction::toward_positive;
+  const scenario s = float16_under("static", {}, {float16, {.direction = direction::toward_positive}});
   CHECK(replayer(s).advance(step_of(0, {row_of(0, {65505})}), two).found_inf);
   CHECK_FALSE(replayer(s).advance(step_of(0, {row_of(0, {-1e6F})}), two).found_inf);
   const trajectory_row unknown_sign = replayer(s).advance(log_line(0, 65505), {});
@@ -146,8 +140,7 @@ TEST_CASE("directed roundings look at the sign where it is known") {
 }
 
 TEST_CASE("stochastic overflow is certain outside the last step and drawn within it") {
-  scenario s = float16_under("static");
-  s.rounding.direction = direction::stochastic;
+  const scenario s = float16_under("static", {}, {float16, {.direction = direction::stochastic}});
   CHECK_FALSE(replayer(s).advance(log_line(0, 65504), {}).found_inf);
   CHECK(replayer(s).advance(log_line(0, 65536), {}).found_inf);
   replayer r(s);
@@ -161,10 +154,8 @@ TEST_CASE("stochastic overflow is certain outside the last step and drawn within
 }
 
 TEST_CASE("stochastic overflow is certain from the next number on, which need not be a power of two") {
-  scenario s = float16_under("static");
-  s.rounding.direction = direction::stochastic;
   const auto at = [&](const format& to, double max_abs) {
-    s.format = to;
+    const scenario s = float16_under("static", {}, {to, {.direction = direction::stochastic}});
     return replayer(s).advance(log_line(0, max_abs), {});
   };
   CHECK(at(float8_e4m3fn, 480).found_inf);
@@ -340,6 +331,251 @@ TEST_CASE("clamping values before the check hides infinities, not NaN; scaling b
   CHECK(replayer(right).advance(step_of(0, infinite), two).found_inf);
 }
 
+TEST_CASE("a policy that reads the largest gradient is told the bound where clamping hides what is above it") {
+  constexpr double scale = 4;  // LogMax's, set by hand
+  const auto after = [&](const char* order, std::vector<float> values, std::optional<double> clip) {
+    scaler machine = make_scaler(*find_scaler("openseq2seq_logmax"), {});
+    machine.set_state("scale", scale);
+    scenario s{std::move(machine), {float16}};
+    if (clip) s.clip_value = value_clipping{.max_value = *clip};
+    s.order = *parse_step_order(order);
+    return replayer(s).advance(step_of(0, {row_of(0, std::move(values), 1)}), two);
+  };
+  const auto told = [](double max_abs) {
+    scaler s = make_scaler(*find_scaler("openseq2seq_logmax"), {});
+    s.update({.max_abs = max_abs});
+    return s.scale();
+  };
+  const float infinity = INFINITY;
+  // Clamped at 64 after unscaling, at 64 / scale before.
+  CHECK(after("unscale,clip,check", {1, 100}, 64).scale_next == told(64));
+  CHECK(after("unscale,clip,check", {1, 20}, 64).scale_next == told(20));
+  for (const char* const order : {"clip,unscale,check", "clip,check,unscale"}) {
+    CHECK(after(order, {1, 20}, 64).scale_next == told(64 / scale));
+    CHECK(after(order, {1, 15}, 64).scale_next == told(15));
+  }
+  // Where the check comes first nothing is hidden.
+  CHECK(after("unscale,check,clip", {1, 100}, 64).scale_next == told(100));
+  CHECK(after("unscale,check,clip", {1, infinity}, 64).skipped);
+  CHECK(after("unscale,clip,check", {1, 100}, std::nullopt).scale_next == told(100));
+
+  // Nor is the norm of before clamping, which alone would be an overflow.
+  const auto by_norm = [&](const char* order) {
+    scenario s = float16_under("cerebras_dls", {{"init_scale", 1.0}});
+    s.clip_value = value_clipping{.max_value = 1};
+    s.order = *parse_step_order(order);
+    return replayer(s).advance(step_of(0, {row_of(0, {1, infinity}, 1)}), two).skipped;
+  };
+  CHECK_FALSE(by_norm("unscale,clip,check"));
+  CHECK(by_norm("unscale,check,clip"));
+}
+
+TEST_CASE("what the recorded run decided is what it says, layer by layer or in all") {
+  const auto decided = [](step now) { return replayer(float16_under("static")).advance(now, {}).recorded_applied; };
+  const auto says = [&](std::optional<bool> found, std::optional<bool> applied,
+                        std::vector<std::optional<bool>> layers = {}) {
+    step now;
+    now.max_abs = 1;
+    now.scalars.found_inf = found;
+    now.scalars.applied = applied;
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      now.layers.push_back({std::string(1, static_cast<char>('a' + i)), layers[i], 1.0});
+    return decided(now);
+  };
+  CHECK(says({}, {}) == std::nullopt);
+  CHECK(says(true, {}) == false);
+  CHECK(says(false, {}) == true);
+  for (const std::optional<bool> found : {std::optional<bool>{}, std::optional{false}, std::optional{true}})
+    for (const bool applied : {false, true}) CHECK(says(found, applied) == applied);
+  // Layers decide where each of them says something.
+  for (const std::optional<bool> applied : {std::optional<bool>{}, std::optional{false}, std::optional{true}}) {
+    CHECK(says({}, applied, {false, false}) == true);
+    CHECK(says({}, applied, {false, true}) == false);
+    CHECK(says({}, applied, {true, true}) == false);
+    CHECK(says({}, applied, {true, std::nullopt}) == applied);
+  }
+  CHECK(says(true, {}, {false, std::nullopt}) == false);
+}
+
+TEST_CASE("poisoned is a step that overflows and is neither skipped, nor an error, nor expected to") {
+  const auto row = [](scenario s, double max_abs) { return replayer(std::move(s)).advance(log_line(0, max_abs), {}); };
+  const auto unskipped = [] { return float16_under("static", {{"skip_on_overflow", false}}); };
+  CHECK(row(unskipped(), 1e9).poisoned);
+  CHECK_FALSE(row(unskipped(), 1).poisoned);
+  CHECK(row(float16_under("none"), 1e9).poisoned);
+  CHECK(row(float16_under("static"), 1e9).skipped);
+  CHECK_FALSE(row(float16_under("static"), 1e9).poisoned);
+  // Zhao's policy skips nothing; without the statistics that it needs the first step is an error.
+  CHECK(row(float16_under("ada_loss_zhao", {{"loss_scale_method", std::string{"fixed"}}}), 1e9).poisoned);
+  const trajectory_row failed = row(float16_under("ada_loss_zhao"), 1e9);
+  CHECK(failed.found_inf);
+  CHECK_FALSE(failed.skipped);
+  CHECK_FALSE(failed.error.empty());
+  CHECK_FALSE(failed.poisoned);
+  // PopART counts what is above an edge, of gradients that saturate.
+  const trajectory_row counted =
+      replayer(float16_under("popart_als")).advance(step_of(0, {row_of(0, {1, INFINITY}, 1)}), two);
+  CHECK(counted.found_inf);
+  CHECK_FALSE(counted.skipped);
+  CHECK_FALSE(counted.poisoned);
+}
+
+TEST_CASE("the norm after clipping is the bound's where it triggers, and as it was elsewhere") {
+  const auto after = [](scenario s, std::vector<float> values) {
+    return replayer(std::move(s)).advance(step_of(0, {row_of(0, std::move(values), 1)}), two).clipped_norm;
+  };
+  scenario norm = float16_under("static");
+  norm.clip_norm = norm_clipping{.max_norm = 2.5};
+  const double clipped = 5 * (2.5 / (5 + 1e-6));
+  CHECK(after(norm, {3, 4}) == value_range{clipped, clipped});
+  CHECK(after(norm, {1.5, 2}).low == 2.5 * (2.5 / (2.5 + 1e-6)));
+  CHECK(after(norm, {0.75, 1}) == value_range{1.25, 1.25});
+  // Each value on its own: 3 and 4 become 2.
+  scenario values = float16_under("static");
+  values.clip_value = value_clipping{.max_value = 2};
+  CHECK(after(values, {0.75, 1}) == value_range{1.25, 1.25});
+  CHECK(after(values, {INFINITY, -2}) == value_range{std::sqrt(8.0), std::sqrt(8.0)});
+  CHECK(std::isnan(after(values, {NAN, 1}).low));
+  CHECK(std::isnan(after(values, {NAN, 1}).high));
+  CHECK(std::isnan(after(float16_under("static"), {3, 4}).low));
+}
+
+TEST_CASE("gradients are divided by the next scale where the policy does that") {
+  const auto row = [](const char* name, const char* window) {
+    return replayer(float16_under(name, {{"init_scale", 4.0}, {window, 1.0}})).advance(log_line(0, 1), {});
+  };
+  CHECK(row("deepspeed_dynamic", "scale_window").scale_next == 8);
+  CHECK(row("deepspeed_dynamic", "scale_window").unscaled_by == 8);
+  CHECK(row("pytorch", "growth_interval").scale_next == 8);
+  CHECK(row("pytorch", "growth_interval").unscaled_by == 4);
+}
+
+TEST_CASE("a policy that counts by an edge counts no NaN, and is certain where no cell is cut by it") {
+  const auto popart = [](tensor_row row, double edge) {
+    return replayer(
+               float16_under("popart_als", {{"binEdgeLocation", edge / 65504}, {"thresholdUpperCountProportion", 0.5}}))
+        .advance(step_of(0, {std::move(row)}), two);
+  };
+  // Two above and one below: it halves, though with the NaNs more are not above than are.
+  CHECK(popart(row_of(0, {9000, -9000, 1, NAN, NAN, NAN, NAN}, 1), 8188).scale_next == 0.5);
+  CHECK(popart(row_of(0, {9000, -9000, 1, 1, 1}, 1), 8188).scale_next == 2);
+  tensor_row binade = row_of(0, {}, 1);
+  binade.table.numel = 4;
+  binade.table.max_abs = 16000;
+  binade.table.min_abs = not_known;
+  binade.table.cells = {{cell_sign::unknown, whole_binade, 13, 4}};
+  CHECK(popart(binade, 8188).found_inf_certain);
+  CHECK_FALSE(popart(binade, 9000).found_inf_certain);
+}
+
+TEST_CASE("groups have the norm of their weight gradients, or of what they hold where none is one") {
+  std::vector<tensor_info> tensors = two;
+  tensors.push_back({.name = "a.bias", .kind = tensor_kind::weight_grad});
+  tensors.push_back({.name = "a.act", .kind = tensor_kind::activation_grad});
+  scenario s = float16_under("static");
+  const auto begins = [](const char* with) { return [with](std::string_view name) { return name.starts_with(with); }; };
+  s.groups = {{"act", begins("act")}, {"a", begins("a")}, {"none", begins("none")}};
+  const trajectory_row row = replayer(s).advance(
+      step_of(0, {row_of(0, {3}, 1), row_of(1, {6, 8}, 1), row_of(2, {4}, 1), row_of(3, {100}, 1)}), tensors);
+  REQUIRE(row.group_norms.size() == 3);
+  CHECK(row.group_norms[0] == 10);
+  CHECK(row.group_norms[1] == 5);
+  CHECK(std::isnan(row.group_norms[2]));
+  CHECK(row.norm == 5);
+}
+
+TEST_CASE("a selection takes the steps from its first up to its end that are divisible by its stride") {
+  const auto taken = [](const selection& s) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = -4; i <= 12; ++i)
+      if (s.takes(i)) all.push_back(i);
+    return all;
+  };
+  CHECK(taken({.first_step = 3, .end_step = 7}) == std::vector<std::int64_t>{3, 4, 5, 6});
+  CHECK(taken({.first_step = 3, .every = 4}) == std::vector<std::int64_t>{4, 8, 12});
+  CHECK(taken({.first_step = 4, .end_step = 8, .every = 4}) == std::vector<std::int64_t>{4});
+  CHECK(taken({.every = 4}) == std::vector<std::int64_t>{-4, 0, 4, 8, 12});
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  CHECK(selection{}.takes(last));
+  CHECK_FALSE(selection{.end_step = last - 1}.takes(last));
+}
+
+TEST_CASE("a run has the format of its rounded tensors where they have one") {
+  recorded_run run;
+  std::vector<tensor_info> tensors{{.name = "a", .kind = tensor_kind::weight_grad}};
+  run.see({}, tensors);
+  CHECK(run.rounded_to() == nullptr);
+  tensors.push_back({.name = "b", .kind = tensor_kind::weight_grad, .through = "float16"});
+  tensors.push_back({.name = "w", .kind = tensor_kind::weight, .through = "bfloat16"});  // no gradient
+  run.see({}, tensors);
+  REQUIRE(run.rounded_to() != nullptr);
+  CHECK(*run.rounded_to() == float16);
+  CHECK_FALSE(run.has_several_formats());
+  CHECK(run.rounded_to(0) == nullptr);
+  REQUIRE(run.rounded_to(2) != nullptr);
+  CHECK(*run.rounded_to(2) == bfloat16);
+  tensors.push_back({.name = "c", .kind = tensor_kind::weight_grad, .through = "bfloat16"});
+  run.see({}, tensors);
+  CHECK(run.has_several_formats());
+  CHECK(run.rounded_to() == nullptr);
+}
+
+TEST_CASE("a summary counts each kind of step once") {
+  trajectory_summary sum;
+  const auto add = [&](std::int64_t number, auto set) {
+    trajectory_row row;
+    row.key.step = number;
+    row.scale_used = std::ldexp(4.0, static_cast<int>(number));
+    row.scale_next = 2 * row.scale_used;
+    row.recorded_applied = true;
+    set(row);
+    sum.add(row);
+  };
+  add(1, [](trajectory_row& row) { row.clipped = true; });
+  add(2, [](trajectory_row& row) { row.clipped = std::nullopt; });
+  add(0, [](trajectory_row& row) { row.recorded_nan = row.recorded_inf = row.at_every_scale = true; });
+  add(3, [](trajectory_row& row) { row.recorded_inf = true; });
+  add(4, [](trajectory_row& row) {
+    row.found_inf_certain = false;
+    row.found_inf = true;
+    row.recorded_applied = false;
+    row.skipped = true;
+  });
+  CHECK_FALSE(sum.first_divergence);
+  add(5, [](trajectory_row& row) { row.found_inf_certain = false; });
+  add(6, [](trajectory_row& row) {
+    row.recorded_applied = false;
+    row.poisoned = row.as_recorded = true;
+    row.found_inf_certain = false;
+  });
+  add(7, [](trajectory_row& row) {
+    row.skipped = true;
+    row.error = "raised";
+  });
+  CHECK(sum.steps == 8);
+  CHECK(sum.clipped == 1);
+  CHECK(sum.clipping_unknown == 1);
+  CHECK(sum.recorded_nan == 1);
+  CHECK(sum.recorded_inf == 1);
+  CHECK(sum.first_recorded_nonfinite == 0);
+  CHECK(sum.beyond_scaling == 1);
+  CHECK(sum.uncertain == 3);
+  CHECK(sum.skipped == 2);
+  CHECK(sum.first_skip == 4);
+  CHECK(sum.poisoned == 1);
+  CHECK(sum.as_recorded);
+  CHECK_FALSE(sum.has_counts);
+  CHECK(sum.first_divergence == 6);
+  CHECK_FALSE(sum.divergence_certain);
+  CHECK(sum.recorded_outcome_known);
+  CHECK(sum.first_scale == 8);
+  CHECK(sum.last_scale == 1024);
+  CHECK(sum.least_scale == 4);
+  CHECK(sum.greatest_scale == 512);
+  CHECK(sum.mean_log2_scale() == 2 + 28 / 8.0);
+  CHECK(sum.error == "raised");
+}
+
 TEST_CASE("each counted tensor is told apart") {
   scenario s = float16_under("static", {{"loss_scale", 4.0}});
   replayer r(s);
@@ -352,7 +588,7 @@ TEST_CASE("each counted tensor is told apart") {
   CHECK(tensors[0].checked);
   CHECK(tensors[0].counts.underflow == count_range{1, 1});
   CHECK(tensors[0].max_abs == 2);
-  CHECK(tensors[0].critical_scale == critical_scale_of(2, float16).largest_safe);
+  CHECK(tensors[0].critical_scale == critical_scale_of(2, {float16}).largest_safe);
   CHECK_FALSE(tensors[1].checked);
   CHECK(tensors[1].counts.overflow == count_range{1, 1});
   CHECK(std::isnan(tensors[1].critical_scale));
@@ -362,14 +598,16 @@ TEST_CASE("each counted tensor is told apart") {
 }
 
 TEST_CASE("a collapsed scale loses everything, an infinite one overflows everything") {
-  scenario zero = float16_under("pytorch");
-  zero.scaler.set_state("scale", 0);
-  const trajectory_row row = replayer(zero).advance(step_of(0, {row_of(0, {1, 0})}), two);
+  const auto at_scale = [](double scale) {
+    scaler machine = make_scaler(*find_scaler("pytorch"));
+    machine.set_state("scale", scale);
+    return scenario{std::move(machine), {float16}};
+  };
+  const trajectory_row row = replayer(at_scale(0)).advance(step_of(0, {row_of(0, {1, 0})}), two);
   CHECK_FALSE(row.found_inf);
   CHECK(row.counts.underflow == count_range{1, 1});
-  scenario infinite = float16_under("pytorch");
-  infinite.scaler.set_state("scale", INFINITY);
-  CHECK(replayer(infinite).advance(step_of(0, {row_of(0, {1, 0})}), two).counts.overflow == count_range{1, 1});
+  const trajectory_row infinite = replayer(at_scale(INFINITY)).advance(step_of(0, {row_of(0, {1, 0})}), two);
+  CHECK(infinite.counts.overflow == count_range{1, 1});
 }
 
 TEST_CASE("the summary marks the first step that parts from the recorded run") {

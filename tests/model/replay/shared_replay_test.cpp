@@ -3,9 +3,9 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/regex.hpp>
-#include <ulp/io/source.hpp>
-#include <ulp/model/replay.hpp>
+#include <ulp/io/bytes/regex.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/model/replay/replay.hpp>
 
 #include <cmath>
 #include <sstream>
@@ -27,8 +27,7 @@ std::vector<trajectory_row> replayed(const std::string& input, const scenario& s
 }
 
 scenario pytorch_float16(double growth_interval) {
-  scenario s{make_scaler(*find_scaler("pytorch"), {{"growth_interval", growth_interval}})};
-  s.format = float16;
+  scenario s{make_scaler(*find_scaler("pytorch"), {{"growth_interval", growth_interval}}), {float16}};
   return s;
 }
 

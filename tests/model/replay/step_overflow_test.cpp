@@ -3,9 +3,9 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/replay.hpp>
-#include <ulp/model/sweep.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
+#include <ulp/model/replay/replay.hpp>
+#include <ulp/model/sweep/sweep.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -46,16 +46,14 @@ step step_of(std::int64_t number, double largest, double scale, std::optional<bo
 }
 
 scenario under(const char* scaler, std::vector<std::pair<std::string, parameter_value>> set,
-               const format& f = float16) {
-  scenario s{make_scaler(*find_scaler(scaler), set)};
-  s.format = f;
-  return s;
+               const treatment& all = {float16}) {
+  return scenario{make_scaler(*find_scaler(scaler), set), all};
 }
 
 enum class says { no, maybe_no, maybe_yes, yes };
 
 says at(const step& now, double scale, const format& f = float16, const std::vector<tensor_info>& of = tensors) {
-  const trajectory_row row = replayer(under("static", {{"loss_scale", scale}}, f)).advance(now, of);
+  const trajectory_row row = replayer(under("static", {{"loss_scale", scale}}, {f})).advance(now, of);
   if (!row.found_inf_certain) return row.found_inf ? says::maybe_yes : says::maybe_no;
   return row.found_inf ? says::yes : says::no;
 }
@@ -244,7 +242,7 @@ TEST_CASE("the bounds are those of all that may have happened") {
           : name[0] == 'm' ? under(name, {{"growth_interval", interval}, {"initial_scale", 512.0}, {"hysteresis", 2.0}})
                            : under(name, {{"scale_window", interval}, {"init_scale", 512.0}});
       ends all;
-      follow(run, 0, s.scaler, 0, all);
+      follow(run, 0, s.recipe.machine(), 0, all);
       replayer r(s);
       trajectory_summary sum;
       for (const step& now : run) sum.add(r.advance(now, tensors));
@@ -309,8 +307,7 @@ TEST_CASE("a sum is a sum under every rounding") {
   step now = step_of(0, 40000, 1024);
   now.tensors[0].parts = {.rounded = 1, .kept = 1};
   for (const direction to : {direction::toward_positive, direction::toward_negative, direction::stochastic}) {
-    scenario s = under("static", {{"loss_scale", 8192.0}});
-    s.rounding.direction = to;
+    const scenario s = under("static", {{"loss_scale", 8192.0}}, {float16, {.direction = to}});
     const trajectory_row row = replayer(s).advance(now, tensors);
     CHECK(row.found_inf);
     CHECK_FALSE(row.found_inf_certain);
@@ -325,8 +322,7 @@ TEST_CASE("a lost loss is overflow at every scale though the gradients that were
 
 TEST_CASE("where no overflow is delivered none is likely, and there is no critical scale") {
   for (const format& f : {float16, float8_e4m3fn, float8_e5m2}) {
-    scenario s = under("static", {{"loss_scale", 0x1p30}}, f);
-    s.rounding.overflow = overflow_mode::saturate;
+    const scenario s = under("static", {{"loss_scale", 0x1p30}}, {f, {.overflow = overflow_mode::saturate}});
     CHECK_FALSE(replayer(s).advance(step_of(0, infinity, 1024), tensors).found_inf);
     CHECK(replayer(s).advance(step_of(0, 1, 1024), tensors).critical_scale == infinity);
   }
@@ -336,10 +332,10 @@ TEST_CASE("the critical scale is where the estimate begins to overflow") {
   for (const format& f : {float16, float8_e5m2, bfloat16}) {
     for (const double largest : {1.0, infinity}) {
       const step now = step_of(0, largest, 131072);
-      const double critical = replayer(under("static", {}, f)).advance(now, tensors).critical_scale;
-      CHECK_FALSE(replayer(under("static", {{"loss_scale", critical}}, f)).advance(now, tensors).found_inf);
+      const double critical = replayer(under("static", {}, {f})).advance(now, tensors).critical_scale;
+      CHECK_FALSE(replayer(under("static", {{"loss_scale", critical}}, {f})).advance(now, tensors).found_inf);
       const double above = std::nextafter(critical, infinity);
-      CHECK(replayer(under("static", {{"loss_scale", above}}, f)).advance(now, tensors).found_inf);
+      CHECK(replayer(under("static", {{"loss_scale", above}}, {f})).advance(now, tensors).found_inf);
     }
   }
 }

@@ -1,6 +1,6 @@
 // Pins counts from joint tables to rounding every element with the codec: all pairs of a small format, adversarial pairs for
 // the others.
-#include <ulp/model/joint_table.hpp>
+#include <ulp/model/updates/joint_table.hpp>
 
 #include "support/catch.hpp"
 
@@ -40,8 +40,8 @@ bool holds(const count_range& range, const count_range& x) { return range.low <=
 void check_exact(const pairs& p, const format& f, const rounding& mode = {}) {
   const joint_table table = table_of(p);
   REQUIRE(table.is_consistent());
-  const lost_updates from_table = count_lost_updates(table, f, mode);
-  const lost_updates by_element = count_lost_updates(p.weights, p.updates, f, mode);
+  const lost_updates from_table = count_lost_updates(table, {f, mode});
+  const lost_updates by_element = count_lost_updates(p.weights, p.updates, {f, mode});
   CAPTURE(f.exponent_bits, f.fraction_bits);
   CHECK(from_table.numel == by_element.numel);
   CHECK(from_table.zero_updates == by_element.zero_updates);
@@ -56,8 +56,8 @@ void check_exact(const pairs& p, const format& f, const rounding& mode = {}) {
 
 void check_ranges(const pairs& p, const format& f, const rounding& mode) {
   const joint_table table = table_of(p);
-  const lost_updates from_table = count_lost_updates(table, f, mode);
-  const lost_updates by_element = count_lost_updates(p.weights, p.updates, f, mode);
+  const lost_updates from_table = count_lost_updates(table, {f, mode});
+  const lost_updates by_element = count_lost_updates(p.weights, p.updates, {f, mode});
   CAPTURE(f.exponent_bits, f.fraction_bits, mode.random_bits, static_cast<int>(mode.definition));
   CAPTURE(from_table.lost.low, from_table.lost.high, by_element.lost.low);
   CAPTURE(from_table.expected_lost.low, from_table.expected_lost.high, by_element.expected_lost.low);
@@ -133,8 +133,8 @@ TEST_CASE("adversarial float32 weights and updates are decided exactly, element 
     for (std::size_t i = 0; i < p.weights.size(); i += 3) {
       pairs one;
       one.add(p.weights[i], p.updates[i]);
-      const auto table = count_lost_updates(table_of(one), f, {});
-      const auto element = count_lost_updates(one.weights, one.updates, f, {});
+      const auto table = count_lost_updates(table_of(one), {f});
+      const auto element = count_lost_updates(one.weights, one.updates, {f});
       if (table.lost == element.lost && table.updates == element.updates) continue;
       CAPTURE(p.weights[i], p.updates[i], f.exponent_bits, f.fraction_bits);
       CHECK(table.lost == element.lost);
@@ -160,7 +160,7 @@ TEST_CASE("stochastic means are exact with all random bits, and in ranges with s
     const pairs p = adversarial(f, 14, 5'000);
     const rounding all_bits{.direction = direction::stochastic, .random_bits = exact_probability};
     check_ranges(p, f, all_bits);
-    const value_range mean = count_lost_updates(table_of(p), f, all_bits).expected_lost;
+    const value_range mean = count_lost_updates(table_of(p), {f, all_bits}).expected_lost;
     CHECK(mean.high - mean.low <= 1e-6 * static_cast<double>(p.weights.size()));
     for (const stochastic_definition definition :
          {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
@@ -197,7 +197,7 @@ TEST_CASE("exponents alone are wrong where the key is not") {
     const double d = p.updates[i];
     if (!std::isnormal(w) || !std::isnormal(d) || std::fabs(w) < 1e-30 || std::fabs(w) > 1e30) continue;
     const bool guess = std::ilogb(w) - std::ilogb(d) >= bfloat16.fraction_bits + 2;
-    const bool is_lost = count_lost_updates(std::vector{w}, std::vector{d}, bfloat16, {}).lost.low == 1;
+    const bool is_lost = count_lost_updates(std::vector{w}, std::vector{d}, {bfloat16}).lost.low == 1;
     differ += guess != is_lost ? 1 : 0;
   }
   CHECK(differ > 0);

@@ -1,5 +1,5 @@
 // Pins lost updates of single elements to published stalls, to sums over all draws of the codec, and to exact rules at 1.
-#include <ulp/model/lost_update.hpp>
+#include <ulp/model/updates/lost_update.hpp>
 
 #include "support/catch.hpp"
 
@@ -19,7 +19,7 @@ using namespace ulp;
 namespace {
 
 lost_updates of_one(double weight, double update, const format& f, const rounding& mode = {}) {
-  return count_lost_updates(std::vector{weight}, std::vector{update}, f, mode);
+  return count_lost_updates(std::vector{weight}, std::vector{update}, {f, mode});
 }
 bool is_lost(double weight, double update, const format& f) { return of_one(weight, update, f).lost.low == 1; }
 
@@ -43,7 +43,7 @@ double share_lost(const format& f, double learning_rate) {
     weights.push_back(static_cast<float>(0.02 * normal(random)));
     updates.push_back(static_cast<float>(learning_rate * normal(random)));
   }
-  return count_lost_updates(weights, updates, f, {}).lost_share().low;
+  return count_lost_updates(weights, updates, {f}).lost_share().low;
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ TEST_CASE("second moments in bfloat16 do not decay with beta2 = 0.999") {
       v.push_back(to_double(f, code));
       change.push_back(v.back() * beta2 - v.back());
     }
-    return count_lost_updates(v, change, f, {}).lost_share().low;
+    return count_lost_updates(v, change, {f}).lost_share().low;
   };
   CHECK(stuck(bfloat16, 0.999) == 1);
   CHECK(std::fabs(stuck(bfloat16, 0.998) - 0.953) < 0.0005);
@@ -153,16 +153,16 @@ TEST_CASE("what is no update is told apart") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> weights{1, 1, nan, inf, 70000, 0, -0.0, 1e-30};
   const std::vector<double> updates{0, inf, 1, 1, 1e-9, 1e-9, 1, -1e-30};
-  const lost_updates all = count_lost_updates(weights, updates, float16, {});
+  const lost_updates all = count_lost_updates(weights, updates, {float16});
   CHECK(all.numel == 8);
   CHECK(all.zero_updates == 1);
   CHECK(all.nonfinite == 3);
   CHECK(all.overflowing == count_range{1, 1});
   CHECK(all.updates == count_range{3, 3});
   CHECK(all.lost == count_range{2, 2});
-  CHECK(count_lost_updates({}, {}, float16, {}).numel == 0);
-  CHECK(std::isnan(count_lost_updates({}, {}, float16, {}).lost_share().low));
-  CHECK_THROWS_AS(count_lost_updates(weights, {}, float16, {}), std::invalid_argument);
+  CHECK(count_lost_updates({}, {}, {float16}).numel == 0);
+  CHECK(std::isnan(count_lost_updates({}, {}, {float16}).lost_share().low));
+  CHECK_THROWS_AS(count_lost_updates(weights, {}, {float16}), std::invalid_argument);
 }
 
 // Twenty weights of 2^-20 and eighty of 1: ten updates of 2^-27, which are zero as differences of bfloat16 weights and which float16
@@ -174,23 +174,23 @@ TEST_CASE(
   std::fill_n(weights.begin(), 20, std::ldexp(1, -20));
   std::fill_n(updates.begin(), 10, std::ldexp(1, -27));
   std::fill_n(updates.begin() + 10, 10, std::ldexp(1, -18));
-  const double truth = count_lost_updates(weights, updates, float16, {}).lost_share().low;
+  const double truth = count_lost_updates(weights, updates, {float16}).lost_share().low;
   std::vector<double> differences;
   for (std::size_t i = 0; i < 100; ++i) differences.push_back(rounded(bfloat16, weights[i] + updates[i]) - weights[i]);
-  lost_updates of_differences = count_lost_updates(weights, differences, float16, {});
+  lost_updates of_differences = count_lost_updates(weights, differences, {float16});
   of_differences.open_zero_updates();
   CHECK(of_differences.open_zeros > 50);
   CHECK(of_differences.lost_share().low <= truth);
   CHECK(of_differences.lost_share().high >= truth);
   // Without open zeros it is what was counted.
-  const lost_updates exact = count_lost_updates(weights, updates, bfloat16, {});
+  const lost_updates exact = count_lost_updates(weights, updates, {bfloat16});
   CHECK(exact.lost_share().low == static_cast<double>(exact.lost.low) / 100);
   CHECK(exact.lost_share().exact());
 }
 
 TEST_CASE("of zero differences only those of weights at 1 may be stuck there") {
   lost_updates of =
-      count_lost_updates(std::vector<double>{1, -1, 2, 3, 1}, std::vector<double>{0, 0, 0, 0, 1}, bfloat16, {});
+      count_lost_updates(std::vector<double>{1, -1, 2, 3, 1}, std::vector<double>{0, 0, 0, 0, 1}, {bfloat16});
   CHECK(of.at_one == count_range{1, 1});
   of.open_zero_updates();
   CHECK(of.lost == count_range{0, 4});
@@ -200,6 +200,6 @@ TEST_CASE("of zero differences only those of weights at 1 may be stuck there") {
 
 TEST_CASE("a checkpoint in the format changes the weights that it does not hold") {
   const std::vector<double> weights{1, 1.001, -0.5, 1e-9, 0, std::numeric_limits<double>::quiet_NaN(), 1e9};
-  CHECK(count_changed(weights, bfloat16, {}) == 3);
-  CHECK(count_changed(weights, float16, {}) == 3);
+  CHECK(count_changed(weights, {bfloat16}) == 3);
+  CHECK(count_changed(weights, {float16}) == 3);
 }

@@ -1,7 +1,7 @@
 #include <string>
-#include <ulp/io/error.hpp>
-#include <ulp/io/recording.hpp>
-#include <ulp/io/source.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
+#include <ulp/io/recording/recording.hpp>
 
 int main() {
   try {

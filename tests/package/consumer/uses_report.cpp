@@ -1,4 +1,4 @@
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 int main() {
   const ulp::table t{.columns = {{.key = "format", .title = "format"}}, .rows = {{std::string{"float16"}}}};

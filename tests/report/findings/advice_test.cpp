@@ -1,11 +1,11 @@
 // Pins conclusions to made-up runs of which they are known.
-#include <ulp/report/advice.hpp>
+#include <ulp/report/findings/advice.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/regex.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/io/bytes/regex.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -59,12 +59,12 @@ class run {
     options_.groups.push_back({name, regex(expression)});
   }
   [[nodiscard]] advice given(const std::optional<weights_told>& updates = {}) const {
-    adviser all(options_, {}, {});
+    run_examination all(options_, {}, {});
     for (const step& s : steps_) all.add(s, tensors_);
     if (const auto less = all.again(tensors_))
       for (const step& s : steps_)
         if (less->takes(s.key.step)) all.add_again(s, tensors_);
-    return all.result(tensors_, updates);
+    return advice_on(all.result(tensors_), updates);
   }
   [[nodiscard]] std::vector<finding> findings() const { return given().findings; }
 
@@ -101,7 +101,7 @@ TEST_CASE("the format and the scales that hold a run of known range") {
   CHECK(r.number("clipping", "trigger_rate_at_1") == "1");
   CHECK(r.number("tensor_scales", "octaves_apart") == "33");
   CHECK(r.number("tensor_scales", "least") == R"({"name":"big.weight","scale_log2":15.9})");
-  CHECK(says(r.conclusion("not help"), "nothing of that kind"));
+  CHECK(says(r.conclusion("not fix"), "nothing of that kind"));
   CHECK(r.given().first.cause == "healthy");
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("groups are compared as tensors are") {
   parted.group("nothing", "^$");
   parted.group("large", "^big");
   CHECK(
-      says(parted.conclusion("Which groups lose most"), "the rest loses all of the magnitude, the others named less"));
+      says(parted.conclusion("Which groups lose most"), "the rest loses all of the magnitude, the others listed less"));
   CHECK(says(parted.conclusion("scale for each group"),
              "yes: one scale cannot serve all; the largest safe scales of the groups are 60.0 binades apart"));
   CHECK(parted.number("group_scales", "least") == R"({"name":"large","scale_log2":15.9})");
@@ -278,7 +278,7 @@ TEST_CASE("what cannot be judged is not") {
   }
   CHECK(half.conclusion("without a loss scale") == "float16");  // 9 zeros below 2^-25 each are nothing beside 1
   CHECK(half.number("format", "censored_zeros") == "9");
-  CHECK(says(half.conclusion("not help"), "nothing of that kind"));
+  CHECK(says(half.conclusion("not fix"), "nothing of that kind"));
 }
 
 TEST_CASE("zeros that may have been most of the magnitude leave the format open") {
@@ -308,8 +308,8 @@ TEST_CASE("one of a thing is not called several") {
 TEST_CASE("zeros that are always there are no underflow") {
   run r;
   for (int i = 0; i < 5; ++i) r.add({1, 2}, {0, 0, 0, 1});
-  CHECK(says(r.conclusion("not help"), "zeros of 1 tensor"));
-  CHECK_FALSE(says(r.conclusion("not help"), "tensors"));
+  CHECK(says(r.conclusion("not fix"), "zeros of 1 tensor"));
+  CHECK_FALSE(says(r.conclusion("not fix"), "tensors"));
 }
 
 TEST_CASE("a log of maxima answers what maxima can answer") {
@@ -368,7 +368,7 @@ TEST_CASE("where updates are lost the first line does not say that nothing is wr
   for (int i = 0; i < 40; ++i) r.add({1, 0.5F}, {1, 0.25F});
   const advice well = r.given(lost_updates_told(finding_grade::fine));
   CHECK(well.first.cause == "healthy");
-  CHECK(well.first.happened == "nothing is wrong: none of 40 steps overflowed as recorded");
+  CHECK(well.first.happened == "no fault found: none of 40 steps overflowed as recorded");
   CHECK(well.first.change.starts_with("nothing"));
   CHECK(well.findings.back().topic == "lost_updates");
   for (const finding_grade grade : {finding_grade::trouble, finding_grade::notable}) {
@@ -376,7 +376,7 @@ TEST_CASE("where updates are lost the first line does not say that nothing is wr
     CHECK(ill.first.cause == "lost_updates");
     CHECK(ill.first.happened == "90 % of the updates are lost; none of 40 steps overflowed as recorded");
     CHECK(ill.first.change == "keep a float32 copy");
-    CHECK(ill.first.sure.starts_with("certain of these; of the gradients: certain"));
+    CHECK(ill.first.sure.starts_with("certain of these; of the gradients: the recorded steps are certain"));
     CHECK(ill.first.grade == grade);
     CHECK(ill.findings.front().topic == "lost_updates");
     CHECK(!ill.all_clear());
@@ -429,7 +429,7 @@ TEST_CASE("weights that are infinite or NaN come first") {
     return r.given();
   };
   const advice well = of({{1, 2}, {1, 2}, {1, 2}});
-  CHECK(says(well.first.happened, "nothing is wrong"));
+  CHECK(says(well.first.happened, "no fault found"));
   CHECK(well.first.cause == "healthy");
   const advice all = of({{NAN, NAN}, {NAN, NAN}, {NAN, NAN}});
   CHECK(all.first.cause == "weights_not_finite");

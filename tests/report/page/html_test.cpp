@@ -1,10 +1,10 @@
 // Pins the page: well-formed, self-contained, text of strangers made harmless.
-#include <ulp/report/html.hpp>
+#include <ulp/report/page/html.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <algorithm>
 #include <cmath>

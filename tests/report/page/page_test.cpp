@@ -1,9 +1,9 @@
 // Pins what the page about a run says of it beside the sections of html_test.cpp.
-#include <ulp/report/page.hpp>
+#include <ulp/report/page/page.hpp>
 
 #include "support/catch.hpp"
 
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -25,11 +25,11 @@ step half_tiny() {
 
 const std::vector<tensor_info> one{{.name = "a.weight", .kind = tensor_kind::weight_grad}};
 
-report_page page_of(page_question asked) {
+report_page made_page(page_question asked) {
   asked.run.inputs = {"a"};
-  page_maker maker(std::move(asked));
-  maker.add(half_tiny(), one);
-  return maker.page(one);
+  page_reading reading(std::move(asked));
+  reading.add(half_tiny(), one);
+  return page_of(reading.result(one));
 }
 
 }  // namespace
@@ -39,12 +39,12 @@ TEST_CASE("a note that is true of several policies stands once on the page") {
       .scaler = "pytorch_gradscaler", .format = "float16", .clip_norm = "1", .order = "clip,unscale,check"};
   scenario_text second = first;
   second.scaler = "tf_keras_dynamic";
-  const report_page page = page_of({.policies = {first, second}});
+  const report_page page = made_page({.policies = {first, second}});
   CHECK(std::ranges::count_if(page.notes, [](const std::string& n) { return n.starts_with("--order: "); }) == 1);
 }
 
 TEST_CASE("findings and matrix of a page round to each format alike") {
-  const report_page page = page_of({.policies = {{.scaler = "pytorch_gradscaler", .format = "dlfloat16"}}});
+  const report_page page = made_page({.policies = {{.scaler = "pytorch_gradscaler", .format = "dlfloat16"}}});
   const auto format = std::ranges::find(page.findings, "format", &finding::topic);
   REQUIRE(format != page.findings.end());
   const auto& columns = page.matrix.columns;
@@ -56,16 +56,16 @@ TEST_CASE("findings and matrix of a page round to each format alike") {
 }
 
 TEST_CASE("what was logged is in the columns of the page, and a lost loss is told from a missing one") {
-  page_maker maker({.run = {.inputs = {"a"}}, .policies = {{.scaler = "static", .format = "float16"}}});
+  page_reading reading({.run = {.inputs = {"a"}}, .policies = {{.scaler = "static", .format = "float16"}}});
   step now = half_tiny();
   for (int i = 0; i < 60; ++i) {
     now.key.step = i;
     now.scalars = {.loss = i == 50 ? std::numeric_limits<double>::infinity() : 60.0 - i, .learning_rate = 0.5};
     if (i == 20 || i == 55) now.scalars.loss = not_known;
     now.scalars.loss_is_nan = i == 55;
-    maker.add(now, one);
+    reading.add(now, one);
   }
-  const report_page page = maker.page(one);
+  const report_page page = page_of(reading.result(one));
   REQUIRE(page.logged.columns().size() == page.binades.columns().size());
   const auto& columns = page.logged.columns();
   CHECK(columns[3].loss.least == 57);
@@ -79,8 +79,8 @@ TEST_CASE("what was logged is in the columns of the page, and a lost loss is tol
 
 TEST_CASE("a page does not round by chance") {
   CHECK_THROWS_AS(
-      page_maker({.policies = {{.scaler = "static", .format = "float16", .rounding = {.direction = "sr"}}}}),
+      page_reading({.policies = {{.scaler = "static", .format = "float16", .rounding = {.direction = "sr"}}}}),
       std::invalid_argument);
-  CHECK_THROWS_AS(page_maker({.policies = {{.scaler = "static", .format = "float16"}}, .epsilon = "1"}),
+  CHECK_THROWS_AS(page_reading({.policies = {{.scaler = "static", .format = "float16"}}, .epsilon = "1"}),
                   std::invalid_argument);
 }

@@ -1,5 +1,5 @@
 // Pins the picture of a trajectory in text.
-#include <ulp/report/sparkline.hpp>
+#include <ulp/report/page/sparkline.hpp>
 
 #include "support/catch.hpp"
 

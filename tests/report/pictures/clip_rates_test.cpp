@@ -1,6 +1,6 @@
 // Pins: rates are those of the clipping that is replayed, for any bound; a bound for a share holds what it promises, and one a
 // digit lower does not; infinite and unknown steps are apart.
-#include <ulp/report/clip_rates.hpp>
+#include <ulp/report/pictures/clip_rates.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include <ulp/model/clipping.hpp>
+#include <ulp/model/replay/clipping.hpp>
 
 #include "support/catch.hpp"
 

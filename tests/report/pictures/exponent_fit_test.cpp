@@ -1,6 +1,6 @@
 // Pins which exponents a picture shows: all gradients and the limits near them; limits far away, brief or infinite, and a few
 // gradients far from all others do not squeeze it.
-#include <ulp/report/exponent_fit.hpp>
+#include <ulp/report/pictures/exponent_fit.hpp>
 
 #include <cmath>
 #include <limits>

@@ -1,11 +1,11 @@
 // Pins the numbers of layers: where the loss scale changes inside a column they are bounds of what its steps add up to, tensors
 // and columns are added before a share is taken, and what is modelled or open is said to be so.
-#include <ulp/report/layer_metrics.hpp>
+#include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include <array>
 #include <cmath>
@@ -35,7 +35,7 @@ std::vector<float> values_of(int step) {
 layer_question in_float16(layer_metric m) { return {.metric = m, .to = float16, .mode = {}}; }
 
 layer_cell cell_of_steps(const layer_question& q, const tensor_tables& tables, const value_range& scales) {
-  const layer_answer answer = answer_to(q, {{&tables, scales}}, 2, [](double) {});
+  const layer_answer answer = answer_to(q, {{&tables, scales}}, 2, ulp::nobody());
   return answer.at(0, 0);
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("shares of several tensors are of their sums") {
   tables.add(row_of(0, {1e-9F, 1}));
   tables.add(row_of(1, {1, 1, 1, 1, 1, 1}));
   const layer_question q = in_float16(layer_metric::underflow);
-  const layer_answer answer = answer_to(q, {{&tables, {1, 1}}, {&tables, {1, 1}}}, 2, [](double) {});
+  const layer_answer answer = answer_to(q, {{&tables, {1, 1}}, {&tables, {1, 1}}}, 2, ulp::nobody());
   layer_cell all = answer.at(0, 0);
   add(q.metric, all, answer.at(0, 1));
   CHECK(value_of(q, answer.at(0, 0)) == value_range{0.5, 0.5});
@@ -81,7 +81,7 @@ TEST_CASE("shares of several tensors are of their sums") {
   CHECK_FALSE(may_cross(q, answer.at(1, 1)));
 
   const layer_question largest = in_float16(layer_metric::largest);
-  const layer_answer of_largest = answer_to(largest, {{&tables, {1, 1}}}, 2, [](double) {});
+  const layer_answer of_largest = answer_to(largest, {{&tables, {1, 1}}}, 2, ulp::nobody());
   layer_cell most = of_largest.at(0, 0);
   add(largest.metric, most, of_largest.at(0, 1));
   CHECK(value_of(largest, most) == value_range{0, 0});  // log2 of the largest, not of a sum
@@ -108,7 +108,7 @@ TEST_CASE("nothing is said of a tensor without finite nonzero values") {
     const layer_cell cell = cell_of_steps(in_float16(m), tables, {1, 1});
     CHECK(cell.known == (m == layer_metric::zeros));
     CHECK(value_text(in_float16(m), cell) == (m == layer_metric::zeros ? "33.33 %" : ""));
-    CHECK_FALSE(answer_to(in_float16(m), {{&tables, {1, 1}}}, 2, [](double) {}).at(0, 1).known);
+    CHECK_FALSE(answer_to(in_float16(m), {{&tables, {1, 1}}}, 2, ulp::nobody()).at(0, 1).known);
   }
 }
 

@@ -1,5 +1,5 @@
 // Pins how names of tensors become modules, and how they are shortened.
-#include <ulp/report/layer_names.hpp>
+#include <ulp/report/pictures/layer_names.hpp>
 
 #include "support/catch.hpp"
 

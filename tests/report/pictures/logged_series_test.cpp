@@ -1,6 +1,6 @@
 // Pins what is drawn of a log: only what was logged is a series, a value holds until the next, and what is infinite or NaN is
 // kept apart and never lost.
-#include <ulp/report/logged_series.hpp>
+#include <ulp/report/pictures/logged_series.hpp>
 
 #include <cmath>
 #include <limits>

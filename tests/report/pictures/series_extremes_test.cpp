@@ -1,5 +1,5 @@
 // Pins: extremes of every stretch equal those found by looking at each value, gaps and all-gap stretches included.
-#include <ulp/report/series_extremes.hpp>
+#include <ulp/report/pictures/series_extremes.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Pins how regrets and best trajectories are told.
-#include <ulp/report/regret_text.hpp>
+#include <ulp/report/tables/regret_text.hpp>
 
 #include "support/catch.hpp"
 

@@ -1,9 +1,9 @@
 // Pins where the policies of a sweep lie on its map, and what is written there.
-#include <ulp/report/sweep_map.hpp>
+#include <ulp/report/tables/sweep_map.hpp>
 
 #include "support/catch.hpp"
 
-#include <ulp/report/sweep_table.hpp>
+#include <ulp/report/tables/sweep_table.hpp>
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // Pins how tables read: aligned text, RFC 4180 CSV with ranges as two columns, JSON with KEY, KEY_low and KEY_high of them.
 #include "support/catch.hpp"
 
-#include <ulp/report/table.hpp>
+#include <ulp/report/tables/table.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -43,7 +43,7 @@ TEST_CASE("rounding by float operations is the codec's") {
     const format f = *find_format(name);
     const std::vector<float> inputs = inputs_for(f, 65521 / 2);
     std::vector<float> rounded = inputs;
-    round_values(rounded, f, {});
+    round_values(rounded, {f});
     std::size_t different = 0;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       different += same(rounded[i], to_float(f, code{encode(f, inputs[i]).code})) ? 0 : 1;
@@ -59,7 +59,7 @@ TEST_CASE("other formats and roundings are rounded too") {
       const format f = *find_format(name);
       const rounding mode = *parse_rounding(direction);
       std::vector<float> rounded = inputs;
-      round_values(rounded, f, mode);
+      round_values(rounded, {f, mode});
       for (std::size_t i = 0; i < inputs.size(); ++i)
         CHECK(same(rounded[i], to_float(f, code{encode(f, inputs[i], mode).code})));
     }
@@ -67,7 +67,7 @@ TEST_CASE("other formats and roundings are rounded too") {
 
 TEST_CASE("low tensors are rounded, float32 ones stay; random bits belong to the site") {
   const rounding mode = *parse_rounding("stochastic:A,bits=8");
-  low_rounding hook(float16, mode, 7);
+  low_rounding hook({float16, mode}, 7);
   CHECK(hook.through() == "float16");
   site at{.kind = site_kind::weight_grad, .role = tensor_role::float32, .tensor = "w", .step = 3, .microbatch = 1};
   std::vector<float> values(100, 1 + 0x1p-12F);

@@ -12,9 +12,7 @@ using namespace ulp;
 namespace {
 
 closed_loop_options loop_with(const char* name, std::vector<std::pair<std::string, parameter_value>> parameters) {
-  closed_loop_options o{scenario{make_scaler(*find_scaler(name), parameters)}};
-  o.policy.format = float16;
-  return o;
+  return closed_loop_options{scenario{make_scaler(*find_scaler(name), parameters), {float16}}};
 }
 
 closed_loop_options usual() { return loop_with("pytorch_gradscaler", {{"growth_interval", 10.0}}); }
@@ -43,7 +41,7 @@ TEST_CASE("so it is under other scalers and in other formats") {
     CAPTURE(name);
     REQUIRE(find_scaler(name) != nullptr);
     closed_loop_options o = loop_with(name, {});
-    o.policy.format = f;
+    o.policy.recipe.round_all({f});
     o.training.network = network_kind::mlp;
     o.steps = 60;
     CHECK(run_closed_loop(o).identical == 60);

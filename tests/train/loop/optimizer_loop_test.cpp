@@ -16,8 +16,8 @@ using namespace ulp;
 
 namespace {
 
-optimizer_recipe recipe(const char* dialect, const format& weights = float32,
-                        weight_rounding rounding = weight_rounding::own) {
+optimizer_recipe recipe_of(const char* dialect, const format& weights = float32,
+                           weight_rounding rounding = weight_rounding::own) {
   return {.dialect = find_optimizer(dialect), .parameters = {}, .weights = weights, .rounding = rounding};
 }
 
@@ -40,7 +40,7 @@ optimizer_loop_options short_loop(std::vector<optimizer_recipe> modes) {
 
 TEST_CASE("weights without a master copy are numbers of their format from the first step on") {
   no_rounding hook;
-  training t({.network = network_kind::mlp, .recipe = recipe("torch_adam", bfloat16)}, hook, std::nullopt);
+  training t({.network = network_kind::mlp, .recipe = recipe_of("torch_adam", bfloat16)}, hook, std::nullopt);
   const auto is_bfloat16 = [&](std::size_t tensor) {
     const std::span<const float> w = t.weights(tensor);
     std::vector<float> rounded(w.begin(), w.end());
@@ -57,7 +57,7 @@ TEST_CASE("weights without a master copy are numbers of their format from the fi
 
 TEST_CASE("states, updates and weights of a dialect pass the hook") {
   counting_sites hook;
-  training t({.network = network_kind::mlp, .recipe = recipe("bnb_cpu_default_adam8bit")}, hook, std::nullopt);
+  training t({.network = network_kind::mlp, .recipe = recipe_of("bnb_cpu_default_adam8bit")}, hook, std::nullopt);
   static_cast<void>(t.advance());
   for (const tensor_info& info : t.tensors()) {
     CAPTURE(info.name);
@@ -71,7 +71,7 @@ TEST_CASE("states, updates and weights of a dialect pass the hook") {
 TEST_CASE("PyTorch's Adam of the catalogue trains as the training's own, up to rounding") {
   no_rounding hook;
   training own({.network = network_kind::mlp}, hook, std::nullopt);
-  training dialect({.network = network_kind::mlp, .recipe = recipe("torch_adam")}, hook, std::nullopt);
+  training dialect({.network = network_kind::mlp, .recipe = recipe_of("torch_adam")}, hook, std::nullopt);
   for (int i = 0; i < 30; ++i) {
     const double a = own.advance().recorded.scalars.loss;
     const double b = dialect.advance().recorded.scalars.loss;
@@ -80,7 +80,7 @@ TEST_CASE("PyTorch's Adam of the catalogue trains as the training's own, up to r
 }
 
 TEST_CASE("the learning rate is the training's, else the recipe's") {
-  training_options o{.recipe = recipe("torch_adam")};
+  training_options o{.recipe = recipe_of("torch_adam")};
   CHECK(o.rate() == 0.003);
   o.recipe->parameters = {{"lr", 0.25}};
   CHECK(o.rate() == 0.25);
@@ -88,12 +88,12 @@ TEST_CASE("the learning rate is the training's, else the recipe's") {
   CHECK(o.rate() == 0.5);
   no_rounding hook;
   CHECK(training(o, hook, std::nullopt).advance().recorded.scalars.learning_rate == 0.5);
-  CHECK_THROWS_AS(training({.recipe = recipe("xla_zero1_master_fp32acc", bfloat16)}, hook, std::nullopt),
+  CHECK_THROWS_AS(training({.recipe = recipe_of("xla_zero1_master_fp32acc", bfloat16)}, hook, std::nullopt),
                   std::invalid_argument);
 }
 
 TEST_CASE("what rounds nothing does no harm at all") {
-  optimizer_loop_options o = short_loop({recipe("torch_adam"), recipe("torch_adamw")});
+  optimizer_loop_options o = short_loop({recipe_of("torch_adam"), recipe_of("torch_adamw")});
   o.modes[1].parameters = {{"weight_decay", 0.25}};
   o.passes = float32;
   o.steps = 20;
@@ -113,9 +113,9 @@ TEST_CASE("what rounds nothing does no harm at all") {
 TEST_CASE("the open loop names the mode that trains worst, and its layers") {
   for (const std::uint64_t seed : {1, 2}) {
     CAPTURE(seed);
-    optimizer_loop_options o = short_loop({recipe("torch_adam"), recipe("bnb_cpu_default_adam32bit", bfloat16),
-                                           recipe("bnb_cpu_default_adam32bit", bfloat16, weight_rounding::kahan),
-                                           recipe("bnb_cpu_default_adam8bit")});
+    optimizer_loop_options o = short_loop({recipe_of("torch_adam"), recipe_of("bnb_cpu_default_adam32bit", bfloat16),
+                                           recipe_of("bnb_cpu_default_adam32bit", bfloat16, weight_rounding::kahan),
+                                           recipe_of("bnb_cpu_default_adam8bit")});
     o.training.learning_rate = 0.0005;
     o.training.seed = seed;
     const optimizer_loop_result r = run_optimizer_loop(o);

@@ -43,7 +43,7 @@ class digest {
 };
 
 std::uint64_t digest_of(const training_options& options, bool low, int steps) {
-  low_rounding in_float16(float16, {}, options.seed);
+  low_rounding in_float16({float16}, options.seed);
   no_rounding in_float32;
   rounding_hook& hook = low ? static_cast<rounding_hook&>(in_float16) : in_float32;
   training t(options, hook, low ? std::optional{policy(5)} : std::nullopt);
@@ -138,7 +138,7 @@ TEST_CASE("every tensor that is kept passes the hook") {
 }
 
 TEST_CASE("a step is recorded as a recorder would see it") {
-  low_rounding hook(float16, {}, 1);
+  low_rounding hook({float16}, 1);
   training t({}, hook, policy(2000));
   const trained_step now = t.advance();
   CHECK(now.recorded.key == step_key{});
@@ -170,7 +170,7 @@ TEST_CASE("a step is recorded as a recorder would see it") {
 }
 
 TEST_CASE("tied and accumulated gradients are float32 sums of parts") {
-  low_rounding hook(float16, {}, 1);
+  low_rounding hook({float16}, 1);
   training t({.tied = true, .microbatches = 3}, hook, policy(2000));
   CHECK(t.tensors().front().name == "embedding.weight");
   CHECK(t.tensors().front().role == tensor_role::low);
@@ -224,7 +224,7 @@ TEST_CASE("joint tables are of the weights before an update and of what it adds"
 }
 
 TEST_CASE("a loss that overflows is skipped, or poisons the weights where the scaler does not look") {
-  low_rounding hook(float16, {}, 1);
+  low_rounding hook({float16}, 1);
   scaler huge = policy(2000);
   huge.set_state("scale", 0x1p60);
   training t({.network = network_kind::mlp}, hook, huge);
@@ -245,5 +245,6 @@ TEST_CASE("what cannot be trained is refused") {
   CHECK_THROWS_AS(training({.microbatches = 0}, hook, std::nullopt), std::invalid_argument);
   CHECK_THROWS_AS(training({.width = 7}, hook, std::nullopt), std::invalid_argument);
   for (const scaler_entry& entry : scaler_catalog())
-    if (entry.per_layer) CHECK_THROWS_AS(training({}, hook, make_scaler(entry)), std::invalid_argument);
+    if (entry.scope == machine_scope::tensor)
+      CHECK_THROWS_AS(training({}, hook, make_scaler(entry)), std::invalid_argument);
 }

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 namespace ulp::io {
 namespace {

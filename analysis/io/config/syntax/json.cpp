@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "tree.hpp"

@@ -1,7 +1,7 @@
 // The part of TOML that configurations of training use: tables, dotted keys, strings, numbers, booleans, arrays of them.
 #include <algorithm>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 #include "tree.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <ulp/io/error.hpp>
+#include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
 

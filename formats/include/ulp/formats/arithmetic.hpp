@@ -53,7 +53,7 @@ namespace ulp {
 [[nodiscard]] constexpr encoded fma(const format& to, const unpacked& x, const unpacked& y, const unpacked& z,
                                     const rounding& mode = {}, random_input random = {}) noexcept;
 
-// The same of codes, operands and result in one format.
+// The operations on codes, operands and result in one format.
 [[nodiscard]] constexpr encoded add(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return add(in, decode(in, a), decode(in, b), mode, random);

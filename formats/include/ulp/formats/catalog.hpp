@@ -28,7 +28,7 @@ inline constexpr format bfloat16{.exponent_bits = 8, .fraction_bits = 7, .bias =
 // top exponent reserved. The scaler looks for infinity and NaN in cbfloat16 gradients, hence overflow does not saturate.
 // Every value is representable in float32 ("without loss of precision or range", amp/_amp_state.py).
 // Exponent bias may be programmable in hardware (patent US 11,062,202); no document gives another value.
-// The same assumption with its consequences: docs/numerics.md.
+// What follows from this assumption: docs/numerics.md.
 inline constexpr format cbfloat16{.exponent_bits = 6, .fraction_bits = 9, .bias = 31};
 
 // NVIDIA TF32 as a format of its own, in 19 bits: the exponent of binary32, the fraction of binary16

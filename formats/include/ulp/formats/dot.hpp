@@ -130,7 +130,7 @@ struct accumulated {
 [[nodiscard]] accumulated sum(const number_span& x, const accumulation& how = {});
 [[nodiscard]] accumulated sum(const number_span& x, const accumulation& how, const format& c_format, code c);
 
-// The same without any rounding but the last: a long accumulator, up to 2^63 terms. A sum that is exactly zero is -0 where
+// Dot products and sums without any rounding but the last: a long accumulator, up to 2^63 terms. A sum that is exactly zero is -0 where
 // c and all terms are -0; else where one is not +0, and toward negative, too; and +0 otherwise.
 [[nodiscard]] encoded exact_dot(const format& to, const number_span& a, const number_span& b, const rounding& mode = {},
                                 random_input random = {});

@@ -40,7 +40,7 @@ namespace ulp {
 // divide_by_zero, delivered as by x / 0; of infinities +infinity.
 [[nodiscard]] constexpr encoded logb(const format& in, code a, const rounding& mode = {},
                                      random_input random = {}) noexcept;
-// The same as an integer. Of zero and NaN its least value, of infinities its largest, all with invalid.
+// The exponent as logb has it, as an integer. Of zero and NaN its least value, of infinities its largest, all with invalid.
 [[nodiscard]] constexpr rounded_integer<std::int32_t> ilogb(const format& in, code a, bool daz = false) noexcept;
 
 // a = fraction * 2^exponent with 1/2 <= |fraction| < 1; a itself and exponent 0 where that is zero, infinite or NaN.
@@ -57,7 +57,7 @@ struct fraction_and_exponent {
 // the sign of a. An integer beyond the largest number overflows: 8 in float6_e2m3, 1 in formats that end below it.
 [[nodiscard]] constexpr encoded rint(const format& in, code a, const rounding& mode = {},
                                      random_input random = {}) noexcept;
-// The same in one direction, and without inexact where the integer is one of the format's (5.9): toward negative,
+// Rounded to an integer as rint does, in one direction, and without inexact where the integer is one of the format's (5.9): toward negative,
 // positive, zero, to nearest with ties away from zero, to nearest with ties to even. All else is as `mode` says.
 [[nodiscard]] constexpr encoded floor(const format& in, code a, const rounding& mode = {}) noexcept;
 [[nodiscard]] constexpr encoded ceil(const format& in, code a, const rounding& mode = {}) noexcept;

@@ -26,7 +26,7 @@ namespace ulp {
 // alias wins over the pattern. The error of an unknown name lists near ones. Allocates.
 [[nodiscard]] parsed<format> parse_format(std::string_view name);
 
-// The same without the reason.
+// parse_format without the reason of a failure.
 [[nodiscard]] std::optional<format> find_format(std::string_view name);
 
 // What a reader of the name may take for something else: of "e4m3" that OCP's is float8_e4m3fn, of "E4M3" that it is.

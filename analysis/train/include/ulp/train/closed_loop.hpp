@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/model/outcome.hpp>
-#include <ulp/model/scenario.hpp>
-#include <ulp/model/step.hpp>
-#include <ulp/model/trajectory.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
+#include <ulp/model/replay/scenario.hpp>
+#include <ulp/model/replay/trajectory.hpp>
 #include <ulp/train/training.hpp>
 
 namespace ulp {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/optimizer_drift.hpp>
+#include <ulp/model/optimizers/optimizer_drift.hpp>
 #include <ulp/train/closed_loop.hpp>
 #include <ulp/train/training.hpp>
 

@@ -13,9 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
-#include <ulp/model/step.hpp>
+#include <ulp/formats/treatment.hpp>
+#include <ulp/model/cells/step.hpp>
 
 namespace ulp {
 
@@ -67,21 +66,19 @@ class low_rounding final : public rounding_hook {
  public:
   // The format has a sign and a zero, the rounding is valid. Under stochastic rounding the random bits are those of
   // (seed, stream_of("KIND/TENSOR", step * 2^20 + microbatch), index).
-  low_rounding(const format& to, const rounding& mode, std::uint64_t seed);
+  low_rounding(const treatment& how, std::uint64_t seed);
 
   void round(const site& at, std::span<float> values) override;
   [[nodiscard]] std::string through() const override;
 
  private:
-  format to_;
-  rounding mode_;
+  treatment how_;
   std::uint64_t seed_;
 };
 
 // Each value x becomes decode(encode(to, x)) as a float: by the codec, or, to nearest even in IEEE-style formats within
 // float32, by a few float operations that yield the same. `stream` matters under stochastic rounding alone.
-void round_values(std::span<float> values, const format& to, const rounding& mode, std::uint64_t seed = 0,
-                  std::uint64_t stream = 0);
+void round_values(std::span<float> values, const treatment& how, std::uint64_t seed = 0, std::uint64_t stream = 0);
 
 [[nodiscard]] std::string_view to_string(site_kind kind) noexcept;
 

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/model/joint_table.hpp>
-#include <ulp/model/optimizer_recipe.hpp>
-#include <ulp/model/scaler.hpp>
-#include <ulp/model/step.hpp>
-#include <ulp/model/trajectory.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/machines/scaler.hpp>
+#include <ulp/model/optimizers/optimizer_recipe.hpp>
+#include <ulp/model/replay/trajectory.hpp>
+#include <ulp/model/updates/joint_table.hpp>
 #include <ulp/train/rounding_hook.hpp>
 
 namespace ulp {

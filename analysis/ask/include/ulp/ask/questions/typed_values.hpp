@@ -1,0 +1,35 @@
+// Values as people type them. Each function throws std::invalid_argument whose text, one line, says what is wrong and names
+// the option where it is given one.
+#ifndef ULP_ASK_QUESTIONS_TYPED_VALUES_HPP
+#define ULP_ASK_QUESTIONS_TYPED_VALUES_HPP
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ulp/formats/format.hpp>
+#include <ulp/io/bytes/regex.hpp>
+#include <ulp/model/machines/scaler.hpp>
+
+namespace ulp {
+
+[[nodiscard]] const scaler_entry& scaler_named(const std::string& name);
+
+[[nodiscard]] format format_named(const std::string& name);
+// The same for a format that values are rounded to: not E8M0, whose codes are the scales of blocks.
+[[nodiscard]] format value_format_named(const std::string& name);
+
+// The names of a list that was split at commas: what contains '=' is an option of the name before it.
+[[nodiscard]] std::vector<std::string> joined_names(const std::vector<std::string>& parts);
+
+// "key=value" as its two parts.
+[[nodiscard]] std::pair<std::string, std::string> key_and_value(const std::string& text, const std::string& option);
+
+// A positive finite number, "2^15" too.
+[[nodiscard]] double positive_number(const std::string& text, const std::string& option);
+
+[[nodiscard]] regex regex_of(const std::string& text, const std::string& option);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,19 @@
+// A CSV with rows of each step that say whether it overflowed, or how large its gradients were.
+#ifndef ULP_IO_CSV_STEP_LOG_HPP
+#define ULP_IO_CSV_STEP_LOG_HPP
+
+#include <memory>
+
+#include <ulp/io/source/source.hpp>
+
+#include "csv.hpp"
+
+namespace ulp::io {
+
+// By its columns.
+[[nodiscard]] bool is_step_log(const csv_reader& rows);
+[[nodiscard]] std::unique_ptr<source> open_step_log(csv_reader rows, const read_limits& limits = {});
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,49 @@
+// What a framework's own configuration file means for a replay.
+#ifndef ULP_IO_CONFIG_CONFIG_IMPORT_HPP
+#define ULP_IO_CONFIG_CONFIG_IMPORT_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ulp/formats/format.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/model/machines/scaler.hpp>
+
+namespace ulp {
+
+// What the gradients of micro-batches are added up in.
+struct said_accumulation {
+  std::string format;   // a name of the catalogue
+  std::string assumed;  // why, where no key says it and the framework's default is taken; else empty
+};
+
+struct imported_config {
+  std::string framework;  // as it names itself: "DeepSpeed"
+  std::string scaler;     // a name of scaler_catalog(); "none" where the loss is not scaled
+  std::vector<std::pair<std::string, parameter_value>> parameters;
+  std::optional<std::string> format;  // of the scaled gradients, a name of the catalogue
+  std::optional<double> clip_norm;    // at most one of the two
+  std::optional<double> clip_value;
+  // Of the weights that the optimizer updates: the format that they are kept in, float32 where there is a master copy; a name of
+  // the catalogue. nullopt where it is not said.
+  std::optional<std::string> weights_kept_in;
+  bool weights_stochastic = false;                  // they are rounded stochastically
+  std::optional<said_accumulation> accumulates_in;  // nullopt where neither a key nor a known default says it
+  std::optional<std::uint64_t> microbatches;        // that are accumulated for one step, where it is said
+  std::vector<std::string> meanings;                // one line for each key: "fp16.hysteresis = 4 -> ..."
+  std::vector<std::string> notes;                   // what a user should know about it
+};
+
+// Reads the configuration of a framework: a file of its own, or a command line or shell script that starts it; which one
+// it is, is read from its content. docs/configurations.md has the keys. A key that is not known is a note, one for all.
+// Throws input_error: for what is none of them, for a key that is nearly one that decides on the loss scale, for a key
+// given twice, for a value that the framework refuses. "-" is standard input. `wanted` is the format that the user asks
+// for, if any: it decides where a file leaves open ("auto") which one is enabled.
+[[nodiscard]] imported_config import_config(const std::string& path, std::optional<format> wanted = {});
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,88 @@
+#include <ulp/io/inputs/open.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/recording.hpp>
+
+#include "csv/scalars.hpp"
+#include "dump_steps.hpp"
+#include "file_kind.hpp"
+#include "folders.hpp"
+#include "source/inferred_roles.hpp"
+#include "source/labels.hpp"
+#include "source/unit_factor.hpp"
+
+namespace ulp {
+namespace {
+
+std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, const source_options& options,
+                                        const io::scalar_table& scalars) {
+  const io::file_kind& first = io::file_kind_of(inputs.front(), options.limits);
+  const auto is_alike = [&](const std::string& path) { return &io::file_kind_of(path, options.limits) == &first; };
+  const bool are_one_kind = inputs.size() == 1 || (first.joins && std::ranges::all_of(inputs, is_alike));
+  // Dumps of several kinds are a run too; of what is none, their opener says that it cannot be given with others.
+  return (are_one_kind ? first.open : io::open_given_dumps)(inputs, options, scalars);
+}
+
+// Recordings may know their factors; nothing else does.
+bool lacks_factor(const std::vector<std::string>& inputs, const source_options& options, const source& opened) {
+  if (!std::isnan(options.factor) || options.factor_is_loss_scale) return false;
+  if (opened.kind() != source_kind::recording) return true;
+  step first;
+  const auto once = open_recording(inputs.front(), options.attempts);
+  while (once->next(first) && first.tensors.empty()) continue;
+  return std::ranges::any_of(first.tensors, [](const tensor_row& row) { return !row.factor_known(); });
+}
+
+std::unique_ptr<source> labelled(std::unique_ptr<source> opened, const source_options& options,
+                                 io::scalar_table scalars, io::inferred_roles inferred) {
+  const bool says_nothing = inferred.empty() && options.kinds.empty() && options.roles.empty() && scalars.empty() &&
+                            std::isnan(options.factor) && !options.factor_is_loss_scale;
+  return says_nothing ? std::move(opened)
+                      : io::with_labels(std::move(opened), options, std::move(scalars), std::move(inferred));
+}
+
+}  // namespace
+
+std::vector<input_format> input_formats() {
+  std::vector<input_format> all;
+  for (const io::file_kind& kind : io::file_kinds())
+    all.push_back({.name = kind.name, .globs = kind.globs, .is_dump = kind.is_dump()});
+  return all;
+}
+
+std::unique_ptr<source> open_source(const std::vector<std::string>& named, const source_options& options) {
+  if (named.empty()) throw input_error("input", "", "none is given");
+  const std::vector<std::string> inputs = io::with_event_files(named);
+  if (options.scalars == "-" && std::ranges::find(inputs, "-") != inputs.end())
+    throw input_error("-", "", "standard input cannot be both the input and the scalars");
+  io::scalar_table scalars;
+  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
+  auto opened = open_unlabelled(inputs, options, scalars);
+  io::inferred_roles inferred;
+  const bool has_tensors = opened->kind() != source_kind::step_log && opened->kind() != source_kind::training_log;
+  if (options.infer && has_tensors && std::ranges::find(inputs, "-") == inputs.end()) {
+    source_options first = options;
+    first.merged = first.with_sums = first.with_errors = false;
+    inferred = io::infer_roles(*labelled(open_unlabelled(inputs, first, scalars), first, scalars, {}));
+    // Totals are of the roles that were recorded.
+    if (!inferred.empty() && options.merged) opened = open_unlabelled(inputs, first, scalars);
+  }
+  const bool has_unit_factor =
+      options.infer && has_tensors && io::is_unit_scale(*opened, scalars) && lacks_factor(inputs, options, *opened);
+  auto run = labelled(std::move(opened), options, std::move(scalars), std::move(inferred));
+  return has_unit_factor ? io::with_unit_factor(std::move(run)) : std::move(run);
+}
+
+std::unique_ptr<source> follow_recording(const std::string& path, const source_options& options, wait_for_steps wait) {
+  io::scalar_table scalars;
+  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
+  if (io::holds_something(path) && !io::file_kind_of(path, options.limits).is_recording())
+    throw input_error(path, "", "is not a recording: only recordings can be followed");
+  return labelled(io::open_following(path, options, std::move(wait)), options, std::move(scalars), {});
+}
+
+}  // namespace ulp

@@ -1,0 +1,17 @@
+// Texts: what a CSV holds is seen by its columns, and a training log is known by its lines.
+#ifndef ULP_IO_INPUTS_TEXT_HPP
+#define ULP_IO_INPUTS_TEXT_HPP
+
+#include <memory>
+#include <string>
+
+#include <ulp/io/source/source.hpp>
+
+namespace ulp::io {
+
+// "-" is standard input. Throws input_error, also for a text of any other layout.
+[[nodiscard]] std::unique_ptr<source> open_text(const std::string& path, const read_limits& limits);
+
+}  // namespace ulp::io
+
+#endif

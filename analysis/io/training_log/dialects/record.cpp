@@ -1,0 +1,148 @@
+#include "record.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <system_error>
+
+namespace ulp::io {
+namespace {
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_of_number(char c) noexcept { return is_digit(c) || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'; }
+
+// As Python, JSON and C++ spell what is no finite number.
+struct nonfinite_word {
+  std::string_view text;
+  double value;
+};
+constexpr std::array nonfinite_words{
+    nonfinite_word{"nan", not_known},
+    nonfinite_word{"NaN", not_known},
+    nonfinite_word{"inf", std::numeric_limits<double>::infinity()},
+    nonfinite_word{"Infinity", std::numeric_limits<double>::infinity()},
+};
+
+}  // namespace
+
+void scale_record::put(double scale_record::*field, double value) noexcept {
+  this->*field = value;
+  if (field == &scale_record::loss) loss_is_nan = std::isnan(value);
+  if (field == &scale_record::grad_norm) grad_norm_is_nan = std::isnan(value);
+}
+
+bool scale_record::is_nonfinite() const noexcept {
+  return loss_is_nan || grad_norm_is_nan || std::isinf(loss) || std::isinf(grad_norm);
+}
+
+void record_text::append(std::string_view line, std::uint64_t line_number) {
+  lines_.push_back({text_.size(), line_number});
+  text_ += line;
+}
+
+void record_text::drop(std::size_t offset) {
+  constexpr std::size_t much = 16 * longest_record;
+  text_.erase(0, offset);
+  if (text_.capacity() > much && text_.size() < longest_record) text_.shrink_to_fit();
+  std::size_t gone = 0;  // lines that end before it
+  while (gone + 1 < lines_.size() && lines_[gone + 1].offset <= offset) ++gone;
+  lines_.erase(lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(gone));
+  for (line_start& l : lines_) l.offset -= std::min(l.offset, offset);
+}
+
+std::uint64_t record_text::line_at(std::size_t offset) const noexcept {
+  std::uint64_t line = 0;
+  for (const line_start& l : lines_)
+    if (l.offset <= offset) line = l.number;
+  return line;
+}
+
+std::size_t record_text::line_begin(std::size_t offset) const noexcept {
+  std::size_t begin = 0;
+  for (const line_start& l : lines_)
+    if (l.offset <= offset) begin = l.offset;
+  return begin;
+}
+
+std::size_t record_text::line_end(std::size_t offset) const noexcept {
+  for (const line_start& l : lines_)
+    if (l.offset > offset) return l.offset;
+  return text_.size();
+}
+
+std::size_t record_text::lines_from(std::size_t offset) const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lines_, [&](const line_start& l) { return l.offset >= offset; }));
+}
+
+std::optional<record_text::number> record_text::number_at(std::size_t offset, std::string_view enders) const {
+  const auto end_of_run = [&](std::size_t from, std::size_t before) {
+    while (from < before && is_of_number(text_[from])) ++from;
+    return from;
+  };
+  const std::size_t sign = offset < text_.size() && (text_[offset] == '-' || text_[offset] == '+') ? 1 : 0;
+  for (const nonfinite_word& word : nonfinite_words) {
+    if (!view().substr(std::min(offset + sign, text_.size())).starts_with(word.text)) continue;
+    const std::size_t behind = offset + sign + word.text.size();
+    return number{.value = sign == 1 && text_[offset] == '-' ? -word.value : word.value,
+                  .digits = view().substr(offset, behind - offset),
+                  .end = behind,
+                  .open = behind == text_.size()};
+  }
+  std::size_t end = end_of_run(offset, text_.size());
+  if (end == text_.size() || enders.find(text_[end]) == std::string_view::npos) {
+    end = end_of_run(offset, offset < text_.size() ? line_end(offset) : text_.size());
+    while (end < text_.size() && end == line_begin(end)) {  // at the end of its line
+      const std::size_t next = line_end(end);
+      if (end_of_run(end, next) != next) break;
+      end = next;
+    }
+  }
+  number n;
+  n.digits = view().substr(offset, end - offset);
+  const char* const last = text_.data() + end;
+  const auto [stop, error] = std::from_chars(text_.data() + offset, last, n.value);
+  if (error != std::errc() || stop == text_.data() + offset) return std::nullopt;
+  if (stop != last) {  // "65536.", or letters that only look like an exponent
+    end = static_cast<std::size_t>(stop - text_.data());
+    n.digits = view().substr(offset, end - offset);
+  }
+  n.end = end;
+  n.open = end == text_.size();
+  return n;
+}
+
+record_match whole_record(const scale_record& record, std::size_t end) {
+  return {record_match::state::complete, end, record};
+}
+
+record_match read_trailing(const record_text& text, std::size_t at, bool last, std::string_view separators,
+                           const scale_record& record, double scale_record::*into) {
+  while (at < text.size() && separators.find(text.view()[at]) != std::string_view::npos) ++at;
+  if (at == text.size()) return last ? no_record() : unfinished_record();
+  const auto n = text.number_at(at, "");
+  if (!n) return no_record();
+  // Python prints a decimal point: with it, no power of two is the beginning of another.
+  const bool whole = n->digits.find('.') != std::string_view::npos && is_power_of_two(n->value);
+  if (n->open && !last && !whole) return unfinished_record();
+  scale_record r = record;
+  r.*into = n->value;
+  return whole_record(r, n->end);
+}
+
+std::int64_t step_of(const record_text::number& n) noexcept {
+  std::int64_t step = -1;
+  const char* const end = n.digits.data() + n.digits.size();
+  const auto [stop, error] = std::from_chars(n.digits.data(), end, step);
+  constexpr std::int64_t greatest = std::int64_t{1} << 53;
+  return error == std::errc() && stop == end && step >= 0 && step <= greatest ? step : -1;
+}
+
+bool is_power_of_two(double x) noexcept {
+  int exponent = 0;
+  return x > 0 && std::isfinite(x) && std::frexp(x, &exponent) == 0.5;
+}
+
+}  // namespace ulp::io

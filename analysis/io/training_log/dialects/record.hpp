@@ -1,0 +1,146 @@
+// Records of the loss scale in the text of a training log: found by their words anywhere in a line, read without regard
+// to blanks, so that a record that a terminal or a logger wrapped reads as one.
+#ifndef ULP_IO_TRAINING_LOG_DIALECTS_RECORD_HPP
+#define ULP_IO_TRAINING_LOG_DIALECTS_RECORD_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ulp/model/cells/cell_table.hpp>
+
+namespace ulp::io {
+
+struct record_start;
+
+// How a framework, or a script, tells of its steps, and what its numbers mean.
+struct log_dialect {
+  std::string_view name{};  // of the framework; empty for step numbers that scripts print themselves
+  std::span<const record_start> starts{};
+  double window = 0;                 // applied steps in a row after which the scale grows, where nobody can set it
+  bool counts_updates = false;       // its steps are those that were applied
+  bool counts_in_epochs = false;     // steps begin again in each epoch, which is scale_record::part
+  bool has_scalers = false;          // scale_record::part is the scaler
+  bool skipped_in_all = false;       // scale_record::skipped are those since the run began, not since the record before
+  bool scale_is_mean = false;        // the printed scale may be the mean of those since the line before
+  bool means_are_of_all = false;     // a mean that is finite says that each step since the line before was
+  bool replaces_loss = false;        // 0 may stand for a loss that is not finite
+  bool may_count_from_zero = false;  // the first step may be 0, printed when it is done
+  bool is_bar = false;               // scale_record::part is the length of a progress bar
+
+  [[nodiscard]] constexpr bool is_framework() const noexcept { return !name.empty(); }
+};
+inline constexpr log_dialect no_dialect{};
+
+struct scale_record {
+  enum class kind : std::uint8_t {
+    overflow,  // a step was skipped: the scale was `before` and is `after`
+    fatal,     // one more, at the least scale that is allowed, ended the run
+    grown,     // the scale went from `before` to `after`
+    position,  // the next overflow is in `step`
+    reached,   // the steps up to `step` are done; the scale is `after` where printed
+    metrics,   // what was logged of the last step that was done, without its number
+    fresh,     // what the configuration says: a run that starts at step 0 starts with the scale `after`
+    restored,  // a checkpoint of `step` was loaded
+    window,    // what the configuration says: the scale grows after `after` applied steps in a row
+    bfloat16,  // the configuration says that the run is in bfloat16
+  };
+  kind what = kind::overflow;
+  const log_dialect* from = &no_dialect;  // whoever finds it sets this
+  std::uint32_t label = 0;                // of the rank that printed it; see scanner.hpp
+  std::uint32_t part = 0;                 // which of several scalers, the length of a progress bar, or the epoch
+  std::uint64_t line = 0;                 // where it begins
+  std::uint32_t lines = 1;                // that it stands for: those of steps that follow one another are kept as one
+  double before = not_known;
+  double after = not_known;
+  std::int64_t step = -1;
+  std::int64_t skipped = -1;  // since the record before, or in all: log_dialect::skipped_in_all
+  std::int64_t nans = 0;      // of the skipped ones, those whose loss was not finite
+  std::int64_t steps = -1;    // that it tells of, where it says so itself
+  double loss = not_known;
+  double learning_rate = not_known;
+  double grad_norm = not_known;
+  bool loss_is_nan = false;  // NaN was printed
+  bool grad_norm_is_nan = false;
+  bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
+  bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
+  bool is_applied = false;         // its step was applied, since it was printed or its norm is finite
+  bool lacks_loss = false;         // a loss that is not above 0 is left out, as NaN is
+  double epoch = not_known;
+
+  // Sets a number, which may be NaN.
+  void put(double scale_record::*field, double value) noexcept;
+  // What was logged says that gradients were not finite.
+  [[nodiscard]] bool is_nonfinite() const noexcept;
+};
+
+// Lines of one rank without blanks, one after the other. A blank stays between two digits.
+class record_text {
+ public:
+  struct number {
+    double value = not_known;
+    std::string_view digits;
+    std::size_t end = 0;
+    bool open = false;  // it ends where the text does: the next line may go on with it
+  };
+
+  void append(std::string_view line, std::uint64_t line_number);
+  // Forgets what stands before the offset, which becomes 0.
+  void drop(std::size_t offset);
+
+  [[nodiscard]] std::string_view view() const noexcept { return text_; }
+  [[nodiscard]] std::size_t size() const noexcept { return text_.size(); }
+  [[nodiscard]] std::uint64_t line_at(std::size_t offset) const noexcept;
+  [[nodiscard]] std::size_t line_begin(std::size_t offset) const noexcept;
+  [[nodiscard]] std::size_t line_end(std::size_t offset) const noexcept;
+  [[nodiscard]] std::size_t lines_from(std::size_t offset) const noexcept;
+
+  // The number at an offset, NaN and infinity too; nullopt where there is none. It goes on over the end of its line if one of `enders` follows
+  // it there, or if the next line is nothing but the rest of it.
+  [[nodiscard]] std::optional<number> number_at(std::size_t offset, std::string_view enders) const;
+
+ private:
+  struct line_start {
+    std::size_t offset;
+    std::uint64_t number;
+  };
+  std::string text_;
+  std::vector<line_start> lines_;
+};
+
+// Without blanks.
+inline constexpr std::size_t longest_record = 4096;
+
+// What was found at a start.
+struct record_match {
+  enum class state : std::uint8_t { none, complete, unfinished };
+  state found = state::none;
+  std::size_t end = 0;  // the first offset after it
+  scale_record record;
+};
+
+// How a record begins, and what reads it from there; `last` says that the text does not go on.
+struct record_start {
+  std::string_view words;  // without blanks
+  record_match (*read)(const record_text& text, std::size_t at, bool last);
+};
+
+// What readers of records share.
+[[nodiscard]] inline record_match no_record() noexcept { return {}; }
+[[nodiscard]] inline record_match unfinished_record() noexcept { return {record_match::state::unfinished, 0, {}}; }
+[[nodiscard]] record_match whole_record(const scale_record& record, std::size_t end);
+// A record that ends with a number after its words, between which `separators` may stand.
+[[nodiscard]] record_match read_trailing(const record_text& text, std::size_t at, bool last,
+                                         std::string_view separators, const scale_record& record,
+                                         double scale_record::*into);
+// A whole number that is a step; -1 where it is none.
+[[nodiscard]] std::int64_t step_of(const record_text::number& n) noexcept;
+[[nodiscard]] bool is_power_of_two(double x) noexcept;
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,36 @@
+// The dialects of training logs that are read: here and nowhere else. The row of NAME is made by NAME_dialect() in NAME.cpp,
+// whose head says where the layouts are printed. Where several have a record that begins at a place, the first that can read it
+// does: a framework's own before those that look like them, the numbers of scripts last.
+#ifndef ULP_IO_TRAINING_LOG_DIALECTS_ROWS_HPP
+#define ULP_IO_TRAINING_LOG_DIALECTS_ROWS_HPP
+
+#include "record.hpp"
+
+// clang-format off
+#define ULP_LOG_DIALECTS(ROW) \
+  ROW(megatron) \
+  ROW(deepspeed) \
+  ROW(apex) \
+  ROW(fairseq) \
+  ROW(colossal) \
+  ROW(trainer) \
+  ROW(openmmlab) \
+  ROW(imagenet) \
+  ROW(swin) \
+  ROW(espnet) \
+  ROW(detectron) \
+  ROW(insightface) \
+  ROW(llm_c) \
+  ROW(bar) \
+  ROW(script)
+// clang-format on
+
+namespace ulp::io {
+
+#define ULP_DECLARE_DIALECT(NAME) [[nodiscard]] log_dialect NAME##_dialect();
+ULP_LOG_DIALECTS(ULP_DECLARE_DIALECT)
+#undef ULP_DECLARE_DIALECT
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,172 @@
+#include "bad_batch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ulp/formats/catalog.hpp>
+#include <utility>
+
+#include "evidence.hpp"
+#include "series.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::size_t around = 5;  // steps on either side
+
+// Whether it would have fitted the scale by far, by what the steps around it hold.
+bool is_far_from_scale(const std::vector<step_survey>& steps, const lost_place& place) {
+  constexpr double far = 64;
+  const step_survey& lost = steps[place.first];
+  if (!(lost.loss_scale > 0)) return false;
+  const format& to = lost.rounded_to ? *lost.rounded_to : float16;
+  const double limit = std::ldexp(1.0, to.emax() + 1);
+  std::size_t seen = 0;
+  const auto fits = [&](std::size_t i) {
+    const step_survey& s = steps[i];
+    if (is_lost(s)) return false;
+    if (!s.known || s.max_abs == 0) return true;
+    ++seen;
+    return s.max_abs * lost.loss_scale * far < limit;
+  };
+  for (std::size_t i = place.first - std::min(place.first, around); i < place.first; ++i)
+    if (!fits(i)) return false;
+  for (std::size_t i = place.last + 1; i < std::min(place.last + 1 + around, steps.size()); ++i)
+    if (!fits(i)) return false;
+  return seen > 1;
+}
+
+// Whether the loss is ten times that of the steps around, and not near zero beside that of the first steps.
+bool loss_stands_out(const std::vector<step_survey>& steps, std::size_t i) {
+  constexpr double far = 10;
+  constexpr double of_initial = 0.1;
+  constexpr std::size_t least_losses = 3;
+  double largest = 0;
+  std::size_t seen = 0;
+  for (std::size_t j = i - std::min(i, around); j < std::min(i + around + 1, steps.size()); ++j)
+    if (const double loss = steps[j].loss; j != i && std::isfinite(loss)) {
+      largest = std::max(largest, loss);
+      ++seen;
+    }
+  if (seen < least_losses || !(largest > 0) || !(steps[i].loss >= far * largest)) return false;
+  const auto first = std::ranges::find_if(steps, [](const step_survey& s) { return std::isfinite(s.loss); });
+  return steps[i].loss >= of_initial * std::abs(first->loss);
+}
+
+// Whether the loss never comes back to twice what it was in the steps before one.
+bool stays_above(const std::vector<step_survey>& steps, std::size_t i, std::size_t end) {
+  constexpr std::size_t before = 20;
+  constexpr std::size_t least_after = 20;
+  constexpr double twice = 2;
+  if (steps[i].applied == false) return false;
+  double highest = 0;
+  for (std::size_t j = i - std::min(i, before); j < i; ++j)
+    if (std::isfinite(steps[j].loss)) highest = std::max(highest, steps[j].loss);
+  std::size_t seen = 0;
+  for (std::size_t j = i + 1; j < end; ++j) {
+    if (!std::isfinite(steps[j].loss)) continue;
+    if (steps[j].loss <= twice * highest) return false;
+    ++seen;
+  }
+  return highest > 0 && seen >= least_after;
+}
+
+using indexed_sizes = std::vector<std::pair<std::size_t, double>>;
+
+// What 95 % of the hundred steps before and after one do not exceed.
+double high_of(const indexed_sizes& sizes, std::size_t i) {
+  constexpr std::size_t wide = 100;
+  std::vector<double> values;
+  for (std::size_t j = i - std::min(i, wide); j < std::min(i + wide + 1, sizes.size()); ++j)
+    if (j != i) values.push_back(sizes[j].second);
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 95 / 100);
+  std::ranges::nth_element(values, at);
+  return *at;
+}
+
+}  // namespace
+
+bool is_batch(const std::vector<step_survey>& steps, const lost_place& place) {
+  constexpr std::size_t few = 3;
+  if (place.length() > few) return false;
+  if (is_far_from_scale(steps, place)) return true;
+  // A scaler that skips one step after the other meets several batches.
+  return place.length() == 1 && loss_stands_out(steps, place.first);
+}
+
+found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) {
+  struct measure {
+    double far;            // times the steps around
+    double beyond_spread;  // times what most steps have
+  };
+  constexpr measure alone{100, 30};
+  constexpr measure with_loss{5, 1};
+  const gradient_size of = size_kept(steps);
+  indexed_sizes sizes;
+  for (std::size_t i = 0; i < end; ++i)
+    if (const double size = size_of(steps[i], of); !is_lost(steps[i]) && std::isfinite(size))
+      sizes.emplace_back(i, size);
+  found_batches found{.what = {.is_finite = true}};
+  bad_batch& bad = found.what;
+  for (std::size_t i = around; i + around < sizes.size(); ++i) {
+    double largest = 0;
+    for (std::size_t j = i - around; j <= i + around; ++j)
+      if (j != i) largest = std::max(largest, sizes[j].second);
+    const double times = sizes[i].second / largest;
+    if (!(largest > 0) || times < with_loss.far) continue;
+    const measure& m = loss_stands_out(steps, sizes[i].first) ? with_loss : alone;
+    if (!(times >= m.far) || !(sizes[i].second >= m.beyond_spread * high_of(sizes, i))) continue;
+    found.last = sizes[i].first;
+    bad.steps.push_back(steps[found.last].key.step);
+    bad.outlier = std::isnan(bad.outlier) ? times : std::max(bad.outlier, times);
+  }
+  if (bad.steps.size() == 1) bad.ends_the_run = stays_above(steps, found.last, end);
+  // What comes again and again belongs to the data: sparse rewards, rare tokens.
+  const std::size_t rare = std::max<std::size_t>(3, sizes.size() / 100);
+  if (bad.steps.size() > rare) bad.steps.clear();
+  return found;
+}
+
+std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& steps, const found_divergence& found,
+                                              std::size_t end) {
+  constexpr double far = 1e4;
+  constexpr double far_before = 1e3;
+  constexpr double far_in_loss = 100;
+  constexpr double smaller_after = 0.01;
+  constexpr double alone = 0.1;
+  constexpr std::size_t soon = 10;
+  const divergence& d = found.what;
+  if (d.jump || d.rate_rises || !(found.level > 0)) return std::nullopt;
+  const auto size_at = [&](std::size_t i) { return size_of(steps[i], d.of); };
+  const auto ruined_at = [&](std::size_t i) {
+    return found_batches{
+        {.steps = {steps[i].key.step}, .is_finite = true, .outlier = size_at(i) / found.level, .ends_the_run = true},
+        i};
+  };
+  const auto was_applied = [&](std::size_t i) {
+    return steps[i].applied != false && !is_lost(steps[i]) && std::isfinite(size_at(i));
+  };
+  // Second moments keep the training still for some steps after it.
+  for (std::size_t i = found.onset - std::min(found.onset, soon); i < found.onset; ++i)
+    if (was_applied(i) && size_at(i) >= far_before * found.level && size_at(i + 1) <= alone * size_at(i))
+      return ruined_at(i);
+  const step_survey& worst = steps[found.onset];
+  if (!was_applied(found.onset) || !(size_at(found.onset) >= far * found.level)) return std::nullopt;
+  if (std::isfinite(worst.loss) && worst.loss < far_in_loss * d.loss_before) return std::nullopt;
+  std::vector<double> after;
+  for (std::size_t i = found.onset + 1; i < end; ++i)
+    if (!is_lost(steps[i]) && std::isfinite(size_at(i))) after.push_back(size_at(i));
+  // A learning rate that nobody logged may have done it, but gradients would not come down again.
+  const bool comes_down = !after.empty() && after.front() <= alone * size_at(found.onset) &&
+                          median(std::move(after)) <= smaller_after * size_at(found.onset);
+  if (!comes_down && !std::isfinite(worst.learning_rate)) return std::nullopt;
+  return ruined_at(found.onset);
+}
+
+// The one that ended the run, else those that did not.
+void examine_bad_batch(const evidence& e, std::vector<cause>& found) {
+  if (e.ruin) found.emplace_back(*e.ruin);
+  for (const bad_batch& bad : {e.bad_loss, e.bad, e.bad_nan, e.outliers})
+    if (!bad.steps.empty()) found.emplace_back(bad);
+}
+
+}  // namespace ulp

@@ -1,0 +1,47 @@
+#include <ulp/model/causes/diagnosis.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include "evidence.hpp"
+
+namespace ulp {
+namespace {
+
+struct cause_row {
+  std::string_view name;
+  void (*examine)(const evidence&, std::vector<cause>& found);
+};
+#define ULP_CAUSE_ROW(name) cause_row{#name, examine_##name},
+constexpr std::array rows{ULP_CAUSES(ULP_CAUSE_ROW)};
+#undef ULP_CAUSE_ROW
+#define ULP_CAUSE_NAME(name) std::string_view{#name},
+constexpr std::array names{ULP_CAUSES(ULP_CAUSE_NAME)};
+#undef ULP_CAUSE_NAME
+
+bool ended_the_run(const cause& c) {
+  const auto* const bad = std::get_if<bad_batch>(&c);
+  return bad != nullptr && bad->ends_the_run;
+}
+
+}  // namespace
+
+std::string name_of(const cause& of) { return std::string{names[of.index()]}; }
+std::span<const std::string_view> cause_names() noexcept { return names; }
+
+diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensors) {
+  diagnosis d;
+  evidence e(run, tensors);
+  d.told_steps = static_cast<std::uint64_t>(std::ranges::count_if(e.steps, tells_of_overflow));
+  if (e.steps.empty()) return d;
+  examine_recorded_wrongly(e, d.causes);
+  if (!d.causes.empty()) return d;
+  e.look();
+  for (const cause_row& row : rows) row.examine(e, d.causes);
+  std::ranges::stable_partition(d.causes, ended_the_run);
+  if (e.died && e.healthy < e.steps.size()) d.died_at = e.steps[e.healthy].key.step;
+  if (!e.died) d.rise = lasting_rise_of(e.steps);
+  return d;
+}
+
+}  // namespace ulp

@@ -1,0 +1,316 @@
+#include "evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "initial_scale.hpp"
+#include "scale_at_floor.hpp"
+#include "vanished.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::size_t few = 5;
+constexpr std::size_t short_place = 3;
+
+step_span span_of(const std::vector<step_survey>& steps, const lost_place& place) {
+  return {steps[place.first].key.step, steps[place.last].key.step, place.length()};
+}
+
+step_span together(const step_span& a, const step_span& b) {
+  return {std::min(a.first, b.first), std::max(a.last, b.last), a.steps + b.steps};
+}
+
+// Whether a format needs a loss scale.
+bool is_narrow(const std::optional<format>& to) {
+  constexpr int of_float32 = 8;
+  return to && to->exponent_bits < of_float32;
+}
+
+std::vector<std::size_t> told_by(const std::vector<step_survey>& steps) {
+  std::vector<std::size_t> told;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (tells(steps[i])) told.push_back(i);
+  return told;
+}
+
+}  // namespace
+
+evidence::evidence(const survey& whole, const std::vector<tensor_info>& of)
+    : run(whole), tensors(of), told_(told_by(whole.steps())) {
+  if (told_.size() < run.steps().size())
+    for (const std::size_t i : told_) chosen_.push_back(run.steps()[i]);
+  places_ = lost_places_of(steps);
+  for (const step_survey& s : steps) {
+    has_losses_ = has_losses_ || std::isfinite(s.loss);
+    const double scale = scale_of(s);
+    has_scaler = has_scaler || s.found_inf || (!std::isnan(scale) && scale != 1) || is_narrow(s.rounded_to);
+    // Which of several steps overflowed, and so at which scale, is not told.
+    is_placed_ = is_placed_ && !(is_lost(s) && !s.bound_is_certain);
+    if (std::isnan(scale)) continue;
+    is_constant_ = std::isnan(scale_) || (is_constant_ && scale == scale_);
+    scale_ = scale;
+  }
+}
+
+void evidence::look() {
+  find_death();
+  see_places();
+  if (end_ && !is_thrown_back()) see_end();
+  judge_batches();
+  judge_scaler();
+  died = end_ || is_thrown_back();
+  if (healthy > 0) last = steps[healthy - 1].key.step;
+  high_floor = died ? std::nullopt : high_floor_of(steps);
+  if (!high_floor) return;
+  initial.reset();
+  open.reset();
+  unhandled.reset();
+  handled = {};
+}
+
+std::optional<std::size_t> evidence::nan_source_at(const lost_place& place) const {
+  // Ordinary overflow may come just before it.
+  std::size_t first = place.last + 1;
+  while (first > place.first && steps[first - 1].with_infinities == 0 && !std::isinf(steps[first - 1].max_abs)) --first;
+  if (first > place.last || (first > place.first && place.last - first + 1 < few)) return std::nullopt;
+  const first_lost* const found = lost_at(first);
+  if (found == nullptr || found->with_nan.empty()) return std::nullopt;
+  // The loss may be lost after it: NaN that is applied reaches everything.
+  const step_survey& s = steps[first];
+  return s.lost < s.tensors && !s.loss_is_lost ? std::optional{first} : std::nullopt;
+}
+
+// NaN in all tensors and no infinity, which gradients that grow too large would leave.
+bool evidence::is_nan_alone(const lost_place& place) const {
+  const step_survey& s = steps[place.first];
+  return place.length() == 1 && s.tensors > 1 && s.with_nan == s.tensors && s.with_infinities == 0;
+}
+
+bool evidence::is_applied(const lost_place& place) const {
+  for (std::size_t i = place.first; i <= place.last; ++i)
+    if (steps[i].applied.value_or(false)) return true;
+  return false;
+}
+
+std::optional<found_divergence> evidence::diverged_before(std::size_t end) const {
+  if (auto found = divergence_of(steps, end)) return found;
+  std::optional<found_divergence> peak = peak_of(steps, end);
+  if (!peak) return std::nullopt;
+  // Gradients that come down again say nothing; with a loss that does not, or units that are dead, they do.
+  if (has_losses_ ? stays_above_all_before(steps, peak->onset, end)
+                  : units_die_at(run, tensors, steps[peak->onset].key.step))
+    return peak;
+  return std::nullopt;
+}
+
+void evidence::find_death() {
+  end_ = lost_end_of(steps, places_);
+  const auto source = end_ ? nan_source_at(places_.back()) : std::nullopt;
+  const std::size_t lost_from = !end_ ? steps.size() : source ? *source : end_->first;
+  const std::optional<found_divergence> found = diverged_before(lost_from);
+  healthy = found ? found->onset : lost_from;
+  if (found) diverged = found->what;
+  if (const auto ruined = found ? ruinous_batch_of(steps, *found, lost_from) : std::nullopt) {
+    ruin = ruined->what;
+    healthy = ruined->last;
+  }
+  const found_batches far = outliers_of(steps, healthy);
+  if (far.what.ends_the_run) {
+    ruin = far.what;
+    healthy = far.last;
+  } else {
+    outliers = far.what;
+  }
+}
+
+void evidence::see_places() {
+  for (lost_place place : places_) {
+    if (place.first >= healthy) break;
+    const bool goes_on = place.last + 1 < steps.size();
+    if (place.last < healthy) {
+      see_place(place, goes_on);
+      continue;
+    }
+    // Its end is what killed the run.
+    place.last = healthy - 1;
+    place.losses = 0;
+    see_handled(span_of(steps, place));
+  }
+}
+
+void evidence::see_search(const initial_scale& search, bool starts_the_run) {
+  std::optional<initial_scale>& kept = starts_the_run ? initial : jump;
+  if (kept && search.skipped.steps <= kept->skipped.steps) return see_handled(search.skipped);
+  if (kept) see_handled(kept->skipped);
+  kept = search;
+}
+
+void evidence::see_handled(const step_span& span) {
+  if (handled.places++ == 0) handled.skipped = {span.first, span.last, 0};
+  handled.skipped = together(handled.skipped, span);
+  handled.longest = std::max(handled.longest, span.steps);
+}
+
+void evidence::see_place(const lost_place& place, bool goes_on) {
+  const bool is_seen = (goes_on && is_search(place)) || is_nan_source(place) || (goes_on && has_lost_losses(place)) ||
+                       (goes_on && is_single_batch(place)) || is_unhandled(place) || (!goes_on && is_open(place));
+  if (!is_seen) see_skipped(place, goes_on);
+}
+
+bool evidence::is_search(const lost_place& place) {
+  const auto search = nan_source_at(place) ? std::nullopt : search_of(steps, place);
+  if (!search) return false;
+  see_search(*search, place.first == 0);
+  searched = place.last + 1;
+  return true;
+}
+
+bool evidence::is_nan_source(const lost_place& place) {
+  const std::optional<std::size_t> first = nan_source_at(place);
+  if (place.length() < few || !first) return false;
+  if (!nan) {
+    nan = nan_source_of(run, tensors, *lost_at(*first));
+    nan->lost = span_of(steps, {.first = *first, .last = place.last});
+  }
+  return true;
+}
+
+// Several in a row are the forward pass, few a batch.
+bool evidence::has_lost_losses(const lost_place& place) {
+  if (!has_losses_ || place.losses == 0) return false;
+  if (place.length() <= short_place) {
+    add_steps(place, bad_loss);
+    return true;
+  }
+  const forward_overflow f =
+      forward_overflow_of(*this, place.first, place.last, place.length(), place.losses, place.has_infinities);
+  if (!forward) {
+    forward = f;
+    return true;
+  }
+  forward->lost = together(forward->lost, f.lost);
+  forward->losses_lost += f.losses_lost;
+  forward->losses_finite += f.losses_finite;
+  return true;
+}
+
+bool evidence::is_single_batch(const lost_place& place) {
+  if (!is_skipped(place)) return false;
+  const bool stands_alone = is_batch(steps, place);
+  if (!stands_alone && !is_nan_alone(place)) return false;
+  add_steps(place, stands_alone ? bad : bad_nan);
+  return true;
+}
+
+bool evidence::is_unhandled(const lost_place& place) {
+  if (is_skipped(place) && !(is_constant_ && is_placed_ && place.length() >= few)) return false;
+  add_unhandled(place);
+  return true;
+}
+
+// Long enough, or early enough, that it may be more than a scaler at work.
+bool evidence::is_open(const lost_place& place) {
+  constexpr std::size_t early = 10;
+  const double scale = scale_of(steps[place.first]);
+  if (place.length() <= short_place && place.first >= early && scale >= 1) return false;
+  open = {span_of(steps, place), place.first == 0, scale, scale_of(steps[place.last])};
+  return true;
+}
+
+void evidence::see_skipped(const lost_place& place, bool goes_on) {
+  const step_span span = span_of(steps, place);
+  see_handled(span);
+  if (!goes_on) {
+    handled.at_end = span.steps;
+    return;
+  }
+  if (!(scale_of(steps[place.last + 1]) < scale_of(steps[place.first]))) handled.fell = false;
+  held_ += is_constant_ && is_placed_ ? span.steps : 0;
+}
+
+void evidence::add_steps(const lost_place& place, bad_batch& to) const {
+  for (std::size_t i = place.first; i <= place.last; ++i) to.steps.push_back(steps[i].key.step);
+}
+
+void evidence::add_unhandled(const lost_place& place) {
+  const step_span span = span_of(steps, place);
+  if (!unhandled) unhandled = unhandled_overflow{.lost = {span.first, span.last, 0}, .has_scaler = has_scaler};
+  unhandled->lost = together(unhandled->lost, span);
+  if (is_constant_) unhandled->scale = scale_;
+  unhandled->ends_the_run = place.last + 1 == steps.size();
+  for (std::size_t i = place.first; i <= place.last; ++i)
+    unhandled->applied += steps[i].applied.value_or(false) ? 1 : 0;
+}
+
+void evidence::see_end() {
+  const lost_place& ending = places_.back();
+  if (const auto first = nan_source_at(ending)) {
+    nan = nan_source_of(run, tensors, *lost_at(*first));
+    nan->lost = span_of(steps, {.first = *first, .last = ending.last});
+    nan->ends_the_run = true;
+    return;
+  }
+  // What was applied just before explains the rest.
+  if (ending.first < end_->first && is_applied(ending)) {
+    unhandled.reset();
+    add_unhandled(ending);
+    return;
+  }
+  std::vector<std::int64_t> before;
+  if (forward) before.push_back(forward->lost.first);
+  forward = forward_overflow_of(*this, end_->first, steps.size() - 1, end_->lost, end_->losses, end_->has_infinities);
+  forward->before = std::move(before);
+}
+
+// Losses that are lost again and again are no single batches, and one more of them at the end is no death.
+void evidence::judge_batches() {
+  constexpr std::size_t many = 10;
+  constexpr std::size_t at_the_end = 3;
+  bad_loss.loss_is_lost = true;
+  std::vector<std::int64_t>& single = bad_loss.steps;
+  const bool is_end_one = forward && forward->ends_the_run && end_->losses > 0 && end_->lost <= at_the_end;
+  if (is_end_one && single.size() > many) {
+    for (std::size_t i = end_->first; i < steps.size(); ++i)
+      if (steps[i].loss_is_lost) single.push_back(steps[i].key.step);
+    forward.reset();
+    end_.reset();
+  }
+  if (single.size() > std::max(many, healthy / 100) && !forward) {
+    forward = forward_overflow{
+        .lost = {single.front(), single.back(), single.size()}, .losses_lost = single.size(), .has_scaler = has_scaler};
+    single.clear();
+  }
+  if (!forward) return;
+  // The same, before it went on and on.
+  for (bad_batch* const batches : {&bad_loss, &bad_nan}) {
+    std::vector<std::int64_t>& before = forward->before;
+    std::ranges::copy_if(batches->steps, std::back_inserter(before),
+                         [&](std::int64_t step) { return step < forward->lost.first; });
+    std::erase_if(batches->steps, [&](std::int64_t step) { return step < forward->lost.first; });
+  }
+  std::ranges::sort(forward->before);
+}
+
+// Whether what was skipped is what the scaler is there for.
+void evidence::judge_scaler() {
+  handled.is_placed = is_placed_;
+  // What comes again and again as the scale falls is what it falls for, whatever the tensors that were recorded show.
+  constexpr std::size_t several = 3;
+  if (bad.steps.size() >= several && handled.places > bad.steps.size()) {
+    see_handled({bad.steps.front(), bad.steps.back(), bad.steps.size()});
+    bad.steps.clear();
+  }
+  // Hysteresis may hold a scale once; one that is held again and again is constant.
+  constexpr std::uint64_t once = 2;
+  if (held_ > once) {
+    const step_span lost = unhandled ? together(unhandled->lost, handled.skipped) : handled.skipped;
+    if (!unhandled) unhandled = unhandled_overflow{.has_scaler = true, .scale = scale_};
+    unhandled->lost = lost;
+    handled = {};
+  }
+}
+
+}  // namespace ulp

@@ -1,0 +1,36 @@
+#include <algorithm>
+#include <cmath>
+
+#include "evidence.hpp"
+
+namespace ulp {
+
+forward_overflow forward_overflow_of(const evidence& e, std::size_t first, std::size_t last, std::size_t lost,
+                                     std::size_t losses, bool has_infinities) {
+  const std::vector<step_survey>& steps = e.steps;
+  const step_survey& s = steps[first];
+  forward_overflow f{.lost = {s.key.step, steps[last].key.step, lost},
+                     .losses_lost = losses,
+                     .starts_the_run = first == 0,
+                     .ends_the_run = last + 1 == steps.size(),
+                     .first_was_applied = s.applied.value_or(false),
+                     .has_scaler = e.has_scaler,
+                     .in_all_tensors = s.tensors > 0 && s.lost == s.tensors,
+                     .has_infinities = has_infinities};
+  for (std::size_t i = first; i <= last; ++i) {
+    const double scale = scale_of(steps[i]);
+    if (!is_lost(steps[i])) continue;
+    f.losses_zero += steps[i].loss == 0 ? 1 : 0;
+    f.losses_finite += std::isfinite(steps[i].loss) && steps[i].loss != 0 ? 1 : 0;
+    if (std::isnan(scale)) continue;
+    f.first_scale = std::isnan(f.first_scale) ? scale : std::max(f.first_scale, scale);
+    f.last_scale = std::isnan(f.last_scale) ? scale : std::min(f.last_scale, scale);
+  }
+  return f;
+}
+
+void examine_forward_overflow(const evidence& e, std::vector<cause>& found) {
+  if (e.forward) found.emplace_back(*e.forward);
+}
+
+}  // namespace ulp

@@ -1,0 +1,49 @@
+#include "initial_scale.hpp"
+
+#include <cmath>
+
+#include "evidence.hpp"
+
+namespace ulp {
+
+std::optional<initial_scale> search_of(const std::vector<step_survey>& steps, const lost_place& place) {
+  constexpr double many_falls = 0x1p5;
+  constexpr std::size_t long_search = 5;
+  constexpr std::int64_t early = 100;
+  constexpr double usual_start = 0x1p17;
+  const step_survey& begin = steps[place.first];
+  const double first = scale_of(begin);
+  const double then = scale_of(steps[place.last + 1]);
+  const double last = scale_of(steps[place.last]);
+  const initial_scale found{.skipped = {begin.key.step, steps[place.last].key.step, place.length()},
+                            .first_scale = first,
+                            .is_at_most = std::isnan(begin.loss_scale),
+                            .last_scale = last,
+                            .fitting_scale = then};
+  const bool falls = then < first || (std::isnan(then) && last < first);
+  if (place.losses > 0) return std::nullopt;
+  if (place.first == 0) {
+    // A recording of every n-th step has few of a search.
+    const bool is_long = place.length() >= long_search || first >= many_falls * then;
+    const bool is_start = begin.key.step <= early || first > usual_start;
+    const bool is_unlogged = std::isnan(first) && std::isnan(then) && begin.found_inf;
+    return is_long && is_start && (falls || is_unlogged) ? std::optional{found} : std::nullopt;
+  }
+  // No scaler grows the scale so much in so few steps: it was made anew.
+  constexpr double far_above = 0x1p3;
+  const step_survey& before = steps[place.first - 1];
+  const double held = scale_of(before);
+  const auto gap = static_cast<double>(begin.key.step - before.key.step);
+  const bool is_jump = place.length() > 1 && held > 0 && first >= far_above * held && std::log2(first / held) > gap;
+  if (!is_jump || !falls) return std::nullopt;
+  initial_scale jump = found;
+  jump.scale_before = held;
+  return jump;
+}
+
+void examine_initial_scale(const evidence& e, std::vector<cause>& found) {
+  if (e.initial) found.emplace_back(*e.initial);
+  if (e.jump) found.emplace_back(*e.jump);
+}
+
+}  // namespace ulp

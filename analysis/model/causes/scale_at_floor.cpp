@@ -1,0 +1,72 @@
+#include "scale_at_floor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "evidence.hpp"
+
+namespace ulp {
+namespace {
+
+// So many steps at its least make a floor.
+constexpr std::uint64_t few = 20;
+
+// How the scale came down to its least, and what the steps there hold.
+struct descent {
+  scale_at_floor found;
+  double last = not_known;
+  std::uint64_t falls = 0;  // to ever lower scales
+};
+
+descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
+  descent d{.found = {.floor = std::numeric_limits<double>::infinity()}};
+  scale_at_floor& f = d.found;
+  double greatest = 0;
+  for (std::size_t i = begin; i < steps.size(); ++i) {
+    const step_survey& s = steps[i];
+    if (!(s.loss_scale > 0) || !std::isfinite(s.loss_scale)) continue;
+    d.last = s.loss_scale;
+    greatest = std::max(greatest, s.loss_scale);
+    if (s.loss_scale < f.floor) {
+      f = {.at_floor = {s.key.step, s.key.step, 0}, .floor = s.loss_scale, .greatest = greatest};
+      ++d.falls;
+    }
+    if (s.loss_scale > f.floor) continue;
+    f.at_floor.last = s.key.step;
+    ++f.at_floor.steps;
+    f.lost += is_lost(s) ? 1 : 0;
+  }
+  return d;
+}
+
+// From the index `begin` on.
+std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, std::size_t begin) {
+  constexpr double deep = 0x1p10;
+  constexpr double near = 4;  // it may try to rise
+  const auto [f, last, falls] = descent_of(steps, begin);
+  const bool stays = f.at_floor.steps >= few && 10 * f.at_floor.steps >= steps.size() && last <= near * f.floor;
+  if (!(f.greatest >= deep * f.floor) || !stays || 2 * f.lost >= f.at_floor.steps) return std::nullopt;
+  return f;
+}
+
+}  // namespace
+
+std::optional<scale_at_floor> high_floor_of(const std::vector<step_survey>& steps) {
+  // The first scale counts as one; a scale that somebody lowered by hand falls once.
+  constexpr std::uint64_t several = 3;
+  auto [f, last, falls] = descent_of(steps, 0);
+  const bool stays = f.at_floor.steps >= few && 2 * f.at_floor.steps >= steps.size() && last == f.floor;
+  if (!std::isfinite(f.floor) || falls < several || !stays || 2 * f.lost < f.at_floor.steps) return std::nullopt;
+  f.is_too_high = true;
+  return f;
+}
+
+void examine_scale_at_floor(const evidence& e, std::vector<cause>& found) {
+  if (e.high_floor)
+    found.emplace_back(*e.high_floor);
+  else if (const auto floor = e.died ? std::nullopt : floor_of(e.steps, e.searched))
+    found.emplace_back(*floor);
+}
+
+}  // namespace ulp

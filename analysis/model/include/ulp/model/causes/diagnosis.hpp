@@ -1,0 +1,259 @@
+// What hampered or ended a run, told apart by what its steps show. Every cause comes with the steps and figures that speak
+// for it; the words are in ulp/report. Thresholds are stated where they are used (causes/*.cpp): they were set on runs
+// that were really trained, good and bad (docs/trust.md).
+#ifndef ULP_MODEL_CAUSES_DIAGNOSIS_HPP
+#define ULP_MODEL_CAUSES_DIAGNOSIS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <ulp/model/replay/survey.hpp>
+
+// The causes, one row each, in the order in which they are told: here, and nowhere else. ROW(NAME) joins the figures `NAME`
+// below; examine_NAME() in causes/NAME.cpp, which finds it; told_of(NAME) in report/findings, its words; and by its name
+// the card in report/findings/cards.cpp and the row in docs/diagnosis.md.
+// clang-format off
+#define ULP_CAUSES(ROW) \
+  ROW(recorded_wrongly) \
+  ROW(divergence) \
+  ROW(initial_scale) \
+  ROW(bad_batch) \
+  ROW(forward_overflow) \
+  ROW(loss_overflow) \
+  ROW(open_overflow) \
+  ROW(unhandled_overflow) \
+  ROW(nan_source) \
+  ROW(zero_gradients) \
+  ROW(underflow) \
+  ROW(vanished) \
+  ROW(vanished_in_depth) \
+  ROW(scale_at_floor) \
+  ROW(dead_layer) \
+  ROW(gradient_overflow)
+// clang-format on
+#define ULP_LISTED_CAUSE(name) , name
+
+namespace ulp {
+namespace detail {
+template <class, class... Causes>
+struct causes_of {
+  using type = std::variant<Causes...>;
+};
+}  // namespace detail
+
+// Steps by their numbers; `steps` of those between them are meant.
+struct step_span {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::uint64_t steps = 0;
+};
+
+// What the recording cannot be: a mistake of whoever recorded it. Nothing else is certain then.
+struct recorded_wrongly {
+  std::string why;  // with what to do
+};
+
+// What grows when a run diverges.
+enum class gradient_size : std::uint8_t { norm, logged_norm, largest };
+
+// The learning rate from one step to the next.
+struct rate_jump {
+  std::int64_t step = 0;
+  double before = 0;
+  double after = 0;
+};
+
+// Gradients or the loss grow by orders of magnitude while gradients are still finite.
+struct divergence {
+  step_span growing;  // up to the last finite step
+  gradient_size of = gradient_size::norm;
+  double growth = not_known;            // from the level before to the largest
+  std::uint64_t growth_steps = 0;       // that this took
+  std::optional<std::int64_t> lost_at;  // the first step that is not finite, where all were finite up to there
+  std::optional<rate_jump> jump;        // where the learning rate at least doubled at the onset
+  bool rate_rises = false;              // up to the last finite step
+  double loss_before = not_known;
+  double loss_after = not_known;
+  bool came_down = false;  // the gradients, not the loss; or with dead units
+};
+
+// A search for the scale: at the start of the run, or after the scale had jumped, as where a run is resumed without the state
+// of its scaler.
+struct initial_scale {
+  step_span skipped;
+  double first_scale = not_known;
+  bool is_at_most = false;           // the first scale is that or less
+  double last_scale = not_known;     // of those that overflowed
+  double fitting_scale = not_known;  // of the first finite step
+  double scale_before = not_known;   // of the last step before a jump
+};
+
+// Steps among healthy ones that no scale explains.
+struct bad_batch {
+  std::vector<std::int64_t> steps;
+  bool is_finite = false;  // outliers; else their gradients are infinite or NaN
+  bool loss_is_lost = false;
+  double outlier = not_known;  // times what the steps around them have, the largest; where finite
+  bool ends_the_run = false;   // it was applied, and the training did not come back
+};
+
+// Overflow that a scaler skipped, and after which training went on.
+struct gradient_overflow {
+  step_span skipped;
+  std::uint64_t places = 0;
+  std::uint64_t longest = 0;
+  bool fell = true;          // the scale, every time
+  bool is_placed = true;     // else the input tells how many there were, not which
+  std::uint64_t at_end = 0;  // the last of these steps, with which the input ends
+};
+
+// Infinity or NaN whatever the scale: with the loss, or in all tensors at once.
+struct forward_overflow {
+  step_span lost;
+  std::uint64_t losses_lost = 0;  // of these steps
+  std::uint64_t losses_finite = 0;
+  std::uint64_t losses_zero = 0;  // which in a log may stand for NaN; not among the finite ones
+  bool starts_the_run = false;
+  bool ends_the_run = false;
+  bool first_was_applied = false;
+  bool has_scaler = true;            // else nothing says that 16 bits are at work
+  std::vector<std::int64_t> before;  // single steps before it whose loss is lost
+  bool in_all_tensors = false;       // at its first step, of those that are recorded
+  bool has_infinities = false;
+  double first_scale = not_known;
+  double last_scale = not_known;
+};
+
+// The loss overflows, while all gradients are finite: the sum over a batch, or what is logged.
+struct loss_overflow {
+  step_span lost;
+};
+
+// Overflow that the input does not see end, at scales above one: too short to tell a search for the scale from the forward
+// pass.
+struct open_overflow {
+  step_span lost;
+  bool starts_the_run = false;
+  double first_scale = not_known;
+  double last_scale = not_known;
+};
+
+// Infinities or NaN that no scaler takes care of: none is at work, its scale is constant, or the steps were applied.
+struct unhandled_overflow {
+  step_span lost;
+  bool has_scaler = false;
+  std::uint64_t applied = 0;
+  bool ends_the_run = false;
+  double scale = not_known;  // where it is constant
+};
+
+// NaN without any infinity in some tensors, while the loss and the others are finite.
+struct nan_source {
+  step_span lost;
+  std::uint32_t tensor = 0;                // the last of them in the order of the model: backward reaches it first
+  std::optional<std::uint32_t> neighbour;  // the next one, which is finite
+  std::uint32_t with_nan = 0;
+  std::uint32_t tensors = 0;
+  bool ends_the_run = false;
+};
+
+// Every gradient is zero, to the end.
+struct zero_gradients {
+  step_span zero;
+  bool starts_the_run = false;
+  // The first of these steps that is logged to have overflowed, as zeros cannot.
+  std::optional<std::int64_t> overflowed;
+  bool loss_is_zero = false;  // in all of these steps
+};
+
+// Gradients that had been rounded to a narrow format near its least number, so that many of their zeros were none.
+struct underflow {
+  std::uint32_t worst = 0;        // tensor: with the most zeros of those that have values
+  double zeros = 0;               // share of its elements
+  double mean_units = not_known;  // of its nonzero magnitudes, in least numbers of the format
+  std::uint32_t tensors = 0;
+  std::uint32_t of = 0;        // that have values
+  std::uint32_t all_zero = 0;  // more, which have none
+  double scale = not_known;    // the middle one of the steps
+};
+
+// Gradients vanish as training goes on: zeros become almost all of some tensors while the loss stands still.
+struct vanished {
+  // The last one in the order of the model whose module has no other, since backward reaches it first.
+  std::uint32_t tensor = 0;
+  std::optional<std::uint32_t> living;  // the next one, which keeps its gradients
+  std::uint32_t tensors = 0;
+  double zeros_before = 0;  // shares
+  double zeros_after = 0;
+  // The first steps that have gone most of the way, counted together.
+  std::int64_t mostly_from = 0;
+  std::int64_t mostly_to = 0;
+  double largest_after = 0;
+  std::optional<rate_jump> jump;  // the largest of the learning rate before that
+  double peak = not_known;  // of the gradients not long before that, times the level before it; where it stands out
+  std::int64_t peak_step = 0;
+  double loss = not_known;
+};
+
+// Gradients shrink from layer to layer, or from one time step of a recurrent network to the one before.
+struct vanished_in_depth {
+  std::uint32_t small_end = 0;  // tensors
+  std::uint32_t large_end = 0;
+  std::uint32_t layers = 0;
+  double log2_ratio = 0;       // of the mean magnitudes; of what is above zero
+  std::uint32_t all_zero = 0;  // layers of them
+};
+
+// The scale fell to its least and stays there, though steps are finite; or because it may fall no further, though most
+// overflow.
+struct scale_at_floor {
+  step_span at_floor;
+  double floor = 0;
+  double greatest = 0;
+  std::uint64_t lost = 0;    // of these steps
+  bool is_too_high = false;  // it fell several times, and half of the steps there overflow or more
+};
+
+// Modules whose gradients are zero in every step.
+struct dead_layer {
+  std::vector<std::uint32_t> tensors;
+  std::optional<std::uint32_t> living;  // the next one after the last of them
+  step_span steps;                      // whose gradients are finite
+};
+
+using cause = detail::causes_of<void ULP_CAUSES(ULP_LISTED_CAUSE)>::type;
+
+// One word for programs: that of the row.
+[[nodiscard]] std::string name_of(const cause& of);
+// Of all causes, in the order of the rows.
+[[nodiscard]] std::span<const std::string_view> cause_names() noexcept;
+
+// The loss is above what it was, to the end, for whatever reason.
+struct loss_rise {
+  std::int64_t step = 0;
+  double before = not_known;
+  double after = not_known;
+  bool is_back = false;  // where it began, or above
+};
+
+struct diagnosis {
+  std::uint64_t told_steps = 0;  // of which the input tells whether they overflowed, or what they hold
+  // The first explains most: what killed the run, then in the order of the rows.
+  std::vector<cause> causes;
+  // From this step on the run is lost: what comes then says nothing of what training needs.
+  std::optional<std::int64_t> died_at;
+  // Of a run that did not die: not a cause, for tasks may let it rise.
+  std::optional<loss_rise> rise;
+};
+
+[[nodiscard]] diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensors);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,108 @@
+#include "drawn_replay.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <ulp/ask/answers/replay_answer.hpp>
+#include <ulp/ask/answers/run_notes.hpp>
+#include <ulp/ask/progress/kept_lines.hpp>
+#include <ulp/model/machines/policy_probe.hpp>
+#include <ulp/report/tables/trajectory_table.hpp>
+
+namespace ulp::gui {
+namespace {
+
+replay_question question_of(const loaded_run& run, const scenario_text& spec) {
+  return {.run = run.text, .what = spec, .own = {}, .look = first_look::no};  // it was looked at when it was opened
+}
+
+// Those that are not told of the run itself.
+std::vector<std::string> without(std::vector<std::string> lines, const std::vector<std::string>& known) {
+  std::erase_if(lines, [&](const std::string& line) { return std::ranges::find(known, line) != known.end(); });
+  return lines;
+}
+
+void add_series(drawn_replay& to, listener& hears) {
+  work drawing(hears, "series", 6);
+  const auto extremes_of = [&](double of(const replay_step&)) {
+    drawing.advance();
+    return series_extremes(to.steps.size(), [&](std::size_t i) { return of(to.steps[i]); });
+  };
+  to.scales_used = extremes_of(used_scale);
+  to.scales = extremes_of(log2_scale);
+  to.critical = extremes_of(log2_critical);
+  to.clip_measures = extremes_of(log2_clip_measure);
+  to.scale_is_open =
+      std::ranges::any_of(to.steps, [](const replay_step& s) { return s.may_have_used.low < s.may_have_used.high; });
+  if (!to.scale_is_open) return;
+  to.least_scales = extremes_of(log2_least);
+  to.greatest_scales = extremes_of(log2_greatest);
+}
+
+void add_clipping(drawn_replay& to, const scenario& s) {
+  std::vector<double> measures;
+  for (const replay_step& one : to.steps) {
+    measures.push_back(one.clip_measure);
+    if (std::isinf(one.clip_measure)) to.unbounded.push_back(one.step);
+    if (one.clipped) to.clipped.push_back(one.step);
+  }
+  to.rates = clip_rates(s.clip_value ? clip_rates::compares::value : clip_rates::compares::norm, measures);
+}
+
+void add_limits(drawn_replay& to, const scaler& by) {
+  to.per_layer = by.scope() == machine_scope::tensor;
+  if (!to.per_layer) {
+    to.floor = floor_of(by);
+    to.ceiling = ceiling_of(by);
+  }
+  for (const replay_step& one : to.steps) {
+    if (one.skipped) to.skipped.push_back(one.step);
+    if (to.floor > 0 && one.scale_used <= to.floor) ++to.at_floor;
+    if (to.ceiling && one.scale_used >= *to.ceiling) ++to.at_ceiling;
+  }
+}
+
+}  // namespace
+
+double log2_or_gap(double x) { return x > 0 && std::isfinite(x) ? std::log2(x) : not_known; }
+
+scenario_text usual_scenario() { return {.scaler = "pytorch_gradscaler", .format = "float16"}; }
+
+std::shared_ptr<const drawn_replay> replay_run(const loaded_run& run, const scenario_text& spec, listener& to) {
+  const replay_question asked = question_of(run, spec);
+  const scenario s = scenario_of(spec, run.text);
+  const auto drawn = std::make_shared<drawn_replay>();
+  if (run.picture.steps().empty()) {  // as a note of the run says; one that is being recorded may have some soon
+    add_limits(*drawn, s.recipe.machine());
+    return drawn;
+  }
+  drawn->steps.reserve(run.picture.steps().size());
+  kept_lines lines(to);
+  const replayed_run all = replay_over(asked, s, lines, {.of_rows = [&](const trajectory_row& row) {
+                                         drawn->steps.push_back(drawn_of(row));
+                                         if (row.clamped)
+                                           (drawn->clamped ? *drawn->clamped : drawn->clamped.emplace()) +=
+                                               *row.clamped;
+                                       }});
+  drawn->summary = all.sum();
+  drawn->notes = without(lines.notes(), run.notes);
+  drawn->warnings = without(lines.warnings(), run.warnings);
+  drawn->lines = lines_of(all, asked, s);
+  drawn->told_nothing = all.told_nothing();
+  drawn->checked = rule_text(all.choice());
+  add_series(*drawn, to);
+  add_clipping(*drawn, s);
+  add_limits(*drawn, s.recipe.machine());
+  return drawn;
+}
+
+table replayed_table(const loaded_run& run, const scenario_text& spec, listener& to) {
+  const scenario s = scenario_of(spec, run.text);
+  std::vector<trajectory_row> rows;
+  const replayed_run all =
+      replay_over(question_of(run, spec), s, to, {.of_rows = [&](const trajectory_row& row) { rows.push_back(row); }});
+  return trajectory_table(rows, s, all.sum());
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,30 @@
+#include "loaded_run.hpp"
+
+#include <atomic>
+
+#include <ulp/model/recipe/scaling.hpp>
+
+namespace ulp::gui {
+
+std::uint64_t new_run_id() noexcept {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+std::shared_ptr<const loaded_run> load_run(const run_text& text, listener& to, first_look look) {
+  const auto run = std::make_shared<loaded_run>();
+  run->text = text;
+  picture(*run, to, look);
+  return run;
+}
+
+tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, listener& to) {
+  tensor_tables all;
+  read_steps(run, {number, number}, to, [&](const step& now, const std::vector<tensor_info>& tensors) {
+    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(tensors[row.tensor]));
+    return true;
+  });
+  return all;
+}
+
+}  // namespace ulp::gui

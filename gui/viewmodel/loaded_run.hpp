@@ -1,0 +1,30 @@
+// An open run.
+#ifndef ULP_GUI_VIEWMODEL_LOADED_RUN_HPP
+#define ULP_GUI_VIEWMODEL_LOADED_RUN_HPP
+
+#include <cstdint>
+#include <memory>
+
+#include <ulp/ask/answers/pictured_run.hpp>
+#include <ulp/ask/progress/listener.hpp>
+#include <ulp/ask/questions/run_text.hpp>
+
+namespace ulp::gui {
+
+[[nodiscard]] std::uint64_t new_run_id() noexcept;
+
+// What was read of a run; does not change any more.
+struct loaded_run : pictured_run {
+  std::uint64_t id = new_run_id();
+};
+
+// In whatever thread calls. Throw input_error, std::invalid_argument.
+[[nodiscard]] std::shared_ptr<const loaded_run> load_run(const run_text& text, listener& to,
+                                                         first_look look = first_look::yes);
+// One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
+// there is no such step.
+[[nodiscard]] tensor_tables tables_of_step(const loaded_run& run, std::int64_t step, listener& to);
+
+}  // namespace ulp::gui
+
+#endif

@@ -1,0 +1,190 @@
+// What the recorder sees of torch's tensors and modules in each step, without torch: through what Python sees of them.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "counting.hpp"
+
+namespace py = pybind11;
+
+namespace ulp::python {
+namespace {
+
+py::object read(py::handle of, const py::str& attribute) {
+  PyObject* const result = PyObject_GetAttr(of.ptr(), attribute.ptr());
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+py::object called(py::handle of, const py::str& method) {
+  PyObject* const result = PyObject_CallMethodNoArgs(of.ptr(), method.ptr());
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+// The gradients of parameters, and where the values of each are.
+struct gradients {
+  std::vector<py::object> tensors;  // kept while they are counted; None where a parameter has none
+  std::string types;  // by parameter: 0 where it has none, 255 where its values are elsewhere or not in a row
+  std::vector<std::uint64_t> sizes;
+  std::vector<value_array> arrays;  // of the others
+
+  [[nodiscard]] bool are_plain() const { return types.find('\xff') == std::string::npos; }
+  // Types and numbers of values: what is alike in most steps.
+  [[nodiscard]] py::bytes kinds() const {
+    std::string both = types;
+    both.append(reinterpret_cast<const char*>(sizes.data()), sizes.size() * sizeof(sizes[0]));
+    return {both};
+  }
+  // (address, number of values, type) of each; None in place of others.
+  [[nodiscard]] py::list places() const {
+    py::list all(types.size());
+    auto array = arrays.begin();
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const auto number = static_cast<std::uint8_t>(types[i]);
+      if (number == 0 || number == 255) {
+        all[i] = py::none();
+      } else {
+        all[i] = py::make_tuple(reinterpret_cast<std::uintptr_t>(array->values), array->size, number);
+        ++array;
+      }
+    }
+    return all;
+  }
+};
+
+class torch_gradients {
+ public:
+  torch_gradients(py::object tensor, py::object strided, const py::dict& types)
+      : tensor_(std::move(tensor)), strided_(std::move(strided)) {
+    for (const auto& [type, number] : types)
+      types_.emplace_back(py::reinterpret_borrow<py::object>(type), number.cast<int>());
+  }
+
+  // named: pairs of name and parameter.
+  [[nodiscard]] gradients operator()(const py::list& named) const {
+    gradients all;
+    const std::size_t n = named.size();
+    all.tensors.reserve(n);
+    all.types.reserve(n);
+    all.sizes.reserve(n);
+    all.arrays.reserve(n);
+    for (const py::handle pair : named) {
+      py::object gradient = read(py::reinterpret_borrow<py::tuple>(pair)[1], grad_);
+      value_array place{.values = nullptr, .size = 0, .type = dtype::unknown};
+      const int number = gradient.is_none() ? 0 : see(gradient, place);
+      all.types.push_back(static_cast<char>(number));
+      all.sizes.push_back(place.size);
+      if (number != 0 && number != 255) all.arrays.push_back(place);
+      all.tensors.push_back(std::move(gradient));
+    }
+    return all;
+  }
+
+ private:
+  // The number of its type; 255 where it is no tensor itself, is elsewhere, or has its values not one after the other.
+  [[nodiscard]] int see(py::handle tensor, value_array& place) const {
+    if (!py::type::handle_of(tensor).is(tensor_)) return 255;
+    const py::object type = read(tensor, dtype_);
+    const auto known = std::ranges::find_if(types_, [&](const auto& of) { return of.first.is(type); });
+    const auto is_true = [](const py::object& answer) { return answer.ptr() == Py_True; };
+    if (known == types_.end() || !is_true(read(tensor, is_cpu_)) || !read(tensor, layout_).is(strided_) ||
+        !is_true(called(tensor, is_contiguous_)) || is_true(called(tensor, is_neg_)))
+      return 255;
+    place = {.values = reinterpret_cast<const void*>(called(tensor, data_ptr_).cast<std::uintptr_t>()),
+             .size = called(tensor, numel_).cast<std::size_t>(),
+             .type = static_cast<dtype>(known->second)};
+    return known->second;
+  }
+
+  py::object tensor_;
+  py::object strided_;
+  std::vector<std::pair<py::object, int>> types_;
+  py::str grad_{"grad"};
+  py::str dtype_{"dtype"};
+  py::str is_cpu_{"is_cpu"};
+  py::str layout_{"layout"};
+  py::str is_contiguous_{"is_contiguous"};
+  py::str is_neg_{"is_neg"};
+  py::str data_ptr_{"data_ptr"};
+  py::str numel_{"numel"};
+};
+
+// Tells whether a module still has the parameters and modules that it had, under the same names. Who asks keeps its parameters, so
+// that no new one has the address of one that is gone; here that would be a cycle that Python does not see.
+class module_structure {
+ public:
+  // Since it was last asked; at first it has.
+  bool has_changed(const py::object& model) {
+    std::vector<member> now;
+    now.reserve(seen_.size());
+    std::unordered_set<PyObject*> modules;
+    std::vector<py::object> waiting{model};
+    while (!waiting.empty()) {
+      const py::object module = std::move(waiting.back());
+      waiting.pop_back();
+      if (module.is_none() || !modules.insert(module.ptr()).second) continue;
+      now.push_back({.name = {}, .of = module.ptr()});
+      add(now, read(module, parameters_));
+      const std::size_t first = now.size();
+      add(now, read(module, modules_));
+      for (std::size_t i = now.size(); i > first; --i)
+        waiting.push_back(py::reinterpret_borrow<py::object>(now[i - 1].of));
+    }
+    const bool same =
+        std::ranges::equal(now, seen_, [](const auto& a, const auto& b) { return a.of == b.of && a.name.is(b.name); });
+    if (!same) seen_ = std::move(now);
+    return !same;
+  }
+
+ private:
+  struct member {
+    py::object name;
+    PyObject* of;
+  };
+  static void add(std::vector<member>& to, const py::object& members) {
+    if (!PyDict_Check(members.ptr())) throw py::type_error("a module's parameters and modules are no dictionary");
+    PyObject* name = nullptr;
+    PyObject* of = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(members.ptr(), &at, &name, &of) != 0;)
+      to.push_back({.name = py::reinterpret_borrow<py::object>(name), .of = of});
+  }
+
+  std::vector<member> seen_;
+  py::str parameters_{"_parameters"};
+  py::str modules_{"_modules"};
+};
+
+}  // namespace
+
+void bind_torch(py::module_& counting) {
+  py::class_<gradients>(counting, "Taken", "The gradients of parameters, and where their values are.")
+      .def("__len__", [](const gradients& of) { return of.types.size(); })
+      .def_property_readonly("are_plain", &gradients::are_plain,
+                             "Whether the values of all that are there are in memory one after the other.")
+      .def_property_readonly("kinds", &gradients::kinds, "Types and numbers of values, to be compared.")
+      .def_property_readonly("tensors", [](const gradients& of) { return of.tensors; })
+      .def("places", &gradients::places,
+           "(address, number of values, type) of each, for count; None where there is no gradient, or values are "
+           "elsewhere or do not follow one another.")
+      .def(
+          "count",
+          [](const gradients& of, bool with_sums, int threads) { return counted(of.arrays, with_sums, threads); },
+          py::arg("with_sums"), py::arg("threads") = 1, "The tables of those that are plain.");
+  py::class_<torch_gradients>(counting, "Gradients", "Takes the gradients of torch's parameters.")
+      .def(py::init<py::object, py::object, const py::dict&>(), py::arg("tensor"), py::arg("strided"), py::arg("types"),
+           "torch.Tensor, torch.strided, and the numbers that a recording has for torch's types.")
+      .def("__call__", &torch_gradients::operator(), py::arg("named"), "Taken of pairs of name and parameter.");
+  py::class_<module_structure>(counting, "Structure", "Tells whether a module has other parameters than before.")
+      .def(py::init<>())
+      .def("has_changed", &module_structure::has_changed, py::arg("model"));
+}
+
+}  // namespace ulp::python

@@ -1,0 +1,174 @@
+// Pins the code search to the rules as they are stated, on all float32 numbers around every edge; the maps to published
+// digests' entries and to exact arithmetic; and what is refused. The originals' own codes: shared_optimizer_test.cpp.
+#include "support/catch.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include <ulp/formats/blocks.hpp>
+#include <ulp/formats/codebooks.hpp>
+#include <ulp/formats/random_bits.hpp>
+
+namespace ulp {
+namespace {
+
+std::vector<float> map_for(const block_row& entry, bool is_signed) {
+  if (entry.quantizer == block_quantizer::ao_fp8) return {};
+  return dynamic_map(is_signed);
+}
+
+// x and its `reach` neighbours on each side.
+template <class Visit>
+void around(float x, int reach, const Visit& visit) {
+  float below = x;
+  for (int i = 0; i < reach; ++i) below = std::nextafter(below, -std::numeric_limits<float>::infinity());
+  for (int i = 0; i <= 2 * reach; ++i) {
+    visit(below);
+    below = std::nextafter(below, std::numeric_limits<float>::infinity());
+  }
+}
+
+TEST_CASE("the search finds the code of the rule around every midpoint, entry, step and special number") {
+  for (const block_row& entry : block_rows())
+    for (const bool is_signed : {true, false}) {
+      INFO(entry.name << (is_signed ? " signed" : " unsigned"));
+      const block_codec codec{entry.quantizer, map_for(entry, is_signed)};
+      std::size_t wrong = 0;
+      std::set<int> codes;
+      std::vector<float> many;  // for the search of many at once
+      const auto check = [&](float x) {
+        const int code = codec.code_of(x);
+        codes.insert(code);
+        many.push_back(x);
+        if (code != codec.code_by_rule(x)) ++wrong;
+      };
+      const std::span<const float> map = codec.map();
+      for (std::size_t i = 0; i + 1 < map.size(); ++i) {
+        around((map[i] + map[i + 1]) * 0.5F, 64, check);
+        around(map[i], 64, check);
+      }
+      for (int i = 0; i <= 65535; ++i) around(-1.0F + 2.0F * static_cast<float>(i) / 65535.0F, 1, check);
+      for (const float x : {0.0F, -0.0F, 1.0F, -1.0F, 2.0F, -2.0F, 1e-45F, -1e-45F, 3e38F, -3e38F}) around(x, 4, check);
+      check(std::numeric_limits<float>::infinity());
+      check(-std::numeric_limits<float>::infinity());
+      check(std::numeric_limits<float>::quiet_NaN());
+      check(-std::numeric_limits<float>::quiet_NaN());
+      for (std::uint64_t i = 0; i < 100'000; ++i) check(std::bit_cast<float>(random_bits(1, 2, i, 32)));
+      std::vector<std::uint8_t> found(many.size());
+      codec.codes_of_quotients(many, 1.0F, found);
+      for (std::size_t i = 0; i < many.size(); ++i) wrong += found[i] != codec.code_by_rule(many[i]) ? 1U : 0U;
+      CHECK(wrong == 0);
+      const bool native = entry.quantizer == block_quantizer::bnb_cpu_native;
+      CHECK(codes.size() == (native ? (is_signed ? 249 : 246) : 256));
+    }
+}
+
+TEST_CASE("all of the 4-bit search, too") {
+  for (const bool is_signed : {true, false}) {
+    const block_codec codec{block_quantizer::ao, map_4bit(is_signed)};
+    std::size_t wrong = 0;
+    for (std::uint64_t i = 0; i < 300'000; ++i) {
+      const float x = std::bit_cast<float>(random_bits(3, 4, i, 32));
+      if (codec.code_of(x) != codec.code_by_rule(x)) ++wrong;
+    }
+    for (std::size_t i = 0; i + 1 < codec.map().size(); ++i)
+      around((codec.map()[i] + codec.map()[i + 1]) * 0.5F, 1000,
+             [&](float x) { wrong += codec.code_of(x) != codec.code_by_rule(x) ? 1U : 0U; });
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("maps differ by build as published, and are the real numbers rounded where that is asked for") {
+  const auto differing = [](bool is_signed, map_arithmetic a, map_arithmetic b) {
+    const std::vector<float> x = dynamic_map(is_signed, a);
+    const std::vector<float> y = dynamic_map(is_signed, b);
+    int n = 0;
+    for (std::size_t i = 0; i < 256; ++i) n += x[i] != y[i] ? 1 : 0;
+    return n;
+  };
+  using enum map_arithmetic;
+  CHECK(differing(true, torch26_nofma, torch26_fma) == 42);
+  CHECK(differing(false, torch26_nofma, torch26_fma) == 31);
+  CHECK(differing(true, torch26_nofma, correctly_rounded) == 80);
+  CHECK(differing(false, torch26_nofma, correctly_rounded) == 103);
+  CHECK(differing(true, torch26_fma, correctly_rounded) == 72);
+  CHECK(differing(false, torch26_fma, correctly_rounded) == 100);
+  for (const bool is_signed : {true, false})
+    for (const map_arithmetic how : {torch26_nofma, torch26_fma, correctly_rounded}) {
+      const std::vector<float> map = dynamic_map(is_signed, how);
+      CHECK(map.size() == 256);
+      CHECK(std::is_sorted(map.begin(), map.end()));
+      CHECK(map[is_signed ? 127 : 0] == 0);
+      CHECK(map[255] == 1);
+    }
+  // (2 N + 9 (2 k + 1)) / (20 N 10^(6 - i)) rounded once: no float32 number is nearer, in integers.
+  const std::vector<float> map = dynamic_map(false, correctly_rounded);
+  std::size_t at = 1;
+  for (int i = 0; i < 7; ++i) {
+    const int parts = 2 << i;
+    for (int k = 0; k < parts; ++k, ++at) {
+      __extension__ using wide = __int128;
+      wide denominator = 20 * parts;
+      for (int e = i; e < 6; ++e) denominator *= 10;
+      const wide numerator = 2 * parts + 9 * (2 * k + 1);
+      const auto distance = [&](float x) {  // |x - numerator / denominator| * 2^60 denominator
+        const wide d = static_cast<wide>(std::ldexp(static_cast<double>(x), 60)) * denominator - (numerator << 60);
+        return d < 0 ? -d : d;
+      };
+      CHECK(distance(map[at]) < distance(std::nextafter(map[at], 0.0F)));
+      CHECK(distance(map[at]) < distance(std::nextafter(map[at], 2.0F)));
+    }
+  }
+  CHECK(at == 255);
+  CHECK(map_4bit(false).front() == 0.0625F);
+  CHECK(map_4bit(true).size() == 16);
+  CHECK(linear_map(true).size() == 256);
+  CHECK(linear_map(true)[127] == linear_map(true)[128]);  // zero, twice
+  CHECK(linear_map(false)[128] == 1.0F - 127.0F * (1.0F / 255.0F));
+}
+
+TEST_CASE("4-bit and fp8 states keep what the codes stand for") {
+  const block_codec codec{block_quantizer::ao, map_4bit(true)};
+  std::vector<float> x{2, -2, 0, 0.875F};
+  std::vector<std::uint8_t> codes(4);
+  std::vector<float> absmax(1);
+  codec.quantize(x, 4, codes, absmax);
+  CHECK(codes == std::vector<std::uint8_t>{15, 0, 7, 12});
+  CHECK(absmax[0] == 2);
+}
+
+TEST_CASE("empty arrays, one element, and what is refused") {
+  for (const block_row& entry : block_rows()) {
+    const block_codec codec{entry.quantizer, map_for(entry, true)};
+    std::vector<float> none;
+    std::vector<std::uint8_t> no_codes;
+    codec.quantize(none, 256, no_codes, none);
+    codec.dequantize(no_codes, none, 256, none);
+    std::vector<float> one{0.5F}, absmax(1);
+    std::vector<std::uint8_t> code(1);
+    codec.quantize(one, 1, code, absmax);
+    codec.dequantize(code, absmax, 1, one);
+    CHECK(std::fabs(one[0] - 0.5F) < 1e-6F);
+    CHECK_THROWS_AS(codec.quantize(one, 0, code, absmax), std::invalid_argument);
+    CHECK_THROWS_AS(codec.quantize(one, 1, no_codes, absmax), std::invalid_argument);
+    CHECK_THROWS_AS(codec.dequantize(code, none, 1, one), std::invalid_argument);
+    if (entry.shape.whole_blocks_only) CHECK_THROWS_AS(codec.quantize(one, 2, code, absmax), std::invalid_argument);
+  }
+  std::vector<float> map = dynamic_map(true);
+  CHECK_THROWS_AS(block_codec(block_quantizer::bnb_cuda_text, std::span{map}.first(16)), std::invalid_argument);
+  CHECK_THROWS_AS(block_codec(block_quantizer::bnb_default, std::span{map}.first(255)), std::invalid_argument);
+  map[9] = std::numeric_limits<float>::quiet_NaN();
+  CHECK_THROWS_AS(block_codec(block_quantizer::bnb_default, map), std::invalid_argument);
+  CHECK_THROWS_AS(dynamic_map(false, map_arithmetic::torch26_nofma, 6), std::invalid_argument);
+  CHECK_THROWS_AS(dynamic_map(true, map_arithmetic::torch26_nofma, 8), std::invalid_argument);
+  CHECK_THROWS_AS(dynamic_map(true, map_arithmetic::torch26_nofma, 3, 40), std::invalid_argument);
+  CHECK_THROWS_AS(dynamic_map(true, map_arithmetic::correctly_rounded, 6), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ulp

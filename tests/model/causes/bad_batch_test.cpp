@@ -1,0 +1,93 @@
+// Pins which single steps are told as bad batches: lost ones, outliers, and one that ruined the run.
+#include "made_run.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+TEST_CASE("a batch that was applied and ruined the weights is no divergence") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 200; ++i) {
+    run.scalars.learning_rate = 0.1;
+    run.scalars.loss = i < 80 ? 0.5 + 0.01 * (i % 5) : i == 80 ? 5e4 : 2.3;
+    run.add(i < 80 ? 1.0F : i == 80 ? 4e5F : 0.1F);
+  }
+  CHECK(run.names() == names{"bad_batch"});
+  const auto b = first_of<bad_batch>(run);
+  CHECK(b.ends_the_run);
+  CHECK(b.steps == std::vector<std::int64_t>{80});
+  CHECK(b.outlier == Approx(4e5));
+  CHECK(run.found().died_at == 80);
+}
+
+TEST_CASE("a learning rate that jumps, or gradients that go on growing, are no batch") {
+  const auto made = [](double rate_after, float then) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 200; ++i) {
+      if (rate_after > 0) run.scalars.learning_rate = i < 80 ? 0.1 : rate_after;
+      run.scalars.loss = i < 80 ? 0.5 : 5e4;
+      run.add(i < 80 ? 1.0F : i == 80 ? 4e5F : then);
+    }
+    return run.names();
+  };
+  CHECK(made(3, 0.1F) == names{"divergence"});
+  CHECK(made(0, 1e7F) == names{"divergence"});
+  CHECK(made(0.1, 1e7F) == names{"bad_batch"});  // the rate is known, and stayed
+}
+
+TEST_CASE("a batch some steps before a divergence is what began it") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 200; ++i) {
+    // As Adam has it: still for some steps, then far too large an update.
+    run.scalars.loss = i < 140 ? 0.5 : i == 140 ? 2e9 : i < 144 ? 0.5 : 50;
+    run.add(i < 140 ? 1.0F : i == 140 ? 5e5F : i < 144 ? 1.0F : 40.0F + static_cast<float>(i - 144));
+  }
+  CHECK(run.names() == names{"bad_batch"});
+  CHECK(first_of<bad_batch>(run).steps == std::vector<std::int64_t>{140});
+  CHECK(first_of<bad_batch>(run).ends_the_run);
+  CHECK(run.found().died_at == 140);
+}
+
+TEST_CASE("the loss tells a bad batch where the scale is near the limit") {
+  const auto with_loss = [](double loss) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 200; ++i) {
+      run.scalars.loss_scale = i <= 120 ? 65536 : 32768;
+      run.scalars.found_inf = i == 120;
+      run.scalars.loss = i == 120 ? loss : 2 + 0.1 * (i % 3);
+      run.add(i == 120 ? infinity : 0.9F);
+    }
+    return run.names();
+  };
+  CHECK(with_loss(107) == names{"bad_batch"});
+  CHECK(with_loss(4) == names{"gradient_overflow"});
+}
+
+TEST_CASE("a finite outlier needs less where the loss stands out with it") {
+  const auto with = [](double loss, float size) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 200; ++i) {
+      run.scalars.loss = i == 120 ? loss : 0.1;
+      run.add(i == 120 ? size : 1.0F);
+    }
+    return run.names();
+  };
+  CHECK(with(29, 15) == names{"bad_batch"});
+  CHECK(with(0.1, 15).empty());
+  CHECK(with(29, 2).empty());
+  CHECK(with(0.1, 150) == names{"bad_batch"});
+}
+
+TEST_CASE("NaN in all tensors in one step, without an infinity, is no gradient that grew") {
+  const auto with = [](float first, float second) {
+    made_run run({"a.weight", "b.weight"});
+    for (int i = 0; i < 200; ++i) {
+      run.scalars.loss_scale = i <= 120 ? 65536 : 32768;
+      run.scalars.found_inf = i == 120;
+      run.add(i == 120 ? std::vector<std::vector<float>>{{first}, {second}}
+                       : std::vector<std::vector<float>>{{0.9F}, {0.5F}});
+    }
+    return run.names();
+  };
+  CHECK(with(not_a_number, not_a_number) == names{"bad_batch"});
+  CHECK(with(not_a_number, infinity) == names{"gradient_overflow"});
+}

@@ -1,0 +1,477 @@
+// Pins what is concluded from runs that are made up so that their cause is known: growth, logs, depth, ends.
+#include <ulp/model/causes/diagnosis.hpp>
+
+#include <cmath>
+
+#include "made_run.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+TEST_CASE("a norm that grows by orders of magnitude before the first NaN is a divergence") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 100; ++i) {
+    run.scalars.learning_rate = 1e-3 * i;
+    run.scalars.loss = 2;
+    run.add(1 + 0.1F * static_cast<float>(i % 7));
+  }
+  for (int i = 0; i < 17; ++i) {
+    run.scalars.learning_rate += 1e-3;
+    run.scalars.loss *= 1.5;
+    run.add(std::pow(10.0F, static_cast<float>(i + 1) * 13 / 17));
+  }
+  run.scalars.loss = not_known;
+  for (int i = 0; i < 40; ++i) run.add(not_a_number);
+  const auto d = first_of<divergence>(run);
+  CHECK(d.growing.first == 100);
+  CHECK(d.growing.last == 116);
+  CHECK(d.growth_steps == 17);
+  CHECK(std::log10(d.growth) == Approx(13).margin(0.3));
+  CHECK(d.lost_at == 117);
+  CHECK(d.rate_rises);
+  CHECK_FALSE(d.jump);
+  CHECK(run.found().died_at == 100);
+  CHECK(run.names() == names{"divergence"});
+}
+
+TEST_CASE("gradients that are larger at the start, or fall, are no divergence") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    run.scalars.loss = 1 + std::exp(-i / 30.0);
+    run.add(1e4F * std::exp(static_cast<float>(-i) / 20) + 1e-3F * static_cast<float>(1 + i % 5));
+  }
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("a warm-up whose gradients grow while the loss falls is none") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 200; ++i) {
+    run.scalars.learning_rate = 1e-5 * std::min(i, 100);
+    run.scalars.loss = 5 - 0.02 * i;
+    run.add(1e-4F * std::exp(static_cast<float>(std::min(i, 100)) / 10));
+  }
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("NaN in all tensors without an infinity, to the end, is not gradient overflow") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 50; ++i) run.add({{1.0F}, {0.5F}});
+  for (int i = 0; i < 20; ++i) run.add({{not_a_number}, {not_a_number}});
+  const auto f = first_of<forward_overflow>(run);
+  CHECK(f.lost.first == 50);
+  CHECK(f.lost.steps == 20);
+  CHECK_FALSE(f.has_infinities);
+  CHECK(f.in_all_tensors);
+  CHECK(f.losses_finite == 0);
+  CHECK(run.names() == names{"forward_overflow"});
+  CHECK(run.found().died_at == 50);
+}
+
+TEST_CASE("overflow that a lower scale ends is handled, with NaN beside the infinities too") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 200; ++i) {
+    run.scalars.loss_scale = i < 100 ? 65536 : 32768;
+    if (i == 99)
+      run.add({{infinity, not_a_number}, {0.5F}});
+    else
+      run.add({{0.9F}, {0.5F}});
+  }
+  CHECK(run.names() == names{"gradient_overflow"});
+  CHECK(first_of<gradient_overflow>(run).skipped.steps == 1);
+  CHECK_FALSE(run.found().died_at);
+}
+
+TEST_CASE("a log of overflow alone") {
+  SECTION("a search for the scale at the start") {
+    made_run run;
+    for (int i = 0; i < 17; ++i) run.log(true, std::ldexp(1.0, 32 - i));
+    for (int i = 0; i < 100; ++i) run.log(false, 32768);
+    CHECK(run.names() == names{"initial_scale"});
+    CHECK(first_of<initial_scale>(run).fitting_scale == 32768);
+  }
+  SECTION("an end at every scale") {
+    made_run run;
+    for (int i = 0; i < 100; ++i) run.log(false, 65536);
+    for (int i = 0; i < 20; ++i) run.log(true, std::ldexp(1.0, 16 - i));
+    CHECK(run.names() == names{"forward_overflow"});
+    CHECK(first_of<forward_overflow>(run).lost.first == 100);
+    CHECK(run.found().died_at == 100);
+  }
+  SECTION("a few overflows at the end are a scaler at work") {
+    made_run run;
+    for (int i = 0; i < 100; ++i) run.log(false, 65536);
+    for (int i = 0; i < 3; ++i) run.log(true, std::ldexp(1.0, 16 - i));
+    CHECK(run.names() == names{"gradient_overflow"});
+    CHECK(first_of<gradient_overflow>(run).at_end == 3);
+    CHECK_FALSE(run.found().died_at);
+  }
+  SECTION("a scale that ends at its floor though steps are finite") {
+    made_run run;
+    double scale = 65536;
+    for (int i = 0; i < 300; ++i) {
+      const bool overflow = i % 10 == 9;
+      run.log(overflow, scale);
+      if (overflow) scale = std::max(1.0, scale / 2);
+    }
+    CHECK(run.names() == names{"scale_at_floor", "gradient_overflow"});
+    CHECK(first_of<scale_at_floor>(run).floor == 1);
+  }
+}
+
+TEST_CASE("magnitudes that fall from layer to layer") {
+  std::vector<std::string> layers;
+  for (int i = 0; i < 12; ++i) layers.push_back("layers." + std::to_string(i) + ".weight");
+  const auto with = [&](float factor) {
+    made_run run(layers);
+    for (int step = 0; step < 40; ++step) {
+      std::vector<std::vector<float>> values;
+      for (int i = 0; i < 12; ++i) values.push_back({std::pow(factor, static_cast<float>(11 - i))});
+      run.add(values);
+    }
+    return run;
+  };
+  const made_run vanishing = with(0.1F);
+  CHECK(vanishing.names() == names{"vanished_in_depth"});
+  CHECK(first_of<vanished_in_depth>(vanishing).log2_ratio == Approx(11 * std::log2(10)).epsilon(1e-6));
+  CHECK(first_of<vanished_in_depth>(vanishing).small_end == 0);
+  CHECK(with(0.5F).names().empty());  // 2^11: nothing unusual
+}
+
+TEST_CASE("a bias without gradient beside a weight that has one is no dead layer") {
+  made_run run({"k.weight", "k.bias", "v.weight"});
+  for (int i = 0; i < 40; ++i) run.add({{1.0F}, {0.0F}, {1.0F}});
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("of no steps and of one nothing is concluded") {
+  made_run none({"a.weight"});
+  CHECK(none.names().empty());
+  none.add(1);
+  CHECK(none.names().empty());
+}
+
+TEST_CASE("losses below zero and near zero are not taken for growth") {
+  made_run gan({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    gan.scalars.loss = -1 + 0.02 * std::sin(i);
+    gan.add(i < 100 ? 1.0F : 20.0F);
+  }
+  CHECK(gan.names().empty());
+  made_run overfit({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    overfit.scalars.loss = i < 200 ? 2 * std::exp(-i / 13.0) + 1e-6 : 1.4e-4;
+    overfit.add(i < 200 ? 0.01F : 0.5F);
+  }
+  CHECK(overfit.names().empty());
+}
+
+TEST_CASE("a warm-up and a warm restart are no jumps of the learning rate") {
+  made_run warm_up({"a.weight"});
+  made_run restarts({"a.weight"});
+  for (int i = 0; i < 200; ++i) {
+    warm_up.scalars.learning_rate = 1e-5 * std::min(i + 1, 100);
+    warm_up.scalars.loss = 2 + 0.05 * std::sin(i * i);
+    warm_up.add(i < 20 ? 0.01F : 0.15F);
+    restarts.scalars.learning_rate = 1e-6 + 0.005 * (1 + std::cos(3.14159 * (i % 90) / 90));
+    restarts.scalars.loss = i % 90 < 20 && i > 90 ? 1.6 : 1 + std::exp(-(i % 90) / 20.0);
+    restarts.add(i % 90 < 20 ? 1.0F : 0.2F);
+  }
+  CHECK(warm_up.names().empty());
+  CHECK(restarts.names().empty());
+}
+
+TEST_CASE("growth that levels off, without a loss, is not called a divergence") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 200; ++i) run.add(i < 40 ? 1e-4F : 1.0F);
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("sparse rewards are no bad batches, a single outlier is one") {
+  made_run sparse({"a.weight"});
+  made_run once({"a.weight"});
+  for (int i = 0; i < 500; ++i) {
+    sparse.add(i % 29 == 0 ? 1e4F : 1.0F);
+    once.add(i == 250 ? 1e4F : 1.0F);
+  }
+  CHECK(sparse.names().empty());
+  CHECK(once.names() == names{"bad_batch"});
+  CHECK(first_of<bad_batch>(once).steps == std::vector<std::int64_t>{250});
+}
+
+TEST_CASE("infinities that no scaler takes care of are not called handled") {
+  SECTION("without a scaler") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) run.add(i == 50 ? infinity : 1.0F);
+    CHECK(run.names() == names{"unhandled_overflow"});
+    CHECK_FALSE(first_of<unhandled_overflow>(run).has_scaler);
+  }
+  SECTION("at a static scale") {
+    made_run run({"a.weight"});
+    run.scalars.loss_scale = 4096;
+    for (int i = 0; i < 100; ++i) {
+      run.scalars.found_inf = i % 7 == 3;
+      run.add(i % 7 == 3 ? infinity : 15.0F);
+    }
+    CHECK(run.names() == names{"unhandled_overflow"});
+    CHECK(first_of<unhandled_overflow>(run).scale == 4096);
+  }
+  SECTION("applied") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) {
+      run.scalars.loss_scale = i < 51 ? 65536 : 32768;
+      run.scalars.found_inf = i == 50;
+      run.scalars.applied = true;
+      run.add(i == 50 ? infinity : 0.9F);
+    }
+    CHECK(run.names() == names{"unhandled_overflow"});
+    CHECK(first_of<unhandled_overflow>(run).applied == 1);
+  }
+  SECTION("ten lost losses without a scaler") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) {
+      const bool lost = i >= 50 && i < 60;
+      run.scalars.loss = lost ? not_known : 1;
+      run.add(lost ? not_a_number : 1.0F);
+    }
+    CHECK(run.names() == names{"forward_overflow"});
+    CHECK_FALSE(first_of<forward_overflow>(run).ends_the_run);
+    CHECK_FALSE(run.found().died_at);
+  }
+}
+
+TEST_CASE("a run that begins without a scale has no initial scale") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 100; ++i) run.add(i < 6 ? infinity : 1.0F);
+  CHECK(run.names() == names{"unhandled_overflow"});
+}
+
+TEST_CASE("thirty overflows at scales far above one are no forward pass") {
+  made_run search;
+  for (int i = 0; i < 35; ++i) search.log(true, std::ldexp(1.0, 60 - i));
+  CHECK(search.names() == names{"open_overflow"});
+  made_run constant({"a.weight"});
+  constant.scalars.loss_scale = 4096;
+  for (int i = 0; i < 140; ++i) {
+    constant.scalars.found_inf = i >= 100;
+    constant.add(i >= 100 ? infinity : 14.0F);
+  }
+  CHECK(constant.names() == names{"unhandled_overflow"});
+}
+
+TEST_CASE("a scale that grew is not said to have fallen") {
+  made_run run;
+  for (int i = 0; i < 200; ++i) run.log(false, i < 50 ? 1 : 4096);
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("a layer is dead though an overflow made its zeros NaN") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 60; ++i) {
+    run.scalars.loss_scale = i < 31 ? 65536 : 32768;
+    run.scalars.found_inf = i == 30;
+    run.add(i == 30 ? std::vector<std::vector<float>>{{not_a_number}, {infinity}}
+                    : std::vector<std::vector<float>>{{0.0F}, {0.9F}});
+  }
+  CHECK(run.names() == names{"dead_layer", "gradient_overflow"});
+}
+
+TEST_CASE("logged norms speak where few are recorded") {
+  made_run run;
+  for (int i = 0; i < 200; ++i) {
+    run.scalars.grad_norm = i < 150 ? 1 : std::pow(10.0, (i - 149) / 7.0);
+    run.scalars.loss = i < 150 ? 1 : 1 + (i - 149);
+    run.add(std::vector<std::vector<float>>{});
+  }
+  CHECK(run.names() == names{"divergence"});
+  CHECK(first_of<divergence>(run).of == gradient_size::logged_norm);
+}
+
+TEST_CASE("an explosion in the first steps is a divergence, also where hardly a step is finite") {
+  SECTION("the loss falls apart at once") {
+    made_run run({"a.weight"});
+    const float sizes[] = {0.25F, 1.8F, 5.7F, 81.0F, 3e3F, 1e6F};
+    for (int i = 0; i < 6; ++i) {
+      run.scalars.loss = 2.3 * std::pow(4.0, i);
+      run.add(sizes[i]);
+    }
+    run.scalars.loss = not_known;
+    run.scalars.loss_is_nan = true;
+    for (int i = 0; i < 50; ++i) run.add(not_a_number);
+    CHECK(run.names() == names{"divergence"});
+    CHECK(first_of<divergence>(run).growing.first == 1);
+    CHECK(first_of<divergence>(run).lost_at == 6);
+  }
+  SECTION("two finite steps and no loss") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 60; ++i) {
+      run.scalars.loss_scale = std::ldexp(1024.0, i < 2 ? 0 : i < 4 ? 1 - i : 2 - i);
+      run.scalars.found_inf = i != 0 && i != 3;
+      run.add(i == 0 ? 0.26F : i == 3 ? 17.0F : i < 3 ? infinity : not_a_number);
+    }
+    CHECK(run.names().front() == "divergence");
+    CHECK(first_of<divergence>(run).growth == Approx(17 / 0.26));
+    CHECK(run.found().died_at == 1);
+  }
+  SECTION("it comes down again, and the loss does not") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) {
+      const bool high = i >= 2 && i < 8;
+      run.scalars.loss = i < 2 ? 2.3 : high ? 1e4 : 6;
+      run.add(i < 2 ? 0.25F : high ? 3e3F : 0.6F);
+    }
+    CHECK(run.names() == names{"divergence"});
+    CHECK(first_of<divergence>(run).growing.first == 2);
+  }
+  SECTION("gradients that peak early while the loss falls are none") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) {
+      run.scalars.loss = 2.3 - 0.02 * i;
+      run.add(i < 2 ? 0.25F : i < 8 ? 30.0F : 0.6F);
+    }
+    CHECK(run.names().empty());
+  }
+}
+
+TEST_CASE("an explosion that only the loss shows, and one long after the learning rate rose") {
+  made_run early({"a.weight"});
+  for (int i = 0; i < 60; ++i) {
+    early.scalars.loss = i == 0 ? 2.9 : i < 15 ? 12 + i % 3 : not_known;
+    early.scalars.loss_is_nan = i >= 15;
+    early.add(i < 15 ? 1.0F : not_a_number);
+  }
+  CHECK(early.names() == names{"divergence"});
+  CHECK(first_of<divergence>(early).growing.first == 1);
+
+  made_run late({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    late.scalars.learning_rate = i < 100 ? 1e-3 : 1e-1;
+    late.scalars.loss = i < 100 ? 1.8 : i < 250 ? 2.4 : not_known;
+    late.scalars.loss_is_nan = i >= 250;
+    late.add(i < 250 ? 1.0F : not_a_number);
+  }
+  CHECK(late.names() == names{"divergence"});
+  CHECK(first_of<divergence>(late).growing.first == 100);
+  CHECK(first_of<divergence>(late).lost_at == 250);
+}
+
+TEST_CASE("NaN in some tensors after ordinary overflow is found where the infinities end") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 60; ++i) {
+    run.scalars.loss_scale = i < 30 ? 65536 : std::ldexp(65536.0, 30 - i);
+    run.scalars.found_inf = i >= 30;
+    run.scalars.loss = 1;
+    run.add(i < 30   ? std::vector<std::vector<float>>{{0.9F}, {0.9F}}
+            : i < 33 ? std::vector<std::vector<float>>{{infinity}, {infinity}}
+                     : std::vector<std::vector<float>>{{not_a_number}, {0.0001F}});
+  }
+  CHECK(run.names().front() == "nan_source");
+  CHECK(first_of<nan_source>(run).lost.first == 33);
+  CHECK(first_of<nan_source>(run).tensor == 0);
+  CHECK(run.found().died_at == 33);
+}
+
+TEST_CASE("a loss that rises is told of a run that did not die") {
+  const auto with_end = [](double end) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 200; ++i) {
+      run.scalars.loss = i < 120 ? 0.5 + 2.3 * std::exp(-i / 20.0) : end;
+      run.add(1.0F);
+    }
+    return run.found();
+  };
+  const diagnosis back = with_end(2.8);
+  CHECK(back.causes.empty());
+  REQUIRE(back.rise);
+  CHECK(back.rise->step == 120);
+  CHECK(back.rise->after == 2.8);
+  CHECK(back.rise->is_back);
+  REQUIRE(with_end(1.9).rise);
+  CHECK_FALSE(with_end(1.9).rise->is_back);
+  CHECK_FALSE(with_end(0.5).rise);
+}
+
+TEST_CASE("a log without a scale whose norm is NaN to its end is lost") {
+  made_run run;
+  for (int i = 0; i < 30; ++i) {
+    run.scalars.grad_norm = 1;
+    run.scalars.loss = 2;
+    run.add(std::vector<std::vector<float>>{});
+  }
+  run.scalars.grad_norm = not_known;
+  run.scalars.loss = 0;
+  for (int i = 0; i < 20; ++i) run.add_largest(not_known);
+  CHECK(run.names() == names{"forward_overflow"});
+  const auto f = first_of<forward_overflow>(run);
+  CHECK(f.lost.first == 30);
+  CHECK(f.losses_zero == 20);  // which are no finite losses
+  CHECK(f.losses_finite == 0);
+  CHECK_FALSE(f.has_scaler);
+}
+
+TEST_CASE("flags alone do not tell a scaler at work from a forward pass") {
+  made_run run;
+  run.scalars.found_inf = false;
+  for (int i = 0; i < 95; ++i) run.add(std::vector<std::vector<float>>{});
+  run.scalars.found_inf = true;
+  for (int i = 0; i < 5; ++i) run.add(std::vector<std::vector<float>>{});
+  CHECK(run.names() == names{"open_overflow"});
+}
+
+TEST_CASE("what comes after a death is no cause, and what came before it is told") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 120; ++i) {
+    const bool lost = i == 20 || i >= 112;
+    run.scalars.loss_scale = i <= 20 ? 4096 : 2048;
+    run.scalars.found_inf = lost;
+    run.scalars.loss = lost ? not_known : i < 100 ? 2 : 2.0 * (i - 98);
+    run.scalars.loss_is_nan = lost;
+    run.add(lost ? not_a_number : i < 100 ? 0.01F : 0.01F * std::pow(4.0F, static_cast<float>(i - 99)));
+  }
+  CHECK(run.names() == names{"divergence", "bad_batch"});
+  CHECK(run.found().died_at == 100);
+}
+
+TEST_CASE("overflow that ends in a lost loss is told once") {
+  made_run run;
+  for (int i = 0; i < 120; ++i) {
+    run.scalars.loss = i < 106 ? 2 : not_known;
+    run.scalars.loss_is_nan = i >= 106;
+    run.log(i >= 100, i < 100 ? 65536 : std::ldexp(65536.0, 100 - i));
+  }
+  CHECK(run.names() == names{"forward_overflow", "gradient_overflow"});
+  CHECK(first_of<forward_overflow>(run).lost.first == 106);
+}
+
+TEST_CASE("NaN in all tensors, again and again, is not told as lost losses") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 200; ++i) {
+    const bool lost = i % 15 == 7 || i >= 199;
+    run.scalars.loss_scale = 4096;
+    run.scalars.found_inf = lost;
+    run.scalars.loss = 2;
+    run.add(lost ? not_a_number : 0.01F);
+  }
+  CHECK(run.names().front() == "bad_batch");
+  CHECK_FALSE(first_of<bad_batch>(run).loss_is_lost);
+}
+
+TEST_CASE("a peak of one step long ago, and a loss that rises at the end, are no divergence") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    run.scalars.loss = i < 290 ? 2 : 3.2;
+    run.add(i == 50 ? 200.0F : i == 200 ? 15.0F : 1.0F);
+  }
+  CHECK(run.names() == names{"bad_batch"});
+  CHECK_FALSE(run.found().died_at);
+}
+
+TEST_CASE("a loss that overflows alone is no forward pass that does") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 80; ++i) {
+    run.scalars.loss = i % 4 == 1 ? std::numeric_limits<double>::infinity() : 6e4;
+    run.add(1.0F);
+  }
+  CHECK(run.names() == names{"loss_overflow"});
+  CHECK(first_of<loss_overflow>(run).lost.steps == 20);
+  CHECK_FALSE(run.found().died_at);
+}

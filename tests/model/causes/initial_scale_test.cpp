@@ -1,0 +1,89 @@
+// Pins what the path of the loss scale tells: searches, jumps and floors.
+#include "made_run.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+TEST_CASE("a scale that jumps was made anew") {
+  const auto jumping_to = [](double high, int gap) {
+    made_run run;
+    for (int i = 0; i < 60; ++i) run.log(false, 1024);
+    run.skip(gap);
+    int i = 0;
+    for (; std::ldexp(high, -i) > 4096; ++i) run.log(true, std::ldexp(high, -i));
+    for (int j = 0; j < 100; ++j) run.log(false, 4096);
+    return run;
+  };
+  const made_run far = jumping_to(0x1p32, 0);
+  CHECK(far.names() == names{"initial_scale"});
+  const auto h = first_of<initial_scale>(far);
+  CHECK(h.scale_before == 1024);
+  CHECK(h.first_scale == 0x1p32);
+  CHECK(h.fitting_scale == 4096);
+  CHECK(h.skipped.first == 60);
+  CHECK(h.skipped.steps == 20);
+  CHECK_FALSE(far.found().died_at);
+  CHECK(jumping_to(65536, 0).names() == names{"initial_scale"});
+  CHECK(jumping_to(8192, 0).names() == names{"gradient_overflow"});  // one step
+  CHECK(jumping_to(65536, 50).names() == names{"gradient_overflow"});
+}
+
+TEST_CASE("eightfold is a jump, fourfold may be growth") {
+  const auto from_1024_to = [](double high) {
+    made_run run;
+    for (int i = 0; i < 60; ++i) run.log(false, 1024);
+    for (double scale = high; scale > 1024; scale /= 2) run.log(true, scale);
+    for (int j = 0; j < 100; ++j) run.log(false, 1024);
+    return run.names();
+  };
+  CHECK(from_1024_to(8192) == names{"initial_scale"});
+  CHECK(from_1024_to(4096) == names{"gradient_overflow"});
+}
+
+TEST_CASE("of two jumps the longer one is told, the other is handled") {
+  made_run run;
+  const auto jump_from = [&](int power) {
+    for (int i = power; i > 10; --i) run.log(true, std::ldexp(1.0, i));
+    for (int i = 0; i < 120; ++i) run.log(false, 1024);
+  };
+  for (int i = 0; i < 60; ++i) run.log(false, 1024);
+  jump_from(30);
+  jump_from(25);
+  CHECK(run.names() == names{"initial_scale", "gradient_overflow"});
+  CHECK(first_of<initial_scale>(run).skipped.steps == 20);
+  CHECK(std::get<gradient_overflow>(run.found().causes.back()).skipped.steps == 15);
+}
+
+TEST_CASE("a search of which every seventh step was recorded") {
+  made_run run;
+  for (int i = 0; i < 36; ++i) {
+    run.log(i < 4, i < 4 ? std::ldexp(0x1p40, -7 * i) : 0x1p17);
+    run.skip(6);
+  }
+  CHECK(run.names() == names{"initial_scale"});
+  CHECK(first_of<initial_scale>(run).skipped.steps == 4);
+  CHECK(first_of<initial_scale>(run).skipped.last == 21);
+}
+
+TEST_CASE("a floor above one at which most steps overflow") {
+  const auto with = [](int finite_every, double floor) {
+    made_run run;
+    double scale = 0x1p24;
+    for (int i = 0; i < 150; ++i) {
+      const bool finite = scale == floor && i % finite_every == 0;
+      run.log(!finite, scale);
+      if (!finite) scale = std::max(floor, scale / 2);
+    }
+    return run;
+  };
+  const made_run high = with(4, 0x1p20);
+  CHECK(high.names() == names{"scale_at_floor"});
+  const auto f = first_of<scale_at_floor>(high);
+  CHECK(f.is_too_high);
+  CHECK(f.floor == 0x1p20);
+  CHECK(f.at_floor.steps == 146);
+  CHECK_FALSE(high.found().died_at);
+  CHECK(with(4, 1).names() == names{"scale_at_floor"});
+  CHECK(with(1000, 128).names() == names{"scale_at_floor"});
+  CHECK(with(1000, 1).names() == names{"forward_overflow"});
+}
