@@ -98,6 +98,7 @@ std::shared_ptr<const drawn_replay> replay_run(const loaded_run& run, const scen
 }
 
 table replayed_table(const loaded_run& run, const scenario_text& spec, listener& to) {
+  if (run.picture.steps().empty()) return {};
   const scenario s = scenario_of(spec, run.text);
   std::vector<trajectory_row> rows;
   const replayed_run all =
