@@ -185,7 +185,8 @@ TEST_CASE("flushing leaves no subnormal results to expect") {
     for (const double scale : {1.0, 3.0}) {
       rounding mode{.direction = direction::stochastic, .random_bits = 8};
       mode.flush = rule;
-      const expected_outcomes e = expected_outcomes_of(count_cells(std::span{values}), {float16, mode}, {.scale = scale});
+      const expected_outcomes e =
+          expected_outcomes_of(count_cells(std::span{values}), {float16, mode}, {.scale = scale});
       CHECK(e.subnormal.mean == value_range{0, 0});
       CHECK(e.subnormal.variance == value_range{0, 0});
     }
