@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -109,6 +110,10 @@ constexpr std::array rows{
         .source = "pytorch/ao 36027d82 subclass_fp8.py",
     },
 };
+
+static_assert(std::ranges::all_of(rows, [](const block_row& row) {
+  return &row == &rows[static_cast<std::size_t>(row.quantizer)];
+}));
 
 }  // namespace
 

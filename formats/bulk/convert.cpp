@@ -95,7 +95,7 @@ struct code_elements {
 };
 
 // put(begin, size, is_long, encode): encode(place, streams) writes the codes of the tile there, past the caches if it `streams`
-// and the block may be long, of up to `long_step` elements.
+// and the tile may be long, of up to `long_step` elements.
 template <class Elements, class Put>
 void encode_elements(const format& to, const Elements& elements, const conversion& how, conversion_counts* counts,
                      std::size_t long_step, Put put) {
@@ -155,11 +155,11 @@ void encode_to_codes(const format& to, const Elements& elements, code_span codes
   const auto bytes = static_cast<std::size_t>(codes.bytes());
   const bool direct = numbers != nullptr && numbers != codes.data() && codes.bytes() != 0;
   const bool streams = direct && bytes * codes.size() >= least_streamed;
-  const std::size_t quick_step = !direct ? tile_size : streams ? streamed_tile_size : long_tile_size;
-  encode_elements(to, elements, how, counts, quick_step,
-                  [&](std::size_t begin, std::size_t n, bool quick, auto encode) {
+  const std::size_t long_step = !direct ? tile_size : streams ? streamed_tile_size : long_tile_size;
+  encode_elements(to, elements, how, counts, long_step,
+                  [&](std::size_t begin, std::size_t n, bool is_long, auto encode) {
                     const codes_out place{codes, begin};
-                    if (!streams || quick) return encode(place, streams);
+                    if (!streams || is_long) return encode(place, streams);
                     alignas(64) std::array<std::uint32_t, tile_size> buffer;
                     encode(codes_out{buffer.data(), codes.bytes()}, false);
                     stream(place.data, buffer.data(), bytes * n);

@@ -9,7 +9,7 @@ if(NOT code EQUAL 0)
 endif()
 
 set(compiled 0)
-foreach(folder formats analysis/model analysis/io analysis/report analysis/train)
+foreach(folder formats analysis/model analysis/io analysis/ask analysis/report analysis/train)
   file(GLOB_RECURSE headers RELATIVE ${ROOT}/${folder}/include ${ROOT}/${folder}/include/*.hpp ${ROOT}/${folder}/include/*.h)
   foreach(header IN LISTS headers)
     file(GLOB_RECURSE object ${BUILD}/${folder}/CMakeFiles/*_verify_interface_header_sets.dir/*.o)

@@ -53,7 +53,7 @@ std::string and_then(const std::string& place, const std::string& more) {
 
 class checker {
  public:
-  checker(const std::string& path, const check_options& options)
+  checker(const std::string& path, const recording_check_options& options)
       : path_(path), options_(options), db_(io::open_for_reading(path)) {
     report_.has_checksums = db_.has_checksums();
   }
@@ -328,7 +328,7 @@ class checker {
   }
 
   std::string path_;
-  const check_options& options_;
+  const recording_check_options& options_;
   io::database db_;
   recording_report report_;
   std::vector<tensor_info> tensors_;
@@ -339,7 +339,7 @@ class checker {
 
 }  // namespace
 
-recording_report check_recording(const std::string& path, const check_options& options) {
+recording_report check_recording(const std::string& path, const recording_check_options& options) {
   return checker(path, options).report();
 }
 

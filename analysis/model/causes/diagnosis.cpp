@@ -8,16 +8,12 @@
 namespace ulp {
 namespace {
 
-struct cause_row {
-  std::string_view name;
-  void (*examine)(const evidence&, std::vector<cause>& found);
-};
-#define ULP_CAUSE_ROW(name) cause_row{#name, examine_##name},
-constexpr std::array rows{ULP_CAUSES(ULP_CAUSE_ROW)};
-#undef ULP_CAUSE_ROW
 #define ULP_CAUSE_NAME(name) std::string_view{#name},
 constexpr std::array names{ULP_CAUSES(ULP_CAUSE_NAME)};
 #undef ULP_CAUSE_NAME
+#define ULP_EXAMINE_CAUSE(name) examine_##name,
+constexpr std::array examine_all{ULP_CAUSES(ULP_EXAMINE_CAUSE)};
+#undef ULP_EXAMINE_CAUSE
 
 bool ended_the_run(const cause& c) {
   const auto* const bad = std::get_if<bad_batch>(&c);
@@ -37,7 +33,7 @@ diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensor
   examine_recorded_wrongly(e, d.causes);
   if (!d.causes.empty()) return d;
   e.look();
-  for (const cause_row& row : rows) row.examine(e, d.causes);
+  for (const auto examine : examine_all) examine(e, d.causes);
   std::ranges::stable_partition(d.causes, ended_the_run);
   if (e.died && e.healthy < e.steps.size()) d.died_at = e.steps[e.healthy].key.step;
   if (!e.died) d.rise = lasting_rise_of(e.steps);

@@ -17,10 +17,10 @@ scaler_input replayer::running_step::input_of(const seen_by_machine& it, double 
   const scenario& s = of.scenario_;
   scaler_input input = ulp::input_of(it.largest, sums.norm.as_seen(), found);
   if (hides_infinities(s)) {
-    // What the policy sees is clamped already; its norm was not recorded.
+    // What the policy sees is clamped already, infinities too, whichever scale they are of; its norm was not recorded.
     const double bound = s.clip_value->max_value / (s.order.clip_before_unscale ? scale : 1);
     input.unscaled_norm = not_known;
-    input.max_abs = std::isnan(input.max_abs) ? input.max_abs : std::min(input.max_abs, bound);
+    if (!std::isnan(input.max_abs)) input.max_abs = it.largest.infinite() ? bound : std::min(input.max_abs, bound);
   }
   if (it.elements > 0) {
     input.above_edge = static_cast<double>(it.above_edge.high);

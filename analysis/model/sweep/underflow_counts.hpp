@@ -48,7 +48,7 @@ class stored_underflow {
 
 // Adds the counts of a table recorded times any factor: between two powers of two the effective scale is between, and
 // so is the count.
-void add_underflow(underflow_counts& counts, const cell_table& table, const treatment& to, double factor);
+void add_underflow(underflow_counts& counts, const cell_table& table, const treatment& how, double factor);
 
 }  // namespace ulp
 

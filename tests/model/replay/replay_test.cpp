@@ -354,6 +354,11 @@ TEST_CASE("a policy that reads the largest gradient is told the bound where clam
     CHECK(after(order, {1, 20}, 64).scale_next == told(64 / scale));
     CHECK(after(order, {1, 15}, 64).scale_next == told(15));
   }
+  // An infinity becomes the bound, NaN does not.
+  CHECK(after("unscale,clip,check", {1, infinity}, 64).scale_next == told(64));
+  CHECK(after("unscale,clip,check", {infinity}, 64).scale_next == told(64));
+  CHECK(after("clip,unscale,check", {1, infinity}, 64).scale_next == told(64 / scale));
+  CHECK(after("unscale,clip,check", {NAN, infinity}, 64).skipped);
   // Where the check comes first nothing is hidden.
   CHECK(after("unscale,check,clip", {1, 100}, 64).scale_next == told(100));
   CHECK(after("unscale,check,clip", {1, infinity}, 64).skipped);

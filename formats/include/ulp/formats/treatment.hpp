@@ -2,8 +2,8 @@
 // from. One value, so that whatever asks "what becomes of these numbers" takes it and nothing else.
 //
 // The scale itself is not part of it: it changes from step to step and comes with the values, as a multiplier. Functions on
-// values that are scaled already (thresholds, counts, kernels) do not read `scale`; a recipe's readers do. Compared by value;
-// constexpr; as cheap to pass as a reference.
+// values that are scaled already (thresholds, counts, kernels) do not read `scale`; a recipe's readers do. Constexpr; compared
+// by value.
 #ifndef ULP_FORMATS_TREATMENT_HPP
 #define ULP_FORMATS_TREATMENT_HPP
 

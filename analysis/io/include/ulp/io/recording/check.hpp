@@ -31,7 +31,7 @@ struct recording_report {
   bool gave_up = false;  // there may be more
 };
 
-struct check_options {
+struct recording_check_options {
   std::size_t most = 100;  // problems, then it gives up
   // Called with each step and block; may throw.
   std::function<void()> progress;
@@ -42,7 +42,7 @@ struct check_options {
 // blocks that claim to hold those of their steps. Sums that sources reported may differ by 1e-9 of them. A few times
 // slower than reading; needs the memory of one step and of one block.
 // Throws input_error where the file cannot be opened, or is not a recording of this version with its tables.
-[[nodiscard]] recording_report check_recording(const std::string& path, const check_options& options = {});
+[[nodiscard]] recording_report check_recording(const std::string& path, const recording_check_options& options = {});
 
 // Programs read of a recording what they need; one of up to 16 MiB is looked at wholly before anything of it is believed. Throws
 // input_error with the first problem and how many there are. `progress` as above.

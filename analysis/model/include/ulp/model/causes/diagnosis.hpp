@@ -37,7 +37,6 @@
   ROW(dead_layer) \
   ROW(gradient_overflow)
 // clang-format on
-#define ULP_LISTED_CAUSE(name) , name
 
 namespace ulp {
 namespace detail {
@@ -227,7 +226,9 @@ struct dead_layer {
   step_span steps;                      // whose gradients are finite
 };
 
+#define ULP_LISTED_CAUSE(name) , name
 using cause = detail::causes_of<void ULP_CAUSES(ULP_LISTED_CAUSE)>::type;
+#undef ULP_LISTED_CAUSE
 
 // One word for programs: that of the row.
 [[nodiscard]] std::string name_of(const cause& of);

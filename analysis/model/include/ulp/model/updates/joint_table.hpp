@@ -88,7 +88,7 @@ class joint_counter {
 // saturation, in formats of at least one fraction bit with sign, zero, subnormals and NaN.
 [[nodiscard]] bool tells_lost_updates(const treatment& how) noexcept;
 
-// Precondition: tells_lost_updates(to, mode).
+// Precondition: tells_lost_updates(how).
 [[nodiscard]] lost_updates count_lost_updates(const joint_table& table, const treatment& how);
 
 // Whether some weight is certainly none of the format's numbers, so that it was not kept in the format. False where the
