@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <memory>
-#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/precision/weights_answer.hpp>
 #include <ulp/report/findings/weights_finding.hpp>
 #include <ulp/report/tables/sorted.hpp>
 #include <ulp/report/tables/weights_table.hpp>

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <ulp/ask/answers/outcome_answer.hpp>
+#include <ulp/ask/runs/outcome_answer.hpp>
 #include <ulp/report/tables/outcome_table.hpp>
 #include <ulp/report/tables/sorted.hpp>
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <ulp/ask/answers/weights_answer.hpp>
-#include <ulp/ask/progress/kept_lines.hpp>
+#include <ulp/ask/precision/weights_answer.hpp>
+#include <ulp/ask/progress/listener.hpp>
 
 #include "document.hpp"
 

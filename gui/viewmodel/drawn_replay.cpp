@@ -4,9 +4,9 @@
 #include <cmath>
 #include <functional>
 
-#include <ulp/ask/answers/replay_answer.hpp>
-#include <ulp/ask/answers/run_notes.hpp>
-#include <ulp/ask/progress/kept_lines.hpp>
+#include <ulp/ask/runs/replay_answer.hpp>
+#include <ulp/ask/reading/run_notes.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/model/machines/policy_probe.hpp>
 #include <ulp/report/tables/trajectory_table.hpp>
 

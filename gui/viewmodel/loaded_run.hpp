@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <ulp/ask/answers/pictured_run.hpp>
+#include <ulp/ask/runs/pictured_run.hpp>
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 

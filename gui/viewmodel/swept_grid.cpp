@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <ulp/ask/answers/sweep_answer.hpp>
+#include <ulp/ask/runs/sweep_answer.hpp>
 
 namespace ulp::gui {
 

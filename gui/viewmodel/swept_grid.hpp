@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <ulp/ask/answers/policy_grid.hpp>
+#include <ulp/ask/runs/sweep_answer.hpp>
 #include <ulp/ask/progress/listener.hpp>
 
 #include "loaded_run.hpp"
