@@ -82,8 +82,8 @@ void count_dumps(counted_weights& all, const run_text& run, const source_options
     pairs->read(i, [&](std::span<const double> weights, std::span<const double> updates) {
       for (std::size_t c = 0; c < all.cases.size(); ++c) {
         weights_counts& counts = item.of[c];
-        counts.lost += count_lost_updates(weights, updates, {all.cases[c].format, all.cases[c].rounding});
-        *counts.changed += count_changed(weights, {all.cases[c].format, all.cases[c].rounding});
+        counts.lost += count_lost_updates(weights, updates, all.cases[c].how);
+        *counts.changed += count_changed(weights, all.cases[c].how);
         counts.beyond = *counts.changed > 0;
       }
       if (item.rounded_updates && item.origin == update_origin::recorded)
@@ -97,8 +97,8 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
                      listener& to) {
   const std::string& path = run.inputs.front();
   refuse_damaged(path);
-  for (const weights_case& c : all.cases)
-    if (!tells_lost_updates({c.format, c.rounding}))
+  for (const typed_treatment& c : all.cases)
+    if (!tells_lost_updates(c.how))
       throw std::invalid_argument(fmt::format(
           "{}: joint tables tell of nearest-even and stochastic rounding, without flushing or saturation, to "
           "formats with subnormals and NaN; give the dumps for {} and others",
@@ -122,9 +122,9 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
                       .learning_rate = std::isnan(learning_rate) ? scalars.learning_rate : learning_rate};
     later_weights = later_weights || row.origin == update_origin::next_weights;
     of_gradients = of_gradients || row.origin == update_origin::gradient;
-    for (const weights_case& c : all.cases)
-      item.of.push_back({count_lost_updates(row.table, {c.format, c.rounding}), std::nullopt,
-                         has_weights_beyond(row.table, c.format)});
+    for (const typed_treatment& c : all.cases)
+      item.of.push_back(
+          {count_lost_updates(row.table, c.how), std::nullopt, has_weights_beyond(row.table, c.how.format)});
     const format* const own = format_of_differences(item);
     item.rounded_updates = own != nullptr && (row.origin == update_origin::next_weights ||
                                               count_lost_updates(row.table, {*own}).lost.low == 0);
@@ -149,11 +149,11 @@ weights_counts& weights_counts::operator+=(const weights_counts& other) {
   return *this;
 }
 
-counted_weights count_weights(const run_text& run, const std::vector<weights_case>& cases, double learning_rate,
+counted_weights count_weights(const run_text& run, const std::vector<typed_treatment>& cases, double learning_rate,
                               listener& to) {
   counted_weights all{.cases = cases, .items = {}};
-  for (const weights_case& c : cases)
-    if (!counts_lost_updates({c.format, c.rounding}))
+  for (const typed_treatment& c : cases)
+    if (!counts_lost_updates(c.how))
       throw std::invalid_argument(
           fmt::format("{}: stochastic rounding of weights is not counted with --ftz, --daz or in formats without "
                       "subnormals; leave these out, or give another --rounding",

@@ -6,25 +6,21 @@
 #include <stdexcept>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/reading/reading.hpp>
-#include <ulp/formats/names.hpp>
 
 #include "dump_files.hpp"
 
 namespace ulp {
 namespace {
 
-std::vector<weights_case> cases_of(const weights_question& asked, const std::optional<configuration>& config) {
+std::vector<typed_treatment> cases_of(const weights_question& asked, const std::optional<configuration>& config) {
   rounding_text typed = asked.rounding;
   std::optional<std::string> said;
   if (config) said = config->said.weights_kept_in;
   if (config && config->said.weights_stochastic && asked.formats.empty() && typed.direction.empty())
     typed.direction = "stochastic";
-  std::vector<weights_case> cases;
-  for (const std::string& name : formats_in_question(asked.formats, said, usual_weight_formats)) {
-    const format to = value_format_named(name);
-    const rounding mode = typed.value(to);
-    cases.push_back({name, to, mode, typed.direction.empty() ? to_string(mode) : typed.direction});
-  }
+  std::vector<typed_treatment> cases;
+  for (const std::string& name : formats_in_question(asked.formats, said, usual_weight_formats))
+    cases.push_back(treatment_of(name, typed));
   return cases;
 }
 

@@ -27,7 +27,7 @@ std::vector<scenario> scaler_trials(const advice_options& options, const selecti
     for (const double interval : trial_intervals) {
       scenario s{
           make_scaler(*find_scaler("pytorch_gradscaler"), {{"init_scale", start}, {"growth_interval", interval}}),
-          {options.format, options.rounding}};
+          options.how};
       s.counted = counted;
       s.checked = checked;
       all.push_back(std::move(s));
@@ -54,9 +54,9 @@ void take_framework(own_configuration& configured, const advice_question& asked,
 
 advice_options advice_options_of(const std::string& format, const rounding_text& rounding, const std::string& epsilon,
                                  const run_text& run) {
-  advice_options o{.format_name = format, .format = value_format_named(format), .typed = rounding};
-  o.rounding = rounding.value(o.format);
-  if (o.rounding.direction == direction::stochastic)
+  advice_options o{.format_name = format, .how = {value_format_named(format)}, .typed = rounding};
+  o.how.rounding = rounding.value(o.how.format);
+  if (o.how.rounding.direction == direction::stochastic)
     throw std::invalid_argument(
         "--rounding: advice and reports need a deterministic rounding; for stochastic rounding see ulp outcomes");
   o.epsilon = positive_number(epsilon, "--epsilon");
@@ -106,7 +106,7 @@ void run_examination::add_again(const step& now, const std::vector<tensor_info>&
 
 examined_run run_examination::result(const std::vector<tensor_info>& tensors, std::optional<kept_weights> weights) {
   if (!found_) found_ = diagnosis_of(whole_, tensors);
-  examined_run all{.how = options_,
+  examined_run all{.options = options_,
                    .tensors = tensors,
                    .whole = std::move(whole_),
                    .less = std::move(less_),

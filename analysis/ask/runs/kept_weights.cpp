@@ -15,10 +15,10 @@
 namespace ulp {
 namespace {
 
-weights_case case_of(const std::string& format_name, bool stochastic) {
+typed_treatment case_of(const std::string& format_name, bool stochastic) {
   const format to = format_named(format_name);
   const rounding mode{.direction = stochastic ? direction::stochastic : direction::nearest_even};
-  return {format_name, to, mode, to_string(mode)};
+  return {format_name, {to, mode}, to_string(mode)};
 }
 
 // The 16-bit type of weights with updates, the first there is; unknown where there is none.

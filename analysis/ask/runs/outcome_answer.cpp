@@ -10,7 +10,6 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
-#include <ulp/formats/names.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/recipe/scaling.hpp>
 #include <ulp/model/replay/recording_doubts.hpp>
@@ -20,13 +19,9 @@ namespace {
 
 std::vector<outcome_case> questions_of(const outcome_question& o) {
   std::vector<outcome_case> all;
-  for (const std::string& name : o.formats) {
-    const format to = value_format_named(name);
-    const rounding mode = o.rounding.value(to);
-    const std::string direction = o.rounding.direction.empty() ? to_string(mode) : o.rounding.direction;
+  for (const std::string& name : o.formats)
     for (const std::string& scale : o.scales)
-      all.push_back({name, to, mode, direction, positive_number(scale, "--scale")});
-  }
+      all.push_back({treatment_of(name, o.rounding), positive_number(scale, "--scale")});
   return all;
 }
 
@@ -42,10 +37,10 @@ outcome_key outcome_key_of(const counted_outcomes& all, const tensor_row& row, c
 
 void add(outcome_totals& to, const tensor_row& row, const outcome_case& q, double factor, bool is_scaled) {
   const multiplier by{.scale = is_scaled ? q.scale : 1, .factor = factor};
-  to.counts += outcomes_of(row, {q.format, q.rounding}, by);
-  to.lost += lost_to_underflow(row, {q.format, q.rounding}, by);
-  to.noise += noise_of(row, {q.format, q.rounding}, by);
-  if (q.is_drawn()) to.expected += expected_outcomes_of(row, {q.format, q.rounding}, by);
+  to.counts += outcomes_of(row, q.how, by);
+  to.lost += lost_to_underflow(row, q.how, by);
+  to.noise += noise_of(row, q.how, by);
+  if (q.is_drawn()) to.expected += expected_outcomes_of(row, q.how, by);
 }
 
 void add(counted_outcomes& to, const tensor_row& row, const tensor_info& info, const step_key& key, bool as_recorded) {
@@ -73,7 +68,7 @@ bool counted_outcomes::is_by(const char* what) const { return std::ranges::find(
 
 bool counted_outcomes::one_rounding() const {
   return std::ranges::all_of(questions,
-                             [&](const outcome_case& q) { return q.rounding == questions.front().rounding; });
+                             [&](const outcome_case& q) { return q.how.rounding == questions.front().how.rounding; });
 }
 
 outcome_answer outcomes_over(const outcome_question& o, listener& to,

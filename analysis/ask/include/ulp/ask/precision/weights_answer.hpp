@@ -37,15 +37,6 @@ struct weights_question {
   std::string config;                     // a framework's own configuration; empty: none
 };
 
-struct weights_case {
-  std::string format_name;
-  ulp::format format;
-  ulp::rounding rounding;
-  std::string rounding_name;
-
-  [[nodiscard]] bool is_drawn() const { return rounding.direction == direction::stochastic; }
-};
-
 // The answer to one case, of one tensor in one step or of several.
 struct weights_counts {
   lost_updates lost;
@@ -72,14 +63,14 @@ struct weights_item {
 
 // All of a run, in the order of steps: `of` each in the order of `cases`.
 struct counted_weights {
-  std::vector<weights_case> cases;
+  std::vector<typed_treatment> cases;
   std::vector<weights_item> items;
 };
 
 // Counts the inputs' pairs. Dumps are counted element by element, recordings by their joint tables; zero updates that
 // are rounded_updates are open, with a note. Throws input_error,
 // std::invalid_argument.
-[[nodiscard]] counted_weights count_weights(const run_text& run, const std::vector<weights_case>& cases,
+[[nodiscard]] counted_weights count_weights(const run_text& run, const std::vector<typed_treatment>& cases,
                                             double learning_rate, listener& to);
 
 // Of all items: the share of updates of which it is decided whether they are lost; 1 without updates.

@@ -14,8 +14,7 @@
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/runs/kept_weights.hpp>
-#include <ulp/formats/format.hpp>
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 #include <ulp/model/causes/diagnosis.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/replay/scenario.hpp>
@@ -37,12 +36,11 @@ struct advice_question {
 
 struct advice_options {
   std::string format_name = "float16";  // the format that is scaled
-  ulp::format format;
-  ulp::rounding rounding;            // to it
-  rounding_text typed;               // each format that is compared may have another
-  double epsilon = 1e-5;             // the share of the magnitude of gradients that underflow may take
-  std::size_t worst = 5;             // tensors that are named
-  std::vector<tensor_group> groups;  // looked at beside single tensors
+  treatment how;                        // to it
+  rounding_text typed;                  // each format that is compared may round in another way
+  double epsilon = 1e-5;                // the share of the magnitude of gradients that underflow may take
+  std::size_t worst = 5;                // tensors that are named
+  std::vector<tensor_group> groups;     // looked at beside single tensors
   own_configuration configured;
 };
 
@@ -51,7 +49,7 @@ struct advice_options {
                                                const std::string& epsilon, const run_text& run);
 
 struct examined_run {
-  advice_options how;
+  advice_options options;
   std::vector<tensor_info> tensors;
   survey whole;
   std::optional<survey> less;  // the steps before the run's death, where there are some

@@ -31,14 +31,8 @@ struct outcome_question {
   rounding_text rounding;
 };
 
-struct outcome_case {
-  std::string format_name;
-  ulp::format format;
-  ulp::rounding rounding;
-  std::string rounding_name;
-  double scale;
-
-  [[nodiscard]] bool is_drawn() const { return rounding.direction == direction::stochastic; }
+struct outcome_case : typed_treatment {
+  double scale = 1;
 };
 
 // What rows are kept apart by; an absent part is summed over.
