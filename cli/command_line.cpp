@@ -10,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <ulp/ask/questions/suggestions.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 #include "command.hpp"
 #include "output.hpp"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/ask/answers/accumulate_answer.hpp>
+#include <ulp/ask/precision/accumulate_answer.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/report/findings/accumulation.hpp>
 #include <ulp/report/tables/accumulation_table.hpp>

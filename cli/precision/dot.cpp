@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/ask/answers/dot_answer.hpp>
+#include <ulp/ask/precision/dot_answer.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/report/tables/dot_table.hpp>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <ulp/ask/answers/optimizer_answer.hpp>
+#include <ulp/ask/precision/optimizer_answer.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 #include <ulp/model/optimizers/optimizer.hpp>

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/ask/answers/optimizer8_answer.hpp>
+#include <ulp/ask/precision/optimizer8_answer.hpp>
 #include <ulp/ask/questions/recipe_text.hpp>
 #include <ulp/report/findings/drift.hpp>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <ulp/ask/answers/random_bits_answer.hpp>
+#include <ulp/ask/precision/random_bits_answer.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/report/tables/random_bits_table.hpp>
 

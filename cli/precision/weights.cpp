@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <memory>
-#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/precision/weights_answer.hpp>
 #include <ulp/report/findings/weights_finding.hpp>
 #include <ulp/report/tables/sorted.hpp>
 #include <ulp/report/tables/weights_table.hpp>
@@ -25,9 +25,9 @@ struct options {
 };
 
 void print_heading(const weights_answer& answer) {
-  const weights_case& first = answer.counted.cases.front();
+  const typed_treatment& first = answer.counted.cases.front();
   std::vector<std::string> names;
-  for (const weights_case& c : answer.counted.cases) names.push_back(c.format_name);
+  for (const typed_treatment& c : answer.counted.cases) names.push_back(c.format_name);
   fmt::print("weights kept in {} without a master copy, {}\n", fmt::join(names, ", "), first.rounding_name);
   fmt::print(
       "lost: weight + update, rounded once, is the weight again; stuck at 1: lost where the weight is 1 or -1\n");

@@ -3,7 +3,7 @@
 
 #include <memory>
 #include <string>
-#include <ulp/ask/answers/advice_answer.hpp>
+#include <ulp/ask/runs/advice_answer.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/report/findings/advice.hpp>
 #include <vector>

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/reading/reading.hpp>
 #include <ulp/io/export/export.hpp>
 
 #include "command.hpp"

@@ -3,7 +3,7 @@
 #define ULP_CLI_HINDSIGHT_CSV_HPP
 
 #include <string>
-#include <ulp/ask/answers/sweep_answer.hpp>
+#include <ulp/ask/runs/sweep_answer.hpp>
 #include <vector>
 
 namespace ulp::cli {

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/reading/reading.hpp>
 #include <ulp/io/merge/ranks.hpp>
 #include <ulp/io/recording/recording.hpp>
 

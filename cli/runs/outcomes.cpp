@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <ulp/ask/answers/outcome_answer.hpp>
+#include <ulp/ask/runs/outcome_answer.hpp>
 #include <ulp/report/tables/outcome_table.hpp>
 #include <ulp/report/tables/sorted.hpp>
 
@@ -37,7 +37,7 @@ std::string text_of(const scale_units& u) {
 void print_heading(const outcome_question& o, const counted_outcomes& all) {
   const outcome_case& first = all.questions.front();
   fmt::print("{}, {}, loss scale {} on {}\n", fmt::join(o.formats, ", "),
-             all.one_rounding() ? o.rounding.text(first.format) : "rounded as listed",
+             all.one_rounding() ? o.rounding.text(first.how.format) : "rounded as listed",
              all.many_scales ? "as listed" : as_power(first.scale), text_of(all.unit));
   fmt::print(
       "underflow: nonzero rounded to zero; lost L1: its share of the sum of magnitudes; SQNR: ~ where it is "

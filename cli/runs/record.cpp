@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <ulp/ask/answers/reading.hpp>
+#include <ulp/ask/reading/reading.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/inputs/update_pairs.hpp>
 #include <ulp/io/output/atomic_file.hpp>

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <memory>
 #include <span>
-#include <ulp/ask/answers/reading.hpp>
-#include <ulp/ask/answers/replay_answer.hpp>
+#include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/runs/replay_answer.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/report/page/sparkline.hpp>
 #include <ulp/report/tables/replay_summary.hpp>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <ulp/ask/answers/sweep_answer.hpp>
+#include <ulp/ask/runs/sweep_answer.hpp>
 #include <ulp/report/tables/estimates.hpp>
 #include <ulp/report/tables/regret_text.hpp>
 #include <ulp/report/tables/sweep_table.hpp>

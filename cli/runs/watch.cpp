@@ -12,8 +12,8 @@
 #include <span>
 #include <string_view>
 #include <system_error>
-#include <ulp/ask/answers/reading.hpp>
-#include <ulp/ask/answers/watched_run.hpp>
+#include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/runs/watched_run.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/recording/recording.hpp>
 #include <ulp/report/page/sparkline.hpp>

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <ulp/ask/answers/weights_answer.hpp>
-#include <ulp/ask/progress/kept_lines.hpp>
+#include <ulp/ask/precision/weights_answer.hpp>
+#include <ulp/ask/progress/listener.hpp>
 
 #include "document.hpp"
 
@@ -24,10 +24,8 @@ std::vector<first_step> first_steps_in(step_range shown, const layer_question& q
 
 layer_updates updates_of(const loaded_run& run, const format& in, listener& to) {
   kept_lines lines(to);
-  layer_updates all =
-      layer_updates_of(count_weights(run.text, {{.format_name = {}, .format = in, .rounding = {}, .rounding_name = {}}},
-                                     not_known, lines),
-                       run.tensors);
+  layer_updates all = layer_updates_of(
+      count_weights(run.text, {{.format_name = {}, .how = {in}, .rounding_name = {}}}, not_known, lines), run.tensors);
   all.notes = lines.notes();
   return all;
 }

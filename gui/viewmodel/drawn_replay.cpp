@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
-#include <ulp/ask/answers/replay_answer.hpp>
-#include <ulp/ask/answers/run_notes.hpp>
-#include <ulp/ask/progress/kept_lines.hpp>
+#include <ulp/ask/progress/listener.hpp>
+#include <ulp/ask/reading/run_notes.hpp>
+#include <ulp/ask/runs/replay_answer.hpp>
 #include <ulp/model/machines/policy_probe.hpp>
 #include <ulp/report/tables/trajectory_table.hpp>
 
@@ -66,6 +67,13 @@ void add_limits(drawn_replay& to, const scaler& by) {
 }  // namespace
 
 double log2_or_gap(double x) { return x > 0 && std::isfinite(x) ? std::log2(x) : not_known; }
+
+double scale_at(std::int64_t step, std::optional<int> tried, const drawn_replay* replay) {
+  if (tried) return std::ldexp(1.0, *tried);
+  if (replay == nullptr || replay->steps.empty()) return 1;
+  const auto after = std::ranges::upper_bound(replay->steps, step, {}, &replay_step::step);
+  return after == replay->steps.begin() ? replay->steps.front().scale_used : std::prev(after)->scale_used;
+}
 
 scenario_text usual_scenario() { return {.scaler = "pytorch_gradscaler", .format = "float16"}; }
 

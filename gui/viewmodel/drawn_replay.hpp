@@ -60,6 +60,10 @@ struct drawn_replay {
 [[nodiscard]] inline double log2_greatest(const replay_step& s) { return log2_or_gap(s.may_have_used.high); }
 [[nodiscard]] inline double log2_clip_measure(const replay_step& s) { return log2_or_gap(s.clip_measure); }
 
+// The scale that is tried out, as its log2, or the replay's at the step, the one before where it has none of that number; 1 where
+// there is neither.
+[[nodiscard]] double scale_at(std::int64_t step, std::optional<int> tried, const drawn_replay* replay);
+
 // What is replayed where nothing is said.
 [[nodiscard]] scenario_text usual_scenario();
 

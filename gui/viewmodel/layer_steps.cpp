@@ -1,8 +1,6 @@
 #include "layer_steps.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <vector>
 
 #include <ulp/model/recipe/scaling.hpp>
@@ -11,14 +9,6 @@ namespace ulp::gui {
 
 step_range seen_of(const drawn_columns& drawn, const column_span& span) {
   return {std::max(span.first_step, drawn.shown.first), std::min(span.last_step, drawn.shown.last)};
-}
-
-double layer_steps::scale_at(std::int64_t step) const {
-  if (reading_.tried_scale) return std::ldexp(1.0, *reading_.tried_scale);
-  if (!reading_.replay || reading_.replay->steps.empty()) return 1;
-  const auto& steps = reading_.replay->steps;
-  const auto after = std::ranges::upper_bound(steps, step, {}, &replay_step::step);
-  return after == steps.begin() ? steps.front().scale_used : std::prev(after)->scale_used;
 }
 
 void layer_steps::read(step_range range, const std::function<bool(std::int64_t, std::uint32_t)>& asks,
@@ -36,7 +26,7 @@ void layer_steps::read(step_range range, const std::function<bool(std::int64_t, 
                if (now.key.step != at) finish();
                at = now.key.step;
                if (!goes_on || is_over()) return goes_on = false;
-               const double scale = scale_at(*at);
+               const double scale = scale_at(*at, reading_.tried_scale, reading_.replay.get());
                for (const tensor_row& row : now.tensors) {
                  if (!wants(row.tensor) || !asks(*at, row.tensor)) continue;
                  ++tables_;

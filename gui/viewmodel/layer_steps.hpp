@@ -45,8 +45,6 @@ class layer_steps {
             const std::function<bool(std::int64_t step, const cells_of_step& cells)>& see);
 
  private:
-  [[nodiscard]] double scale_at(std::int64_t step) const;
-
   const layer_reading& reading_;
   const layer_question& question_;
   listener& to_;

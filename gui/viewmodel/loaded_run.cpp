@@ -2,8 +2,6 @@
 
 #include <atomic>
 
-#include <ulp/model/recipe/scaling.hpp>
-
 namespace ulp::gui {
 
 std::uint64_t new_run_id() noexcept {
@@ -21,10 +19,16 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, listener& to, f
 tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, listener& to) {
   tensor_tables all;
   read_steps(run, {number, number}, to, [&](const step& now, const std::vector<tensor_info>& tensors) {
-    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(tensors[row.tensor]));
+    all.add(now.tensors, tensors);
     return true;
   });
   return all;
+}
+
+sweep_answer swept_over(const loaded_run& run, const grid_text& grid, listener& to) {
+  sweep_answer answer = sweep_over(run.text, grid, "1", to, first_look::no);
+  answer.all.reset();
+  return answer;
 }
 
 }  // namespace ulp::gui

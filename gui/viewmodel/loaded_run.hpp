@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <memory>
 
-#include <ulp/ask/answers/pictured_run.hpp>
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
+#include <ulp/ask/runs/pictured_run.hpp>
+#include <ulp/ask/runs/sweep_answer.hpp>
 
 namespace ulp::gui {
 
@@ -24,6 +25,9 @@ struct loaded_run : pictured_run {
 // One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
 // there is no such step.
 [[nodiscard]] tensor_tables tables_of_step(const loaded_run& run, std::int64_t step, listener& to);
+
+// As `ulp sweep` ranks it; the trajectories in hindsight, which take much room, are not kept.
+[[nodiscard]] sweep_answer swept_over(const loaded_run& run, const grid_text& grid, listener& to);
 
 }  // namespace ulp::gui
 

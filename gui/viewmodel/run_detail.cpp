@@ -4,43 +4,31 @@
 #include <limits>
 
 #include <ulp/io/recording/recording.hpp>
-#include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp::gui {
 namespace {
 
 static_assert(block_of_steps == level_widths[0]);
 
-class detail_reader {
- public:
-  detail_reader(const loaded_run& run, listener& to) : run_(run), to_(to) {}
+columns_of<tensor_tables> in_steps(const loaded_run& run, step_range range, std::size_t width, listener& to) {
+  columns_of<tensor_tables> columns(std::numeric_limits<std::size_t>::max(), width);
+  if (range.last < range.first) return columns;
+  read_steps(run, {range.first, range.last}, to, [&](const step& now, const std::vector<tensor_info>& tensors) {
+    columns.at_step(now.key.step).add(now.tensors, tensors);
+    return true;
+  });
+  return columns;
+}
 
-  [[nodiscard]] columns_of<tensor_tables> in_steps(step_range range, std::size_t width) {
-    columns_of<tensor_tables> columns(std::numeric_limits<std::size_t>::max(), width);
-    if (range.last < range.first) return columns;
-    read_steps(run_, {range.first, range.last}, to_, [&](const step& now, const std::vector<tensor_info>& tensors) {
-      tensor_tables& column = columns.at_step(now.key.step);
-      for (const tensor_row& row : now.tensors) column.add(row, is_scaled(tensors[row.tensor]));
-      return true;
-    });
-    return columns;
-  }
-
-  // Of the whole blocks within the range.
-  [[nodiscard]] columns_of<tensor_tables> in_blocks(step_range range, std::size_t width) {
-    columns_of<tensor_tables> columns(std::numeric_limits<std::size_t>::max(), width / block_of_steps);
-    read_blocks(run_, {range.first, range.last}, to_,
-                [&](const level_block& block, const std::vector<tensor_info>& tensors) {
-                  tensor_tables& column = columns.at_block(block.first_step, block.last_step);
-                  for (const tensor_row& row : block.tensors) column.add(row, is_scaled(tensors[row.tensor]));
-                });
-    return columns;
-  }
-
- private:
-  const loaded_run& run_;
-  listener& to_;
-};
+// Of the whole blocks within the range.
+columns_of<tensor_tables> in_blocks(const loaded_run& run, step_range range, std::size_t width, listener& to) {
+  columns_of<tensor_tables> columns(std::numeric_limits<std::size_t>::max(), width / block_of_steps);
+  read_blocks(run, {range.first, range.last}, to,
+              [&](const level_block& block, const std::vector<tensor_info>& tensors) {
+                columns.at_block(block.first_step, block.last_step).add(block.tensors, tensors);
+              });
+  return columns;
+}
 
 void append(run_detail& to, const columns_of<tensor_tables>& more) {
   to.spans.insert(to.spans.end(), more.spans().begin(), more.spans().end());
@@ -66,19 +54,15 @@ std::shared_ptr<const run_detail> detail_of(const loaded_run& run, step_range ra
   detail->run = run.id;
   detail->range = range;
   detail->width = width;
-  detail_reader read(run, to);
-  if (width < block_of_steps || !can_seek(run)) {
-    append(*detail, read.in_steps(range, width));
-    return detail;
-  }
-  const columns_of<tensor_tables> blocks = read.in_blocks(range, width);
+  columns_of<tensor_tables> blocks;
+  if (width >= block_of_steps && can_seek(run)) blocks = in_blocks(run, range, width, to);
   if (blocks.spans().empty()) {
-    append(*detail, read.in_steps(range, width));
+    append(*detail, in_steps(run, range, width, to));
     return detail;
   }
-  append(*detail, read.in_steps({range.first, blocks.spans().front().first_step - 1}, width));
+  append(*detail, in_steps(run, {range.first, blocks.spans().front().first_step - 1}, width, to));
   append(*detail, blocks);
-  append(*detail, read.in_steps({blocks.spans().back().last_step + 1, range.last}, width));
+  append(*detail, in_steps(run, {blocks.spans().back().last_step + 1, range.last}, width, to));
   return detail;
 }
 

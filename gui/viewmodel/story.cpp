@@ -4,15 +4,14 @@
 #include <exception>
 #include <utility>
 
-#include <ulp/ask/answers/advice_answer.hpp>
-#include <ulp/ask/answers/replay_answer.hpp>
-#include <ulp/ask/progress/kept_lines.hpp>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/ask/runs/advice_answer.hpp>
+#include <ulp/ask/runs/replay_answer.hpp>
 #include <ulp/report/findings/replay_losses.hpp>
 #include <ulp/report/tables/regret_text.hpp>
 
 #include "shown_text.hpp"
-#include "swept_grid.hpp"
 
 namespace ulp::gui {
 namespace {

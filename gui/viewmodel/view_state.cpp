@@ -231,13 +231,7 @@ void view_state::set_tried_scale(std::optional<int> log2) {
   tell(scale);
 }
 
-double view_state::scale_at(std::int64_t step) const {
-  if (tried_) return std::ldexp(1.0, *tried_);
-  const auto result = front().result;
-  if (!result || result->steps.empty()) return 1;
-  const auto after = std::ranges::upper_bound(result->steps, step, {}, &replay_step::step);
-  return after == result->steps.begin() ? result->steps.front().scale_used : std::prev(after)->scale_used;
-}
+double view_state::scale_at(std::int64_t step) const { return gui::scale_at(step, tried_, front().result.get()); }
 
 value_range view_state::scales_in(std::int64_t first, std::int64_t last) const {
   if (tried_) return {std::ldexp(1.0, *tried_), std::ldexp(1.0, *tried_)};

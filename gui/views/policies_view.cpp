@@ -36,8 +36,8 @@ grid_text grid_around(scenario_text base, const policies_view::grid_of_values& v
   return {.base = std::move(base), .scalers = scalers};
 }
 
-bool knows_regret(const swept_grid& grid) {
-  return std::ranges::any_of(grid.policies, [](const swept_policy& p) { return p.result.regret.has_value(); });
+bool knows_regret(const sweep_answer& of) {
+  return std::ranges::any_of(of.policies, [](const swept_policy& p) { return p.result.regret.has_value(); });
 }
 
 // The columns of these titles to the left, in this order.

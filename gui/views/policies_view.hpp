@@ -14,7 +14,7 @@
 #include "policy_map.hpp"
 #include "rows_view.hpp"
 #include "viewmodel/background.hpp"
-#include "viewmodel/swept_grid.hpp"
+#include "viewmodel/loaded_run.hpp"
 
 namespace ulp::gui {
 
@@ -50,7 +50,7 @@ class policies_view final : public rows_view {
   [[nodiscard]] swept_around around_front(grid_of_values values) const;
   // Whether the replay in front is, but for the parameters that were swept, another one.
   [[nodiscard]] bool is_of_another(const swept_around& sweep) const;
-  void take(swept_around of, swept_grid results);
+  void take(swept_around of, sweep_answer results);
   void show_values(const QString& values);
   void show_results();
   [[nodiscard]] QString why_no_regret() const;
@@ -64,7 +64,7 @@ class policies_view final : public rows_view {
   background work_;
   std::optional<swept_around> running_;
   swept_around of_;
-  swept_grid results_;
+  sweep_answer results_;
   bool stale_ = false;
 };
 

@@ -79,7 +79,7 @@ macro(forbid place pattern)
   set(forbidden_${place} "${pattern}")
 endmacro()
 # A view opens no file: what it shows was read by the viewmodel.
-forbid("^gui:private:(views|plot|charts)/" "^ulp/(io/(dumps|inputs|recording|source|tensorboard|training_log)|ask/answers)/")
+forbid("^gui:private:(views|plot|charts)/" "^ulp/(io/(dumps|inputs|recording|source|tensorboard|training_log)|ask/(reading|precision|runs))/")
 # Nor does report: it words what ask has read.
 forbid("^report:" "^ulp/io/(dumps|inputs|merge|recording|source|tensorboard|training_log)/")
 
@@ -94,7 +94,7 @@ set(layers_io
   csv dumps tensorboard training_log/dialects training_log recording inputs  # the forms of a run, and what opens any of them
   merge export arrays                                  # what writes files from files
   config/syntax config/shell config)                   # configurations of frameworks
-set(layers_ask questions progress columns answers)
+set(layers_ask questions progress columns reading precision runs)
 set(layers_report tables pictures findings page)
 
 # Fails where `including`, a folder of this room, may not include from the folder `included`.

@@ -37,6 +37,10 @@ void tensor_tables::add(const tensor_row& row, bool is_scaled) {
   table.edges.clear();
 }
 
+void tensor_tables::add(const std::vector<tensor_row>& rows, const std::vector<tensor_info>& tensors) {
+  for (const tensor_row& row : rows) add(row, is_scaled(tensors[row.tensor]));
+}
+
 binade_counts tensor_tables::binades(const tensor_mask& shown) const {
   binade_counts all;
   for (const entry& e : entries)
@@ -109,8 +113,7 @@ step_survey run_picture::survey_of(const pictured_step& s) const {
 
 void run_picture::add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables,
                             const std::vector<tensor_info>& all) {
-  tensor_tables& column = columns_.at_block(first, last);
-  for (const tensor_row& row : tables) column.add(row, is_scaled(all[row.tensor]));
+  columns_.at_block(first, last).add(tables, all);
 }
 
 std::size_t run_picture::column_of(std::int64_t step) const noexcept {

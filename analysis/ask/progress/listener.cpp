@@ -21,4 +21,8 @@ listener& nobody() noexcept {
   return all;
 }
 
+void kept_lines::configured(const configuration& by) {
+  for (const std::string& line : configuration_notes(by)) note(line);
+}
+
 }  // namespace ulp

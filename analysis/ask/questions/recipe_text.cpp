@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
-#include <ulp/ask/questions/suggestions.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/name_suggestions.hpp>
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/hardware_roundings.hpp>
 #include <ulp/formats/names.hpp>
@@ -71,6 +72,12 @@ std::string rounding_text::text(const format& to) const {
 std::string rounding_text::switches() const {
   const rounding plain;
   return in_full(with_switches(plain, *this)).substr(to_string(plain).size());
+}
+
+typed_treatment treatment_of(const std::string& format_name, const rounding_text& rounding) {
+  const format to = value_format_named(format_name);
+  const ulp::rounding mode = rounding.value(to);
+  return {format_name, {to, mode}, rounding.direction.empty() ? to_string(mode) : rounding.direction};
 }
 
 std::vector<text_option> options_of(rounding_text& text) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -82,6 +83,39 @@ std::pair<std::string, std::string> key_and_value(const std::string& text, const
   if (equals == std::string::npos || equals == 0)
     throw std::invalid_argument(fmt::format("{}: '{}' is not of the form key=value", option, text));
   return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::vector<std::string> formats_in_question(const std::vector<std::string>& typed,
+                                             const std::optional<std::string>& said,
+                                             const std::vector<std::string>& usual) {
+  if (!typed.empty()) return typed;
+  if (said && format_named(*said).width() < 32) return {*said};
+  return usual;
+}
+
+std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names, std::size_t most) {
+  std::vector<std::string> all;
+  if (typed.empty()) return all;
+  constexpr std::size_t least_limit = 2;
+  constexpr std::size_t tolerance = 3;  // one letter of so many may be wrong
+  const std::size_t limit = std::max(least_limit, typed.size() / tolerance);
+  std::vector<std::pair<std::size_t, std::string_view>> near;
+  for (const std::string& name : names) {
+    // Longer names that hold it come after all that are as long as it.
+    const std::size_t distance = name.starts_with(typed)                 ? 1
+                                 : name.find(typed) != std::string::npos ? limit
+                                                                         : edit_distance(typed, name);
+    if (distance <= limit && distance < typed.size()) near.emplace_back(distance, name);
+  }
+  std::ranges::stable_sort(near, {}, &std::pair<std::size_t, std::string_view>::first);
+  for (const auto& [distance, name] : near)
+    if (all.size() < most) all.emplace_back(name);
+  return all;
+}
+
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& names) {
+  const std::vector<std::string> near = near_names(typed, names, 1);
+  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near.front());
 }
 
 }  // namespace ulp

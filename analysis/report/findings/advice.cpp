@@ -32,10 +32,10 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   const survey& run = examined.judged();
   const survey& whole = examined.whole;
   const std::vector<tensor_info>& tensors = examined.tensors;
-  const advice_options& o = examined.how;
+  const advice_options& o = examined.options;
   const bool values = examined.has_values();
   const bool maxima = examined.has_maxima();
-  const window w = window_of(run.steps(), {o.format, o.rounding});
+  const window w = window_of(run.steps(), o.how);
   const std::vector<named_kind> kinds = kinds_of(run, tensors);
 
   advice all;

@@ -16,9 +16,7 @@ namespace ulp {
 namespace {
 
 std::optional<int> least_scale_of(const survey& run, const tensor_set& of, const advice_options& o) {
-  return least_scale([&](double scale) {
-    return magnitude_loss_of(run, of, {o.format, o.rounding}, scale).high <= o.epsilon;
-  });
+  return least_scale([&](double scale) { return magnitude_loss_of(run, of, o.how, scale).high <= o.epsilon; });
 }
 
 // In the order of preference: as many fraction bits as possible.
@@ -155,8 +153,7 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
   const std::optional<int>& least = good.least;
   if (!is_cut_off(run, judged->set, o.epsilon)) f.numbers[1].value = integer(least);
   const auto loses = [&](int k) {
-    return magnitude_text(magnitude_loss_of(run, judged->set, {o.format, o.rounding}, std::ldexp(1.0, k))) +
-           " of the " + judged->noun;
+    return magnitude_text(magnitude_loss_of(run, judged->set, o.how, std::ldexp(1.0, k))) + " of the " + judged->noun;
   };
   const std::string at_most = fmt::format("at most {} of the magnitude of the {}", percent(o.epsilon), judged->noun);
   if (is_cut_off(run, judged->set, o.epsilon))
@@ -190,7 +187,7 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     named_values of_kind;
     for (const int k : shown) {
       const double scale = std::ldexp(1.0, k);
-      const range_loss loss = loss_of(run, kind.set, {o.format, o.rounding}, scale);
+      const range_loss loss = loss_of(run, kind.set, o.how, scale);
       f.evidence.push_back(fmt::format("{:<6} {}, overflow in {}", power(k), loss_text(loss), overflow_text(w, scale)));
       named_values numbers = numbers_of(loss);
       numbers.all.push_back({"overflow_steps", integer(w.overflowing(scale))});

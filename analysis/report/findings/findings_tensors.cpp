@@ -41,8 +41,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
     value_range magnitude;
   };
   std::vector<loser> losers;
-  for (const tensor_set& set : of.sets)
-    losers.push_back({&set, magnitude_loss_of(run, set, {o.format, o.rounding}, scale)});
+  for (const tensor_set& set : of.sets) losers.push_back({&set, magnitude_loss_of(run, set, o.how, scale)});
   // Of equal ones the first.
   std::ranges::sort(losers, {}, [](const loser& l) { return std::pair{-l.magnitude.high, l.set}; });
   losers.resize(std::min(losers.size(), o.worst));
@@ -56,7 +55,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   for (const loser& l : losers) longest = std::max(longest, l.set->name.size());
   named_values worst;
   for (const loser& l : losers) {
-    const range_loss loss = loss_of(run, *l.set, {o.format, o.rounding}, scale);
+    const range_loss loss = loss_of(run, *l.set, o.how, scale);
     const double largest = largest_of(run, *l.set, false);
     f.evidence.push_back(fmt::format("{:<{}}  {}, largest gradient 2^{:.1f}", l.set->name, longest, loss_text(loss),
                                      std::log2(largest)));
@@ -81,7 +80,7 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const w
   for (const tensor_set& set : of.sets) {
     const double largest = largest_of(run, set, true);
     if (!(largest > 0)) continue;
-    const double scale = range_scale_of(largest, {o.format, o.rounding});
+    const double scale = range_scale_of(largest, o.how);
     if (std::isfinite(scale)) safe.emplace_back(scale, &set);
   }
   if (safe.size() < 2) {
@@ -93,14 +92,13 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const w
   const auto [least, greatest] = std::ranges::minmax(safe, {}, by_scale);
   const double binades = std::log2(greatest.first) - std::log2(least.first);
   // From the smallest number above zero to the largest.
-  const double range = o.format.emax() - o.format.min_quantum_exponent();
+  const double range = o.how.format.emax() - o.how.format.min_quantum_exponent();
   constexpr double little = 1e-3;
   // What overflowed tells more of a step than the largest of its finite gradients.
   const std::optional<int> most = w.largest_safe();
   const double common = std::min(std::exp2(std::floor(std::log2(least.first))), std::ldexp(1.0, most.value_or(1000)));
-  const bool one_serves = std::ranges::all_of(of.sets, [&](const tensor_set& set) {
-    return magnitude_loss_of(run, set, {o.format, o.rounding}, common).high <= little;
-  });
+  const bool one_serves = std::ranges::all_of(
+      of.sets, [&](const tensor_set& set) { return magnitude_loss_of(run, set, o.how, common).high <= little; });
   f.conclusion = fmt::format(
       "{}; the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans",
       one_serves ? fmt::format("no: {} serves all, and none loses more than 0.1 % of its magnitude", as_power(common))

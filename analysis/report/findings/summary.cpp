@@ -232,8 +232,7 @@ bool summary_of::say_what_underflows(advice_summary& s) const {
   const auto losers_at = [&](double at) {
     std::vector<std::pair<double, std::string>> losers;
     for (const tensor_set& set : judged_sets)
-      if (const double lost = magnitude_loss_of(judged_, set, {options_.format, options_.rounding}, at).low;
-          lost >= much_of_a_tensor)
+      if (const double lost = magnitude_loss_of(judged_, set, options_.how, at).low; lost >= much_of_a_tensor)
         losers.emplace_back(lost, set.name);
     return losers;
   };

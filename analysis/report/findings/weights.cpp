@@ -68,7 +68,7 @@ bool is_beyond(const counted_weights& all, std::size_t of_case) {
 }
 
 bool has_other_type(const counted_weights& all, std::size_t of_case) {
-  const format& asked = all.cases[of_case].format;
+  const format& asked = all.cases[of_case].how.format;
   return std::ranges::any_of(all.items, [&](const weights_item& i) {
     return (i.weight_type == dtype::bfloat16 && asked != bfloat16) ||
            (i.weight_type == dtype::float16 && asked != float16);
@@ -147,7 +147,7 @@ std::string lost_text(const lost_layers& lost, const counted_weights& all) {
 }
 
 std::string loss_text(const counted_weights& all, std::size_t of_case) {
-  const weights_case& asked = all.cases[of_case];
+  const typed_treatment& asked = all.cases[of_case];
   const lost_updates sum = sum_of(all, of_case);
   if (sum.numel == 0) return asked.format_name + ": there is no weight";
   if (sum.updates.high == 0)
@@ -180,8 +180,8 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
   const format kept = format_named(*said.weights_kept_in);
   std::vector<std::string> lines;
   for (std::size_t c = 0; c < all.cases.size(); ++c) {
-    const weights_case& asked = all.cases[c];
-    if (asked.format != kept) continue;
+    const typed_treatment& asked = all.cases[c];
+    if (asked.how.format != kept) continue;
     if (sum_of(all, c).updates.high == 0) {
       lines.push_back(fmt::format("your configuration keeps weights in {}: no weight has an update that counts",
                                   asked.format_name));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/precision/weights_answer.hpp>
 #include <ulp/io/config/config_import.hpp>
 #include <ulp/report/findings/advice.hpp>
 

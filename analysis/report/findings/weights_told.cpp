@@ -78,7 +78,7 @@ void tell_loss(weights_told& of, const std::string& lost, const std::string& for
 }
 
 // Of the layers that are named.
-void add_layers(finding& f, const lost_layers& named, const weights_case& asked) {
+void add_layers(finding& f, const lost_layers& named, const typed_treatment& asked) {
   for (std::size_t i = 0; i < std::min(most_named, named.layers.size()); ++i) {
     const value_range share = share_in(named.of[i], asked.is_drawn());
     f.evidence.push_back(fmt::format("{}: {} of {}", named.layers[i], range_text(share),
@@ -95,7 +95,7 @@ constexpr const char* limits_of_differences =
 
 // Stochastic rounding moves every update in some draws.
 weights_told told_of_draws(const counted_weights& all, const std::string& framework, bool would) {
-  const weights_case& asked = all.cases.front();
+  const typed_treatment& asked = all.cases.front();
   const lost_updates sum = sum_of(all, 0);
   const std::string what =
       sum.open_zeros > 0 && !would
@@ -115,7 +115,7 @@ weights_told told_of_draws(const counted_weights& all, const std::string& framew
 
 // `share`: of the layers named. Weights of 16 bits and their differences, which were rounded already: what was lost is zero.
 weights_told told_unmoved(const counted_weights& all, const lost_layers& open, const std::string& framework) {
-  const weights_case& asked = all.cases.front();
+  const typed_treatment& asked = all.cases.front();
   lost_updates sum;
   for (const lost_updates& of : open.of) sum += of;
   const double share = static_cast<double>(sum.open_zeros) / static_cast<double>(sum.updates.high);
@@ -127,7 +127,7 @@ weights_told told_unmoved(const counted_weights& all, const lost_layers& open, c
 
 // Upper ends alone say that much is lost.
 weights_told told_open(const counted_weights& all, const lost_layers& open, const std::string& framework, bool would) {
-  const weights_case& asked = all.cases.front();
+  const typed_treatment& asked = all.cases.front();
   const std::string what =
       fmt::format("up to {} of the updates of {} may be lost", percent(open.share.high), layers_text(open, all));
   weights_told told;
@@ -168,7 +168,7 @@ weights_told unmoved_weights(const std::string& format_name, double share, const
 }
 
 weights_told which_updates_are_lost(const counted_weights& all, const std::string& framework) {
-  const weights_case& asked = all.cases.front();
+  const typed_treatment& asked = all.cases.front();
   const lost_updates sum = sum_of(all, 0);
   if (sum.updates.high == 0) return without_updates(sum, asked.format_name);
   const bool would = is_beyond(all, 0) || has_other_type(all, 0);

@@ -68,15 +68,14 @@ report_page page_of(page_answer answer) {
   report_page page;
   page.input = input_text(answer.asked.run.inputs);
   page.format_name = first.text.format;
-  page.format = first.what.recipe.usual().format;
-  page.rounding = first.what.recipe.usual().rounding;
+  page.how = first.what.recipe.usual();
   if (first.what.clip_norm) page.clip_norm = first.what.clip_norm->max_norm;
   page.tensors = run.tensors;
   page.steps = run.whole.steps().size();
   page.first = std::move(given.first);
   page.findings = std::move(given.findings);
   page.matrix =
-      set_format_matrix(run.judged(), answer.sets, run.how.groups.empty() ? "kind" : "group", first.text.rounding);
+      set_format_matrix(run.judged(), answer.sets, run.options.groups.empty() ? "kind" : "group", first.text.rounding);
   add_commands(page, answer);
   page.logged = std::move(answer.logged);
   page.binades = std::move(answer.binades);

@@ -90,7 +90,7 @@ void draw_cells(drawing& d, const std::vector<binade_counts>& columns, const exp
 }
 
 figure heat_map(const report_page& page, const report_replay& replay) {
-  const format_limits limits = limits_of({page.format, page.rounding});
+  const format_limits limits = limits_of(page.how);
   exponent_range range = exponents_shown(page, limits);
   std::vector<double> over;
   std::vector<double> normal;
@@ -134,7 +134,7 @@ figure heat_map(const report_page& page, const report_replay& replay) {
 
 // Of a single step: bars over the binades, the limits as vertical lines.
 figure histogram(const report_page& page, const report_replay& replay) {
-  const format_limits limits = limits_of({page.format, page.rounding});
+  const format_limits limits = limits_of(page.how);
   const scaled_limits at = limits_at(limits, replay.scales.columns().front());
   exponent_range range = exponents_shown(page, limits);
   for (const double limit : {at.over, at.normal, at.zero}) range.take_in(limit);

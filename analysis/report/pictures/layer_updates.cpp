@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
-#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/precision/weights_answer.hpp>
 #include <ulp/model/updates/joint_table.hpp>
 
 namespace ulp {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ulp/ask/answers/run_notes.hpp>
+#include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/model/machines/policy_analysis.hpp>
 #include <ulp/report/tables/estimates.hpp>
 

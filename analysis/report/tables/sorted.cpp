@@ -8,7 +8,7 @@
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
-#include <ulp/ask/questions/suggestions.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <variant>
 #include <vector>
 

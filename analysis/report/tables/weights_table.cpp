@@ -28,7 +28,7 @@ struct group {
 struct row {
   const group_key& key;
   const group& sums;
-  const weights_case& asked;
+  const typed_treatment& asked;
   const weights_counts& given;
 
   [[nodiscard]] const lost_updates& lost() const { return given.lost; }
@@ -94,8 +94,8 @@ table weights_table(const counted_weights& all, const weights_layout& layout) {
   const auto groups = groups_of(all, layout);
   const auto title_by = [&](const char* what) { return layout.is_by(what) ? what : ""; };
   const bool many = all.cases.size() > 1;
-  const bool drawn = std::ranges::any_of(all.cases, &weights_case::is_drawn);
-  const bool all_drawn = std::ranges::all_of(all.cases, &weights_case::is_drawn);
+  const bool drawn = std::ranges::any_of(all.cases, &typed_treatment::is_drawn);
+  const bool all_drawn = std::ranges::all_of(all.cases, &typed_treatment::is_drawn);
   constexpr auto right = alignment::right;
   const std::vector<column<row>> columns = {
       {"group", title_by("group"),

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
-#include <ulp/ask/questions/suggestions.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/model/machines/scaler.hpp>
 #include <ulp/report/tables/table.hpp>

@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <ulp/ask/answers/accumulate_answer.hpp>
-#include <ulp/ask/answers/optimizer8_answer.hpp>
-#include <ulp/ask/answers/random_bits_answer.hpp>
-#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/precision/accumulate_answer.hpp>
+#include <ulp/ask/precision/optimizer8_answer.hpp>
+#include <ulp/ask/precision/random_bits_answer.hpp>
+#include <ulp/ask/precision/weights_answer.hpp>
 #include <ulp/ask/questions/recipe_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/report/findings/accumulation.hpp>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <ulp/ask/answers/partial_reading.hpp>
+#include <ulp/ask/reading/reading.hpp>
 
 #include "contents.hpp"
 #include "listener.hpp"

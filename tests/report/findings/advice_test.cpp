@@ -36,7 +36,7 @@ step step_of(const std::vector<float>& big, const std::vector<float>& small) {
 
 class run {
  public:
-  explicit run(advice_options options = {.format = float16}) : options_(std::move(options)) {}
+  explicit run(advice_options options = {.how = {float16}}) : options_(std::move(options)) {}
   void add(const std::vector<float>& big, const std::vector<float>& small) { add_step(step_of(big, small), two); }
   void add_step(step s, const std::vector<tensor_info>& tensors) {
     s.key.step = number_++;
@@ -129,7 +129,7 @@ TEST_CASE("the least scale is that which loses no more than epsilon of the magni
   // Of 1 + 2^-26 + 2^-14 lost at the scale 1: 2^-26; at 2^-11 both.
   for (int i = 0; i < 40; ++i) r.add({1}, {0x1p-26F, 0x1p-14F});
   CHECK(r.number("static_scale", "lowest_log2") == "-10");
-  run strict({.format = float16, .epsilon = 1e-9});
+  run strict({.how = {float16}, .epsilon = 1e-9});
   for (int i = 0; i < 40; ++i) strict.add({1}, {0x1p-26F, 0x1p-14F});
   CHECK(strict.number("static_scale", "lowest_log2") == "2");
   CHECK(says(strict.conclusion("static loss scales"), "2^2 to 2^15 lose at most 1e-07 % of the magnitude"));
@@ -167,7 +167,7 @@ TEST_CASE("each format that is compared rounds in its own way where none is give
 
 TEST_CASE("advice is asked in words that mean something") {
   const advice_options o = advice_options_of("dlfloat16", {.saturate = true}, "0.25", {.groups = {"a=conv"}});
-  CHECK(o.rounding == rounding{.direction = direction::nearest_away, .overflow = overflow_mode::saturate});
+  CHECK(o.how.rounding == rounding{.direction = direction::nearest_away, .overflow = overflow_mode::saturate});
   CHECK(o.epsilon == 0.25);
   CHECK(o.groups.size() == 1);
   CHECK_THROWS_AS(advice_options_of("float16", {.direction = "sr"}, "0.1", {}), std::invalid_argument);
@@ -178,7 +178,7 @@ TEST_CASE("a range wider than the format has no static scale") {
   run r;
   for (int i = 0; i < 40; ++i) r.add({0x1p10F}, {0x1p-40F});
   r.add({0x1p-14F}, {0x1p-40F});
-  run equal({.format = float16, .epsilon = 1e-18});
+  run equal({.how = {float16}, .epsilon = 1e-18});
   for (int i = 0; i < 40; ++i) equal.add({0x1p10F}, {0x1p-40F});
   CHECK(says(equal.conclusion("static loss scales"), "no scale does both: no finite step overflows up to 2^5"));
   CHECK(says(equal.conclusion("static loss scales"), "would take 2^16"));
@@ -209,7 +209,7 @@ TEST_CASE("a tensor that loses its gradients is told first, though no step is lo
 
 TEST_CASE("a cause comes first, and what came after the run's death is left out of the rest") {
   const auto dying = [](double scale, const own_configuration& own) {
-    run r({.format = float16, .configured = own});
+    run r({.how = {float16}, .configured = own});
     for (int i = 0; i < 120; ++i) {
       step s = i < 60 ? step_of({1}, {1}) : step_of({NAN}, {1});
       s.scalars.loss = i < 60 ? 2 : NAN;

@@ -45,7 +45,7 @@ struct made_run {
     return q;
   }
   [[nodiscard]] std::string advice_number(const std::string& topic, const std::string& name) {
-    run_examination advised({.format_name = "float16", .format = float16}, {}, {});
+    run_examination advised({.format_name = "float16", .how = {float16}}, {}, {});
     for (const step& s : steps) advised.add(s, two);
     for (const finding& f : advice_on(advised.result(two)).findings)
       for (const named_value& v : f.numbers)

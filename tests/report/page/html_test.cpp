@@ -16,7 +16,7 @@ using namespace ulp;
 namespace {
 
 report_page page_of(int steps) {
-  report_page page{.input = "run.ulp", .format_name = "float16", .format = float16};
+  report_page page{.input = "run.ulp", .format_name = "float16", .how = {float16}};
   page.tensors = {{.name = "layer<1>.\"weight\"", .kind = tensor_kind::weight_grad}};
   page.steps = static_cast<std::uint64_t>(steps);
   page.replays.push_back({.name = "pytorch_gradscaler", .parameters = "init_scale=65536"});

@@ -32,6 +32,8 @@ struct tensor_tables {
 
   void merge(const tensor_tables& other);
   void add(const tensor_row& row, bool is_scaled = true);
+  // Of a step or a block of a run that has these tensors.
+  void add(const std::vector<tensor_row>& rows, const std::vector<tensor_info>& tensors);
 
   [[nodiscard]] binade_counts binades(const tensor_mask& shown) const;
   [[nodiscard]] outcome_counts outcomes(const tensor_mask& shown, const treatment& how, double scale) const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <ulp/ask/questions/scenario_text.hpp>
 
@@ -34,6 +35,29 @@ class listener {
 
 // Hears nothing.
 [[nodiscard]] listener& nobody() noexcept;
+
+// Keeps what is told; the work is heard by another listener.
+class kept_lines final : public listener {
+ public:
+  explicit kept_lines(listener& work_heard_by = nobody()) : other_(work_heard_by) {}
+
+  void note(const std::string& line) override { notes_.push_back(line); }
+  void warn(const std::string& line) override { warnings_.push_back(line); }
+  void tell(const std::string& line) override { warnings_.push_back(line); }
+  void configured(const configuration& by) override;
+  void begin(const std::string& unit, std::uint64_t total) override { other_.begin(unit, total); }
+  void advance() override { other_.advance(); }
+  void end() noexcept override { other_.end(); }
+
+  [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
+  // With what ended the run.
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+
+ private:
+  listener& other_;
+  std::vector<std::string> notes_;
+  std::vector<std::string> warnings_;
+};
 
 // Units of work, from begin to end.
 class work {

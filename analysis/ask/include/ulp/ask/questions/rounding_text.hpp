@@ -9,6 +9,7 @@
 #include <ulp/ask/questions/text_option.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
+#include <ulp/formats/treatment.hpp>
 
 namespace ulp {
 
@@ -33,6 +34,17 @@ struct rounding_text {
   [[nodiscard]] std::string switches() const;
   friend bool operator==(const rounding_text&, const rounding_text&) = default;
 };
+
+// What is done to values, and how it was typed.
+struct typed_treatment {
+  std::string format_name;
+  treatment how;
+  std::string rounding_name;  // of the direction; where none was typed, in words
+
+  [[nodiscard]] bool is_drawn() const { return how.rounding.direction == direction::stochastic; }
+};
+// Throws std::invalid_argument.
+[[nodiscard]] typed_treatment treatment_of(const std::string& format_name, const rounding_text& rounding);
 
 // The first is the direction.
 [[nodiscard]] std::vector<text_option> options_of(rounding_text& text);

@@ -1,9 +1,12 @@
-// Values as people type them. Each function throws std::invalid_argument whose text, one line, says what is wrong and names
-// the option where it is given one.
+// Values as people type them, and what somebody meant who typed a name that does not exist. What refuses a value throws
+// std::invalid_argument whose text, one line, says what is wrong and names the option where it is given one.
 #ifndef ULP_ASK_QUESTIONS_TYPED_VALUES_HPP
 #define ULP_ASK_QUESTIONS_TYPED_VALUES_HPP
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +32,18 @@ namespace ulp {
 [[nodiscard]] double positive_number(const std::string& text, const std::string& option);
 
 [[nodiscard]] regex regex_of(const std::string& text, const std::string& option);
+
+// Of the names of formats those typed; else the one that a configuration says, a name of the catalogue; else, as where it
+// says one of 32 bits or more, which asks nothing, the usual ones.
+[[nodiscard]] std::vector<std::string> formats_in_question(const std::vector<std::string>& typed,
+                                                           const std::optional<std::string>& said,
+                                                           const std::vector<std::string>& usual);
+
+// Those that the typed name may stand for: that begin with it or contain it, or are few letters away; the nearest first.
+[[nodiscard]] std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names,
+                                                  std::size_t most = 3);
+// "; did you mean 'replay'?", or nothing.
+[[nodiscard]] std::string did_you_mean(std::string_view typed, const std::vector<std::string>& names);
 
 }  // namespace ulp
 

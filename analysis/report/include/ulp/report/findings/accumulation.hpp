@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/accumulate_answer.hpp>
+#include <ulp/ask/precision/accumulate_answer.hpp>
 
 namespace ulp {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/examined_run.hpp>
+#include <ulp/ask/runs/advice_answer.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
 #include <ulp/report/tables/table.hpp>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/optimizer8_answer.hpp>
+#include <ulp/ask/precision/optimizer8_answer.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {

@@ -29,8 +29,7 @@ struct report_command {
 struct report_page {
   std::string input;
   std::string format_name;
-  ulp::format format;
-  ulp::rounding rounding;
+  treatment how;
   std::vector<tensor_info> tensors;
   std::uint64_t steps = 0;
   advice_summary first;

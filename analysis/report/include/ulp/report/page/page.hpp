@@ -2,7 +2,7 @@
 #ifndef ULP_REPORT_PAGE_PAGE_HPP
 #define ULP_REPORT_PAGE_PAGE_HPP
 
-#include <ulp/ask/answers/page_answer.hpp>
+#include <ulp/ask/runs/page_answer.hpp>
 #include <ulp/report/page/html.hpp>
 
 namespace ulp {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/precision/weights_answer.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/report/pictures/layer_metrics.hpp>

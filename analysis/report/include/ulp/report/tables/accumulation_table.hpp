@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <ulp/ask/answers/accumulate_answer.hpp>
+#include <ulp/ask/precision/accumulate_answer.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <ulp/ask/answers/dot_answer.hpp>
+#include <ulp/ask/precision/dot_answer.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {

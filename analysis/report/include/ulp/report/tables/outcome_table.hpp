@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <ulp/ask/answers/outcome_answer.hpp>
+#include <ulp/ask/runs/outcome_answer.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {

@@ -2,7 +2,7 @@
 #ifndef ULP_REPORT_TABLES_RANDOM_BITS_TABLE_HPP
 #define ULP_REPORT_TABLES_RANDOM_BITS_TABLE_HPP
 
-#include <ulp/ask/answers/random_bits_answer.hpp>
+#include <ulp/ask/precision/random_bits_answer.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {

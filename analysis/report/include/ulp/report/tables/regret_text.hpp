@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/policy_grid.hpp>
+#include <ulp/ask/runs/sweep_answer.hpp>
 #include <ulp/model/hindsight/hindsight.hpp>
 
 namespace ulp {

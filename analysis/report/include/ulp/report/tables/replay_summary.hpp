@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/answers/replay_answer.hpp>
+#include <ulp/ask/runs/replay_answer.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <functional>
-#include <ulp/ask/answers/sweep_answer.hpp>
+#include <ulp/ask/runs/sweep_answer.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <ulp/ask/answers/watched_run.hpp>
+#include <ulp/ask/runs/watched_run.hpp>
 #include <ulp/report/tables/replay_summary.hpp>
 #include <ulp/report/tables/table.hpp>
 

@@ -2,7 +2,7 @@
 #ifndef ULP_REPORT_TABLES_WEIGHTS_TABLE_HPP
 #define ULP_REPORT_TABLES_WEIGHTS_TABLE_HPP
 
-#include <ulp/ask/answers/weights_answer.hpp>
+#include <ulp/ask/precision/weights_answer.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {

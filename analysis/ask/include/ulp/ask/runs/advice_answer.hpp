@@ -1,0 +1,108 @@
+// What `ulp advise` asks of a run, and what advice is given on: the steps of the run, gathered once, and where the run died
+// once more up to there, so that nothing but the first question is answered by what came after.
+#ifndef ULP_ASK_RUNS_ADVICE_ANSWER_HPP
+#define ULP_ASK_RUNS_ADVICE_ANSWER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ulp/ask/progress/listener.hpp>
+#include <ulp/ask/questions/rounding_text.hpp>
+#include <ulp/ask/questions/run_text.hpp>
+#include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/runs/kept_weights.hpp>
+#include <ulp/formats/treatment.hpp>
+#include <ulp/model/causes/diagnosis.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/replay/scenario.hpp>
+#include <ulp/model/replay/survey.hpp>
+#include <ulp/model/sweep/sweep.hpp>
+
+namespace ulp {
+
+struct advice_question {
+  run_text run;  // groups are looked at beside single tensors
+  std::string format = "float16";
+  std::string check;
+  std::string epsilon = "1e-5";
+  std::string config;  // a framework's file, whose words say what to change
+  rounding_text rounding;
+  std::string framework;  // whose words these are where no file is named; empty: as logged
+  first_look look = first_look::yes;
+};
+
+struct advice_options {
+  std::string format_name = "float16";  // the format that is scaled
+  treatment how;                        // to it
+  rounding_text typed;                  // each format that is compared may round in another way
+  double epsilon = 1e-5;                // the share of the magnitude of gradients that underflow may take
+  std::size_t worst = 5;                // tensors that are named
+  std::vector<tensor_group> groups;     // looked at beside single tensors
+  own_configuration configured;
+};
+
+// What they are as texts: `groups` are the run's. Throws std::invalid_argument, also where the rounding is drawn.
+[[nodiscard]] advice_options advice_options_of(const std::string& format, const rounding_text& rounding,
+                                               const std::string& epsilon, const run_text& run);
+
+struct examined_run {
+  advice_options options;
+  std::vector<tensor_info> tensors;
+  survey whole;
+  std::optional<survey> less;  // the steps before the run's death, where there are some
+  diagnosis found;
+  std::vector<scenario> trials;     // of PyTorch's GradScaler
+  std::vector<sweep_result> tried;  // their results on what is judged; empty where nothing follows from them
+  std::optional<kept_weights> weights;
+
+  [[nodiscard]] const survey& judged() const noexcept { return less ? *less : whole; }
+  // The run died in its first step.
+  [[nodiscard]] bool died_at_once() const;
+  // Some counted tensor holds values, some step says how large they were.
+  [[nodiscard]] bool has_values() const;
+  [[nodiscard]] bool has_maxima() const;
+};
+
+// Fed with the steps of a run.
+class run_examination {
+ public:
+  run_examination(advice_options options, selection counted, name_predicate checked);
+
+  // As survey::expect.
+  void expect(std::size_t steps) { whole_.expect(steps); }
+  void add(const step& now, const std::vector<tensor_info>& tensors);
+  // After the last step: what is to be read again; nullopt where that is not needed. A source that cannot be read again is
+  // judged with all its steps.
+  [[nodiscard]] std::optional<selection> again(const std::vector<tensor_info>& tensors);
+  void add_again(const step& now, const std::vector<tensor_info>& tensors);
+
+  [[nodiscard]] const survey& whole() const noexcept { return whole_; }
+  [[nodiscard]] const advice_options& options() const noexcept { return options_; }
+
+  // Nothing comes after it. `weights`: those of the same run.
+  [[nodiscard]] examined_run result(const std::vector<tensor_info>& tensors, std::optional<kept_weights> weights = {});
+
+ private:
+  advice_options options_;
+  selection counted_;
+  name_predicate checked_;
+  std::vector<scenario> scenarios_;
+  survey whole_;
+  std::optional<survey> less_;
+  std::optional<sweep> trials_;
+  std::optional<diagnosis> found_;
+};
+
+// Throws input_error, std::invalid_argument.
+[[nodiscard]] examined_run advice_over(const advice_question& asked, listener& to);
+
+// The step from which on advice leaves the run out; nullopt where it is judged whole. Throws input_error,
+// std::invalid_argument.
+[[nodiscard]] std::optional<std::int64_t> left_out_from(const advice_question& asked, listener& to);
+
+}  // namespace ulp
+
+#endif

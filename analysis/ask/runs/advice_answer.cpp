@@ -1,0 +1,162 @@
+#include <ulp/ask/runs/advice_answer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/reading/run_notes.hpp>
+#include <ulp/io/config/configuration_lines.hpp>
+#include <ulp/io/source/source.hpp>
+#include <utility>
+#include <vector>
+
+namespace ulp {
+namespace {
+
+constexpr std::array<double, 5> trial_starts{0x1p8, 0x1p12, 0x1p16, 0x1p20, 0x1p24};
+constexpr std::array<double, 7> trial_intervals{25, 50, 100, 200, 500, 1000, 2000};
+
+// GradScaler with various starts and growth intervals, to be run over the same steps as the survey.
+std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
+                                    const name_predicate& checked) {
+  std::vector<scenario> all;
+  for (const double start : trial_starts)
+    for (const double interval : trial_intervals) {
+      scenario s{
+          make_scaler(*find_scaler("pytorch_gradscaler"), {{"init_scale", start}, {"growth_interval", interval}}),
+          options.how};
+      s.counted = counted;
+      s.checked = checked;
+      all.push_back(std::move(s));
+    }
+  return all;
+}
+
+name_predicate checked_by(const advice_question& asked) {
+  if (asked.check.empty()) return {};
+  return regex_of(asked.check, "--check");
+}
+
+// The framework's words as far as nothing else says whose they are.
+void take_framework(own_configuration& configured, const advice_question& asked, const source& from) {
+  if (!asked.framework.empty()) {
+    configured.framework = asked.framework;
+    return;
+  }
+  const std::string logged = from.framework().substr(0, from.framework().find(" and "));
+  if (!configuration_lines(logged, {.format = "bfloat16"}).empty()) configured.framework = logged;
+}
+
+}  // namespace
+
+advice_options advice_options_of(const std::string& format, const rounding_text& rounding, const std::string& epsilon,
+                                 const run_text& run) {
+  advice_options o{.format_name = format, .how = {value_format_named(format)}, .typed = rounding};
+  o.how.rounding = rounding.value(o.how.format);
+  if (o.how.rounding.direction == direction::stochastic)
+    throw std::invalid_argument(
+        "--rounding: advice and reports need a deterministic rounding; for stochastic rounding see ulp outcomes");
+  o.epsilon = positive_number(epsilon, "--epsilon");
+  if (!(o.epsilon < 1)) throw std::invalid_argument("--epsilon: a share below 1, such as 1e-5");
+  o.groups = run.named_groups();
+  return o;
+}
+
+bool examined_run::died_at_once() const { return found.died_at && *found.died_at == whole.steps().front().key.step; }
+
+bool examined_run::has_values() const {
+  return std::ranges::any_of(judged().tensors(), [](const tensor_survey& t) { return t.counted && t.max_abs > 0; });
+}
+
+bool examined_run::has_maxima() const {
+  return std::ranges::any_of(judged().steps(),
+                             [](const step_survey& s) { return std::isfinite(s.max_abs) && s.max_abs > 0; });
+}
+
+run_examination::run_examination(advice_options options, selection counted, name_predicate checked)
+    : options_(std::move(options)),
+      counted_(std::move(counted)),
+      checked_(std::move(checked)),
+      scenarios_(scaler_trials(options_, counted_, checked_)),
+      whole_(counted_, checked_),
+      trials_(std::in_place, scenarios_) {}
+
+void run_examination::add(const step& now, const std::vector<tensor_info>& tensors) {
+  whole_.add(now, tensors);
+  trials_->add(now, tensors);
+}
+
+std::optional<selection> run_examination::again(const std::vector<tensor_info>& tensors) {
+  found_ = diagnosis_of(whole_, tensors);
+  if (!found_->died_at || *found_->died_at == whole_.steps().front().key.step) return std::nullopt;
+  selection less = counted_;
+  less.end_step = *found_->died_at;
+  less_.emplace(less, checked_);
+  trials_.emplace(scenarios_);
+  return less;
+}
+
+void run_examination::add_again(const step& now, const std::vector<tensor_info>& tensors) {
+  less_->add(now, tensors);
+  trials_->add(now, tensors);
+}
+
+examined_run run_examination::result(const std::vector<tensor_info>& tensors, std::optional<kept_weights> weights) {
+  if (!found_) found_ = diagnosis_of(whole_, tensors);
+  examined_run all{.options = options_,
+                   .tensors = tensors,
+                   .whole = std::move(whole_),
+                   .less = std::move(less_),
+                   .found = std::move(*found_),
+                   .trials = std::move(scenarios_),
+                   .tried = {},
+                   .weights = std::move(weights)};
+  if (!all.died_at_once() && all.has_maxima()) all.tried = trials_->results();
+  return all;
+}
+
+examined_run advice_over(const advice_question& asked, listener& to) {
+  const scenario_text scaled{.format = asked.format, .rounding = asked.rounding};
+  const std::optional<configuration> own = configuration_of(asked.config, scaled, asked.run);
+  advice_options how = advice_options_of(asked.format, asked.rounding, asked.epsilon, asked.run);
+  if (own) how.configured = own_configuration_of(own->said);
+  const selection counted = asked.run.selected();
+  const name_predicate checked = checked_by(asked);
+
+  const std::unique_ptr<source> from = open_run(asked.run, asked.run.how_to_read(), to, asked.look);
+  if (!own) take_framework(how.configured, asked, *from);
+  check_tensors_exist(asked.check, *from);
+  run_examination examination(how, counted, checked);
+  examination.expect(from->step_count());
+  run_notes notes;
+  for_each_step(*from, counted, to, [&](const step& now) {
+    notes.see(now, from->tensors());
+    examination.add(now, from->tensors());
+  });
+  check_steps_counted(examination.whole().steps().size(), asked.run);
+  check_tensors_counted(examination.whole().choice(), *from, asked.run);
+  if (const std::unique_ptr<source> twice = open_run_again(asked.run))
+    if (const std::optional<selection> less = examination.again(from->tensors()))
+      for_each_step(*twice, *less, to, [&](const step& now) { examination.add_again(now, from->tensors()); });
+
+  examined_run run = examination.result(from->tensors(), kept_weights_of(asked.run, how.configured));
+  for (const std::string& line : notes.lines(run.whole.choice())) to.note(line);
+  for (const std::string& line : group_notes(sets_by_group(run.whole, from->tensors(), how.groups))) to.note(line);
+  if (run.whole.as_recorded()) to.note(factor_note);
+  return run;
+}
+
+std::optional<std::int64_t> left_out_from(const advice_question& asked, listener& to) {
+  const selection counted = asked.run.selected();
+  survey all(counted, checked_by(asked));
+  const std::unique_ptr<source> from = open_run(asked.run, asked.run.how_to_read(), to, asked.look);
+  for_each_step(*from, counted, to, [&](const step& now) { all.add(now, from->tensors()); });
+  check_steps_counted(all.steps().size(), asked.run);
+  const std::optional<std::int64_t> died = diagnosis_of(all, from->tensors()).died_at;
+  return died && *died != all.steps().front().key.step ? died : std::nullopt;
+}
+
+}  // namespace ulp
