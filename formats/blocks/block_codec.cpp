@@ -132,9 +132,9 @@ void block_codec::quantize(std::span<const float> x, std::size_t block_size, std
   if (codes.size() != x.size() || absmax.size() != blocks)
     refuse("of " + std::to_string(x.size()) + " elements in blocks of " + std::to_string(block_size) +
            " there are as many codes and " + std::to_string(blocks) + " absmax");
-  if (tables_->row.shape.whole_blocks_only && x.size() % block_size != 0)
-    refuse("torchao quantizes whole blocks: " + std::to_string(x.size()) + " elements are no multiple of " +
-           std::to_string(block_size));
+  if (tables_->row.whole_blocks_only && x.size() % block_size != 0)
+    refuse(std::string{tables_->row.name} + " quantizes whole blocks: " + std::to_string(x.size()) +
+           " elements are no multiple of " + std::to_string(block_size));
   const default_processor_state processor;
   for (std::size_t block = 0; block < blocks; ++block) {
     const std::size_t first = block * block_size;

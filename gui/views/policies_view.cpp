@@ -181,7 +181,7 @@ void policies_view::start() {
   });
 }
 
-void policies_view::take(swept_around of, swept_grid results) {
+void policies_view::take(swept_around of, sweep_answer results) {
   running_.reset();
   of_ = std::move(of);
   results_ = std::move(results);

@@ -24,7 +24,8 @@ inline std::map<std::string, std::vector<double>> read_raw(const std::filesystem
   std::uint64_t header_size = 0;
   std::memcpy(&header_size, bytes.data(), 8);
   const auto header = nlohmann::json::parse(bytes.substr(8, header_size));
-  const std::map<std::string, format> types{{"F64", binary64}, {"F32", binary32}, {"F16", float16}, {"BF16", bfloat16}};
+  const std::map<std::string, format> types{{"F64", binary64},  {"F32", binary32},          {"F16", float16},
+                                            {"BF16", bfloat16}, {"F8_E4M3", float8_e4m3fn}, {"F8_E5M2", float8_e5m2}};
   std::map<std::string, std::vector<double>> tensors;
   for (const auto& [name, info] : header.items()) {
     if (name == "__metadata__") continue;

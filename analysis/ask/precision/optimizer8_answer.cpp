@@ -196,15 +196,14 @@ void expect_moments(const candidate& c) {
 std::vector<quantizer_row> quantizer_rows(const candidate& c, std::size_t block_size) {
   std::vector<quantizer_row> rows;
   for (const block_row& q : block_rows()) {
-    if (q.quantizer == block_quantizer::ao_fp8) continue;
+    if (!std::holds_alternative<codebook_rule>(q.elements)) continue;
     const block_codec m_codec(q.quantizer, dynamic_map(true));
     const block_codec v_codec(q.quantizer, dynamic_map(false));
     const block_codec default_m(block_quantizer::bnb_default, dynamic_map(true));
     const block_codec default_v(block_quantizer::bnb_default, dynamic_map(false));
     quantizer_row made{.quantizer = &q};
     for (const drifting_tensor& t : c.tensors) {
-      const std::size_t n =
-          q.shape.whole_blocks_only ? t.weights().size() / block_size * block_size : t.weights().size();
+      const std::size_t n = q.whole_blocks_only ? t.weights().size() / block_size * block_size : t.weights().size();
       std::vector<float> m(t.weights().size());
       std::vector<float> v(t.weights().size());
       if (!read_state(t.twin(), "m", m) || !read_state(t.twin(), "v", v)) continue;

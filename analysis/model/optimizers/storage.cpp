@@ -120,9 +120,10 @@ std::size_t block_size_of(std::int64_t value) {
 storage storage_named(std::string_view parameter, std::string_view name, bool is_signed, std::size_t block_size,
                       map_arithmetic map) {
   if (name == "ao_4bit") return blocks_of_codes{{block_quantizer::ao, map_4bit(is_signed, map)}, block_size};
-  if (name == "ao_fp8") return blocks_of_codes{{block_quantizer::ao_fp8, {}}, block_size};
-  if (const block_row* const row = find_block_row(name))
-    return blocks_of_codes{{row->quantizer, dynamic_map(is_signed, map)}, block_size};
+  if (const block_row* const row = find_block_row(name)) {
+    const bool has_map = std::holds_alternative<codebook_rule>(row->elements);
+    return blocks_of_codes{{row->quantizer, has_map ? dynamic_map(is_signed, map) : std::vector<float>{}}, block_size};
+  }
   const auto found = find_format(name);
   if (found && found->width() <= 32) return *found;
   std::string known = "float32 or another format of at most 32 bits, ao_4bit";

@@ -159,7 +159,7 @@ py::list quantizers() {
   py::list all;
   for (const block_row& entry : block_rows())
     all.append(py::make_tuple(std::string{entry.name}, std::string{entry.summary}, std::string{entry.normalize},
-                              std::string{entry.nearest}, std::string{entry.specials}, entry.shape.whole_blocks_only));
+                              std::string{entry.nearest}, std::string{entry.specials}, entry.whole_blocks_only));
   return all;
 }
 

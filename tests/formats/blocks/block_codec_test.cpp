@@ -18,7 +18,7 @@ namespace ulp {
 namespace {
 
 std::vector<float> map_for(const block_row& entry, bool is_signed) {
-  if (entry.quantizer == block_quantizer::ao_fp8) return {};
+  if (!std::holds_alternative<codebook_rule>(entry.elements)) return {};
   return dynamic_map(is_signed);
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("empty arrays, one element, and what is refused") {
     CHECK_THROWS_AS(codec.quantize(one, 0, code, absmax), std::invalid_argument);
     CHECK_THROWS_AS(codec.quantize(one, 1, no_codes, absmax), std::invalid_argument);
     CHECK_THROWS_AS(codec.dequantize(code, none, 1, one), std::invalid_argument);
-    if (entry.shape.whole_blocks_only) CHECK_THROWS_AS(codec.quantize(one, 2, code, absmax), std::invalid_argument);
+    if (entry.whole_blocks_only) CHECK_THROWS_AS(codec.quantize(one, 2, code, absmax), std::invalid_argument);
   }
   std::vector<float> map = dynamic_map(true);
   CHECK_THROWS_AS(block_codec(block_quantizer::bnb_cuda_text, std::span{map}.first(16)), std::invalid_argument);

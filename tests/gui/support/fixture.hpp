@@ -12,7 +12,7 @@
 
 namespace ulp::test {
 
-// tests/data/binades/digits.ulp: 800 steps from 0 of 18 tensors; read once in each program.
+// tests/data/octaves/digits.ulp: 800 steps from 0 of 18 tensors; read once in each program.
 [[nodiscard]] std::string digits_path();
 [[nodiscard]] const std::shared_ptr<const gui::loaded_run>& digits();
 

@@ -52,7 +52,6 @@ struct codebook_rule {
 };
 
 struct scale_rule {
-  const format* kept_as = &float32;
   float least = 0;                 // the absmax is raised to it before anything is divided
   float of_largest = 1;            // and divided by this: the largest element
   bool keeps_divisor = false;      // of elements; else the absmax as it was found
@@ -63,19 +62,13 @@ struct scale_rule {
   float instead_of_zero = 0;
 };
 
-struct block_shape {
-  std::size_t rows = 1;
-  std::size_t columns = 0;         // consecutive elements; 0: as many as are asked for
-  bool whole_blocks_only = false;  // the number of elements must be a multiple of the block
-};
-
 struct block_row {
   block_quantizer quantizer;
   std::string_view name;
   std::string_view summary;                             // whose it is
   std::variant<codebook_rule, const format*> elements;  // numbers of a format are rounded to nearest, ties to even
   scale_rule scale;
-  block_shape shape;
+  bool whole_blocks_only = false;  // the number of elements must be a multiple of the block
   // In words: how an element is divided; which entry is taken, and of two equally near ones; zero blocks, NaN, infinity.
   std::string_view normalize;
   std::string_view nearest;
@@ -108,7 +101,7 @@ class block_codec {
   void codes_of_quotients(std::span<const float> x, float divisor, std::span<std::uint8_t> codes) const;
 
   // x to one code an element and one scale a block; nothing is allocated. The last block may be short, but where
-  // block_shape::whole_blocks_only. Throws std::invalid_argument where sizes do not fit.
+  // block_row::whole_blocks_only. Throws std::invalid_argument where sizes do not fit.
   void quantize(std::span<const float> x, std::size_t block_size, std::span<std::uint8_t> codes,
                 std::span<float> absmax) const;
   // One block, short where `is_short`; gives its scale.

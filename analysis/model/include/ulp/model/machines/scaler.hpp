@@ -1,6 +1,6 @@
 // Loss-scale policies as state machines, under the frameworks' own parameter names.
 //
-// Each framework is one file in scalers/: a value type of parameters with `start`, which gives the state before the
+// Each framework is one file in loss_scale/: a value type of parameters with `start`, which gives the state before the
 // first step, and `next`, a pure transition. A `scaler` holds one such policy with its current state. Scales are
 // doubles that hold the framework's own number exactly (a float32 scale is one of them).
 #ifndef ULP_MODEL_MACHINES_SCALER_HPP
@@ -99,7 +99,7 @@ class parameter_error : public std::invalid_argument {
 
 class scaler {
  public:
-  // The type-erased policy and state; implemented by scalers/policy.hpp.
+  // The type-erased policy and state; implemented by loss_scale/policy.hpp.
   class running_policy {
    public:
     virtual ~running_policy() = default;
