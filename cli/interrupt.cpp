@@ -6,8 +6,8 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/io/output/program.hpp>
-#include <ulp/report/tables/table.hpp>
 
 #include "output.hpp"
 

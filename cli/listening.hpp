@@ -3,9 +3,10 @@
 #define ULP_CLI_LISTENING_HPP
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <ulp/ask/progress/listener.hpp>
+#include <vector>
 
 #include "interrupt.hpp"
 
@@ -20,13 +21,17 @@ class listening final : public listener {
   void warn(const std::string& line) override;
   void tell(const std::string& line) override;
   void configured(const configuration& by) override;
-  void begin(const std::string& unit, std::uint64_t total) override { shown_.emplace(unit, total); }
-  void advance() override { shown_->advance(); }
-  void end() noexcept override { shown_.reset(); }
+  void begin(const std::string& unit, std::uint64_t total) override {
+    works_.push_back(unit.empty() ? nullptr : std::make_unique<progress>(unit, total));
+  }
+  void advance() override {
+    if (works_.back() != nullptr) works_.back()->advance();
+  }
+  void end() noexcept override { works_.pop_back(); }
 
  private:
   bool machine_stdout_;
-  std::optional<progress> shown_;
+  std::vector<std::unique_ptr<progress>> works_;  // the inner ones last
 };
 
 // One for those that print nothing of configurations.

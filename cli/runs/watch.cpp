@@ -89,10 +89,10 @@ class watcher {
     how.merged = how.merged && how.scalars.empty() && std::isnan(how.factor) && !how.factor_is_loss_scale;
     from_ = follow_run(o_.run, how, [&](recording_writer_state state) { return at_end(state); });
     attempts_ = how.attempts;
-    const auto see = [&](const step& now, const std::vector<tensor_info>& tensors) {
+    const auto see = [&](step& now, const std::vector<tensor_info>& tensors) {
       run_.add(now, tensors);
       if (!how.merged) {
-        last_ = now;
+        last_ = std::move(now);
         tensors_ = tensors;
       }
       return true;

@@ -1,5 +1,5 @@
 // The loops of kernels, written once for vectors of any length: nothing but integers, no branch that depends on an element,
-// nothing called. Inlined into functions for each level of processors (convert_level.hpp).
+// nothing called. Inlined into functions for each level of processors (level.hpp).
 #ifndef ULP_FORMATS_BULK_LOOPS_HPP
 #define ULP_FORMATS_BULK_LOOPS_HPP
 

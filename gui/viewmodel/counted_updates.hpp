@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/report/pictures/layer_updates.hpp>
 
-#include "background.hpp"
 #include "layer_rows.hpp"
 
 namespace ulp::gui {

@@ -86,6 +86,7 @@ std::shared_ptr<const drawn_replay> replay_run(const loaded_run& run, const scen
     return drawn;
   }
   drawn->steps.reserve(run.picture.steps().size());
+  work parts(to, "", 2);
   kept_lines lines(to);
   const replayed_run all = replay_over(asked, s, lines, {.of_rows = [&](const trajectory_row& row) {
                                          drawn->steps.push_back(drawn_of(row));
@@ -99,6 +100,7 @@ std::shared_ptr<const drawn_replay> replay_run(const loaded_run& run, const scen
   drawn->lines = lines_of(all, asked, s);
   drawn->told_nothing = all.told_nothing();
   drawn->checked = rule_text(all.choice());
+  parts.advance();
   add_series(*drawn, to);
   add_clipping(*drawn, s);
   add_limits(*drawn, s.recipe.machine());
@@ -106,8 +108,8 @@ std::shared_ptr<const drawn_replay> replay_run(const loaded_run& run, const scen
 }
 
 table replayed_table(const loaded_run& run, const scenario_text& spec, listener& to) {
-  if (run.picture.steps().empty()) return {};
   const scenario s = scenario_of(spec, run.text);
+  if (run.picture.steps().empty()) return trajectory_table({}, s, {});
   std::vector<trajectory_row> rows;
   const replayed_run all =
       replay_over(question_of(run, spec), s, to, {.of_rows = [&](const trajectory_row& row) { rows.push_back(row); }});

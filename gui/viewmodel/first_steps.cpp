@@ -28,8 +28,7 @@ class search_over_columns {
   found_steps result() {
     const auto& columns = reading_.drawn->columns;
     work searching(to_, "columns", columns.size());
-    for (std::size_t c = 0; c < columns.size() && !steps_.is_over(); ++c) {
-      searching.advance();
+    for (std::size_t c = 0; c < columns.size() && !steps_.is_over(); ++c, searching.advance()) {
       if (!is_asked(c)) continue;
       const step_range seen = seen_of(*reading_.drawn, columns[c].span);
       if (is_one_step(columns[c].span)) {

@@ -64,8 +64,7 @@ counted_steps counted_by_step(const layer_reading& reading, const layer_answer& 
   }
   if (!ranges.empty() && !can_seek(*drawn.run)) ranges = {{ranges.front().first, ranges.back().last}};
   work reading_on(to, "columns", ranges.size());
-  for (std::size_t r = 0; r < ranges.size(); ++r) {
-    reading_on.advance();
+  for (std::size_t r = 0; r < ranges.size(); ++r, reading_on.advance()) {
     const auto column_of = [&](std::int64_t step) { return drawn.at(static_cast<double>(step)); };
     std::map<std::size_t, layer_cell> sums;  // by their place in the answer
     steps.read(

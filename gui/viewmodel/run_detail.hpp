@@ -7,7 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "background.hpp"
+#include <ulp/ask/progress/listener.hpp>
+
 #include "document.hpp"
 #include "drawn_columns.hpp"
 

@@ -67,12 +67,14 @@ told_replay tell_replay(const loaded_run& run, const scenario_text& spec, listen
   told_replay all{.run = run.id, .spec = spec};
   if (!run.tensors.empty()) {
     replay_losses losses;
-    const auto see = [&](const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& /*tensors*/) {
+    std::vector<tensor_info> tensors;  // a recording that grows may have more of them by now
+    const auto see = [&](const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& known) {
+      if (tensors.size() < known.size()) tensors = known;
       for (const tensor_outcome& of : outcomes) losses.add(of);
     };
     static_cast<void>(replay_over({.run = run.text, .what = spec, .own = {}, .look = first_look::no},
                                   scenario_of(spec, run.text), to, {.of_tensors = see}));
-    all.underflow = losses.result(run.tensors, spec.format);
+    all.underflow = losses.result(tensors, spec.format);
   }
   all.regret = regret_of(run, spec, to);
   return all;

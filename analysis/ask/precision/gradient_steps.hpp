@@ -2,6 +2,7 @@
 #ifndef ULP_ASK_PRECISION_GRADIENT_STEPS_HPP
 #define ULP_ASK_PRECISION_GRADIENT_STEPS_HPP
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

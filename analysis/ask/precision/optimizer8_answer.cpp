@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include <ulp/ask/questions/recipe_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>

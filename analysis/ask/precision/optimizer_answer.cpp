@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <ulp/ask/questions/number_text.hpp>

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/convert.hpp>
+#include <variant>
 
 namespace ulp {
 namespace {

@@ -2,6 +2,7 @@
 #ifndef ULP_ASK_PRECISION_OPTIMIZER_INPUT_HPP
 #define ULP_ASK_PRECISION_OPTIMIZER_INPUT_HPP
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -7,6 +7,7 @@
 #include <map>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/error.hpp>
@@ -108,7 +109,7 @@ void follow_steps(source& from, const selection& selected, const followed_steps&
     }
   };
   std::optional<step_key> last;
-  step now;
+  step now;  // whose room is used again
   while (next(now)) {
     if (last && !(*last < now.key)) hears.begin_again();
     last = now.key;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <stdexcept>
+#include <system_error>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <ulp/ask/questions/number_text.hpp>

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <ulp/ask/questions/typed_values.hpp>
@@ -157,12 +156,14 @@ sweep_answer sweep_over(const run_text& run, const grid_text& grid, const std::s
   check_tensors_exist(grid.base.check, *from);
   run_notes notes;
   bool factor_unknown = false;
+  work parts(to, "", 2);
   for_each_step(*from, run.selected(), to, [&](const step& now) {
     notes.see(now, from->tensors());
     for (const tensor_row& t : now.tensors) factor_unknown = factor_unknown || std::isnan(t.factor);
     all.add(now, from->tensors());
   });
   check_steps_counted(all.steps(), run);
+  parts.advance();
   {
     work following(to, "scenarios", answer.grid.size());
     answer.results = all.results([&] { following.advance(); });

@@ -33,7 +33,8 @@ diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensor
   examine_recorded_wrongly(e, d.causes);
   if (!d.causes.empty()) return d;
   e.look();
-  for (const auto examine : examine_all) examine(e, d.causes);
+  static_assert(names.front() == "recorded_wrongly");
+  for (const auto examine : std::span{examine_all}.subspan(1)) examine(e, d.causes);
   std::ranges::stable_partition(d.causes, ended_the_run);
   if (e.died && e.healthy < e.steps.size()) d.died_at = e.steps[e.healthy].key.step;
   if (!e.died) d.rise = lasting_rise_of(e.steps);

@@ -63,6 +63,7 @@ void evidence::look() {
   judge_scaler();
   died = end_ || is_thrown_back();
   if (healthy > 0) last = steps[healthy - 1].key.step;
+  depth = vanished_in_depth_of(run, tensors, last);
   high_floor = died ? std::nullopt : high_floor_of(steps);
   if (!high_floor) return;
   initial.reset();

@@ -62,6 +62,7 @@ class evidence {
   std::optional<open_overflow> open;
   std::optional<nan_source> nan;
   std::optional<scale_at_floor> high_floor;
+  std::optional<vanished_in_depth> depth;
 
  private:
   void find_death();
@@ -111,6 +112,11 @@ class evidence {
 // The last weight gradient with NaN in the order of the model, and the next one, which is finite.
 [[nodiscard]] nan_source nan_source_of(const survey& run, const std::vector<tensor_info>& tensors,
                                        const first_lost& lost);
+
+// Gradients that vanish from layer to layer, by what the steps up to `last` hold, after which the run was lost.
+[[nodiscard]] std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run,
+                                                                    const std::vector<tensor_info>& tensors,
+                                                                    std::int64_t last);
 
 template <class Cause>
 [[nodiscard]] bool has(const std::vector<cause>& found) {

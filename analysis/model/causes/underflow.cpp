@@ -5,7 +5,6 @@
 #include "places.hpp"
 #include "series.hpp"
 #include "tensor_parts.hpp"
-#include "vanished_in_depth.hpp"
 
 namespace ulp {
 namespace {
@@ -59,7 +58,7 @@ std::optional<underflow> underflow_of(const survey& run, const std::vector<tenso
 }  // namespace
 
 void examine_underflow(const evidence& e, std::vector<cause>& found) {
-  if (e.died || e.forward || e.nan || e.unhandled || vanished_in_depth_of(e.run, e.tensors, e.last)) return;
+  if (e.died || e.forward || e.nan || e.unhandled || e.depth) return;
   if (const auto lost = underflow_of(e.run, e.tensors)) found.emplace_back(*lost);
 }
 

@@ -1,5 +1,3 @@
-#include "vanished_in_depth.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -106,7 +104,7 @@ std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run, const s
 }
 
 void examine_vanished_in_depth(const evidence& e, std::vector<cause>& found) {
-  if (const auto gone = vanished_in_depth_of(e.run, e.tensors, e.last)) found.emplace_back(*gone);
+  if (e.depth) found.emplace_back(*e.depth);
 }
 
 }  // namespace ulp

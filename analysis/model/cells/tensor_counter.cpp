@@ -18,7 +18,7 @@ constexpr int most_chunks = 20;
 
 using code_counts = std::vector<std::uint64_t>;  // by code
 
-struct work {
+struct counting_job {
   value_chunk chunk;
   cell_table table;
   code_counts codes;
@@ -34,7 +34,7 @@ void reverse_each(std::span<std::uint8_t> bytes, std::size_t size) {
   for (; !bytes.empty(); bytes = bytes.subspan(size)) std::ranges::reverse(bytes.first(size));
 }
 
-void count(work& w, cell_counter& counter, std::span<const double> edges) {
+void count(counting_job& w, cell_counter& counter, std::span<const double> edges) {
   value_chunk& chunk = w.chunk;
   const std::uint64_t size = size_of(chunk.type);
   if (chunk.order != std::endian::native) reverse_each(chunk.bytes, size);
@@ -94,22 +94,23 @@ std::vector<counted_values> tensor_counter::count(std::size_t tensors, std::span
     counted[open.tensor] = true;
     open.counts.clear();
   };
-  std::vector<work> works(static_cast<std::size_t>(std::min(tbb::this_task_arena::max_concurrency() + 1, most_chunks)));
-  tbb::concurrent_queue<work*> unused;
-  for (work& w : works) unused.push(&w);
+  std::vector<counting_job> works(
+      static_cast<std::size_t>(std::min(tbb::this_task_arena::max_concurrency() + 1, most_chunks)));
+  tbb::concurrent_queue<counting_job*> unused;
+  for (counting_job& w : works) unused.push(&w);
 
-  const auto read = [&](tbb::flow_control& control) -> work* {
-    work* w = nullptr;
+  const auto read = [&](tbb::flow_control& control) -> counting_job* {
+    counting_job* w = nullptr;
     unused.try_pop(w);  // there are as many as the pipeline has in flight
     if (next(w->chunk)) return w;
     control.stop();
     return nullptr;
   };
-  const auto count_one = [&](work* w) {
+  const auto count_one = [&](counting_job* w) {
     ulp::count(*w, state_->counters.local(), edges);
     return w;
   };
-  const auto add = [&](work* w) {
+  const auto add = [&](counting_job* w) {
     const std::size_t tensor = w->chunk.tensor;
     if (tensor != open.tensor) close();
     if (format_of_codes(w->chunk.type) != nullptr) {
@@ -126,9 +127,10 @@ std::vector<counted_values> tensor_counter::count(std::size_t tensors, std::span
     unused.push(w);
   };
   using tbb::filter_mode;
-  tbb::parallel_pipeline(works.size(), tbb::make_filter<void, work*>(filter_mode::serial_in_order, read) &
-                                           tbb::make_filter<work*, work*>(filter_mode::parallel, count_one) &
-                                           tbb::make_filter<work*, void>(filter_mode::serial_in_order, add));
+  tbb::parallel_pipeline(works.size(),
+                         tbb::make_filter<void, counting_job*>(filter_mode::serial_in_order, read) &
+                             tbb::make_filter<counting_job*, counting_job*>(filter_mode::parallel, count_one) &
+                             tbb::make_filter<counting_job*, void>(filter_mode::serial_in_order, add));
 
   close();
   for (std::size_t i = 0; i < tensors; ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <variant>
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>

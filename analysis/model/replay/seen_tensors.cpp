@@ -1,7 +1,7 @@
 // What the tensors of a step tell: counts, what the machines see, the norms.
-#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include <ulp/model/machines/policy_analysis.hpp>

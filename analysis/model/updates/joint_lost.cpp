@@ -21,7 +21,7 @@ struct kept_weight {
 };
 
 // One of them, or two where the place does not tell.
-struct kept_weights {
+struct stored_weights {
   std::array<kept_weight, 2> all;
   std::size_t size = 0;
   void add(const kept_weight& one) { all[size++] = one; }
@@ -48,8 +48,8 @@ kept_weight subnormal(const format& to, const joint_cell& c) {
   return kept;
 }
 
-kept_weights weights_of(const joint_cell& c, const format& to) {
-  kept_weights made;
+stored_weights weights_of(const joint_cell& c, const format& to) {
+  stored_weights made;
   const int bits = to.fraction_bits;
   const int k = c.weight_exponent;
   const auto add = [&](kept_weight kept, int exponent) {
@@ -191,7 +191,7 @@ lost_updates count_lost_updates(const joint_table& table, const treatment& how) 
   all.nonfinite = table.nonfinite;
   const bool is_cut = table.cut_significands > 0;
   for (const joint_cell& c : table.cells) {
-    const kept_weights kept = weights_of(c, how.format);
+    const stored_weights kept = weights_of(c, how.format);
     lost_updates one = counts_of(c, kept.all[0], is_cut, how.rounding);
     if (kept.size > 1) {
       const lost_updates other = counts_of(c, kept.all[1], is_cut, how.rounding);

@@ -83,13 +83,13 @@ table made(std::uint64_t numel, std::uint64_t zeros, std::pair<std::uint64_t, st
 }
 
 // What a summary record has besides the table, by tensor.
-struct columns {
+struct summary_columns {
   std::vector<std::uint32_t> tensors;
   std::vector<int> types;
   std::vector<double> factors;
 };
 
-py::bytes summaries(const tables& of, const columns& by, const std::vector<std::uint16_t>& parts) {
+py::bytes summaries(const tables& of, const summary_columns& by, const std::vector<std::uint16_t>& parts) {
   std::string records;
   {
     const py::gil_scoped_release released;
@@ -209,7 +209,7 @@ void bind_counting(py::module_& module) {
       "count", &count, py::arg("arrays"), py::arg("with_sums"), py::arg("threads") = 1,
       "The tables of arrays in memory: (address, number of values, type) of each, which must stay where they are.");
   counting.def("merge", &merged, "The table of all values of several; without codes.");
-  py::class_<columns>(counting, "Columns", "What summary records have besides tables.")
+  py::class_<summary_columns>(counting, "Columns", "What summary records have besides tables.")
       .def(py::init<std::vector<std::uint32_t>, std::vector<int>, std::vector<double>>(), py::arg("tensors"),
            py::arg("types"), py::arg("factors"));
   counting.def("summaries", &summaries, py::arg("tables"), py::arg("columns"), py::arg("parts"),

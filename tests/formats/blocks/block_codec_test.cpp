@@ -83,6 +83,26 @@ TEST_CASE("all of the 4-bit search, too") {
   }
 }
 
+TEST_CASE("of numbers of a format the nearest has the code, and of two the even one") {
+  const block_codec codec{block_quantizer::ao_fp8, {}};
+  std::size_t wrong = 0;
+  const auto check = [&](float x) {
+    std::size_t nearest = 0;
+    const auto distance = [&](std::size_t code) { return std::abs(double{codec.map()[code]} - double{x}); };
+    for (std::size_t code = 0; code < 0x7F; ++code) {
+      if (distance(code) < distance(nearest) || (distance(code) == distance(nearest) && code % 2 == 0)) nearest = code;
+    }
+    wrong += codec.code_of(x) != nearest ? 1U : 0U;
+    wrong += codec.code_of(-x) != (nearest | 0x80U) ? 1U : 0U;
+  };
+  for (std::size_t code = 0; code + 1 < 0x7F; ++code) {
+    around(codec.map()[code], 3, [&](float x) { check(std::abs(x)); });
+    around((codec.map()[code] + codec.map()[code + 1]) * 0.5F, 3, check);
+  }
+  for (std::uint64_t i = 0; i < 10'000; ++i) check(static_cast<float>(random_bits(5, 6, i, 24)) * 448 / 0x1p24F);
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("maps differ by build as published, and are the real numbers rounded where that is asked for") {
   const auto differing = [](bool is_signed, map_arithmetic a, map_arithmetic b) {
     const std::vector<float> x = dynamic_map(is_signed, a);

@@ -94,7 +94,8 @@ class block_codec {
 
   // The code of an element that was divided already, NaN and infinities too.
   [[nodiscard]] std::uint8_t code_of(float normalized) const noexcept;
-  // The same by the rule as it is stated, several times slower: what code_of is proved against.
+  // The same by the rule as it is stated, several times slower: what code_of is proved against. Of numbers of a format the same
+  // function.
   [[nodiscard]] std::uint8_t code_by_rule(float normalized) const;
 
   // code_of(x / divisor) of each. Precondition: spans of one size.

@@ -1,4 +1,4 @@
-// A run as the viewer keeps it: the tables of each tensor merged over columns of steps, and of each step what was logged
+// A run as it is drawn: the tables of each tensor merged over columns of steps, and of each step what was logged
 // and its extremes. Memory grows by 88 bytes a step; the tables do not grow with the run.
 #ifndef ULP_ASK_COLUMNS_RUN_PICTURE_HPP
 #define ULP_ASK_COLUMNS_RUN_PICTURE_HPP

@@ -11,7 +11,7 @@
 #include <ulp/ask/questions/rounding_text.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/io/config/config_import.hpp>
-#include <ulp/model/outcomes/outcome.hpp>
+#include <ulp/model/cells/ranges.hpp>
 #include <ulp/model/precision/accumulation_error.hpp>
 
 namespace ulp {

@@ -2,7 +2,6 @@
 #ifndef ULP_ASK_PRECISION_RANDOM_BITS_ANSWER_HPP
 #define ULP_ASK_PRECISION_RANDOM_BITS_ANSWER_HPP
 
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>

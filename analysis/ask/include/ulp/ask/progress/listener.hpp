@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ulp/ask/questions/scenario_text.hpp>
@@ -27,7 +26,7 @@ class listener {
   virtual void configured(const configuration& by) = 0;
 
   // So many units of work lie ahead (0: not known); one of them is done; there are no more. Works may stand in one another: the
-  // inner ones are parts of a unit.
+  // inner ones are parts of a unit. Units without a name are parts of one work, which tell nobody anything.
   virtual void begin(const std::string& unit, std::uint64_t total) = 0;
   virtual void advance() = 0;
   virtual void end() noexcept = 0;

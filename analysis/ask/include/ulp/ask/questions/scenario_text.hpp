@@ -2,6 +2,7 @@
 #ifndef ULP_ASK_QUESTIONS_SCENARIO_TEXT_HPP
 #define ULP_ASK_QUESTIONS_SCENARIO_TEXT_HPP
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>

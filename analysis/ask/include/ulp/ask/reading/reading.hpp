@@ -54,9 +54,9 @@ void for_each_step(source& from, const selection& selected, listener& to, Act ac
   }
 }
 
-// What hears of a recording that is being written.
+// What hears of a recording that is being written; all three are called. Microbatches are steps here, unlike in for_each_step.
 struct followed_steps {
-  std::function<bool(const step&, const std::vector<tensor_info>&)> see;  // the next step; false: no more
+  std::function<bool(step&, const std::vector<tensor_info>&)> see;  // the next step, which may be moved; false: no more
   std::function<void()> begin_again;  // steps are recorded again, as a run that was resumed does: the run begins anew
   std::function<bool()> is_stopped;   // by the user: an error that comes then is a read that was broken off
 };

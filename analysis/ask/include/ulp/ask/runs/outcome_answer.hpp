@@ -2,6 +2,8 @@
 #ifndef ULP_ASK_RUNS_OUTCOME_ANSWER_HPP
 #define ULP_ASK_RUNS_OUTCOME_ANSWER_HPP
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,7 +16,10 @@
 #include <ulp/ask/questions/rounding_text.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/model/cells/step.hpp>
-#include <ulp/model/outcomes/row_outcomes.hpp>
+#include <ulp/model/outcomes/expectation.hpp>
+#include <ulp/model/outcomes/lost_mass.hpp>
+#include <ulp/model/outcomes/noise.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 #include <ulp/model/replay/scenario.hpp>
 
 namespace ulp {
@@ -37,8 +42,8 @@ struct outcome_case : typed_treatment {
 
 // What rows are kept apart by; an absent part is summed over.
 struct outcome_key {
-  std::optional<std::size_t> named;  // of --group
-  std::optional<std::uint32_t> tensor;
+  std::optional<std::size_t> named;     // an index of counted_outcomes::named, of --group
+  std::optional<std::uint32_t> tensor;  // an index of the answer's tensors
   std::optional<tensor_kind> kind;
   std::optional<std::int64_t> step;
   friend auto operator<=>(const outcome_key&, const outcome_key&) = default;

@@ -43,7 +43,7 @@ class repeated_steps {
   std::uint64_t count_ = 0;
 };
 
-// As trajectory_row::critical_scale.
+// The critical scale of a step (see trajectory_row); NaN where it is not known.
 struct critical_step {
   std::int64_t step = 0;
   double scale = not_known;
@@ -55,7 +55,8 @@ class replay_account {
   void add(const trajectory_row& row);
 
   [[nodiscard]] const std::vector<critical_step>& critical() const noexcept { return critical_; }
-  // What clipping left: elements that were clamped, the largest norm after it, and whether that is exact.
+  // What clipping left: elements that were clamped, none where that is not known either; the largest norm after it, of the true
+  // gradient, NaN where none is known; and whether that is exact.
   [[nodiscard]] const count_range& clamped() const noexcept { return clamped_; }
   [[nodiscard]] double largest_norm() const noexcept { return norm_; }
   [[nodiscard]] bool norm_is_exact() const noexcept { return norm_exact_; }

@@ -51,7 +51,7 @@ struct sweep_answer {
   std::vector<scenario_text> grid;
   std::vector<sweep_result> results;      // of the grid
   std::vector<swept_policy> policies;     // ranked
-  std::shared_ptr<const sweep> all;       // has the best trajectories in hindsight
+  std::shared_ptr<const sweep> all;       // has the best trajectories in hindsight; never null in what sweep_over gives
   std::uint64_t steps = 0;                // of the run
   std::vector<std::int64_t> lost_to_all;  // steps that every policy lost
   bool any_applied = false;               // some policy applies them instead

@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
 #include <ulp/model/outcomes/outcome.hpp>
 #include <ulp/model/replay/replay.hpp>
 #include <ulp/model/replay/scenario.hpp>
 #include <ulp/model/replay/trajectory_watch.hpp>
-#include <vector>
 
 namespace ulp {
 
@@ -19,7 +20,7 @@ struct standing {
   std::string tensor;
   outcome_counts counts;
   double largest = not_known;   // finite magnitude, unscaled
-  double headroom = not_known;  // log2 of what overflows / scaled `largest`
+  double headroom = not_known;  // log2 of what overflows / scaled `largest`; NaN where that is 0
 };
 
 class watched_run {
@@ -32,6 +33,7 @@ class watched_run {
 
   [[nodiscard]] bool has_steps() const noexcept { return steps_ > 0; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+  // Defaults before the first step.
   [[nodiscard]] const step_key& last() const noexcept { return last_.key; }
   [[nodiscard]] const step_scalars& logged() const noexcept { return last_.scalars; }  // of the last step
   [[nodiscard]] const std::string& format_name() const noexcept { return format_name_; }
@@ -43,12 +45,13 @@ class watched_run {
   [[nodiscard]] const scaler& policy() const noexcept { return scenario_.recipe.machine(); }
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
   [[nodiscard]] count_range skips() const { return bounds_.known ? bounds_.skipped : count_range{0, steps_}; }
+  // NaN before the first step.
   [[nodiscard]] double next_scale() const noexcept { return next_scale_; }
 
   // Of the tensors of a step, the worst first.
   [[nodiscard]] std::vector<standing> standings(const step& now, const std::vector<tensor_info>& tensors) const;
   [[nodiscard]] std::vector<std::string> warnings() const;
-  // Its scale, thinned out where it is long.
+  // Its scale where it is known, thinned out where it is long.
   [[nodiscard]] const std::vector<trajectory_row>& scales() const noexcept { return scales_; }
   // Whether it has changed, or a step was skipped.
   [[nodiscard]] bool has_scale_changes() const;

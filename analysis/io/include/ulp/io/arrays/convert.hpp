@@ -24,7 +24,7 @@
 #include <ulp/formats/format.hpp>
 #include <ulp/io/bytes/limits.hpp>
 #include <ulp/io/output/atomic_file.hpp>
-#include <ulp/model/replay/scenario.hpp>
+#include <ulp/model/recipe/tensor_rules.hpp>
 
 namespace ulp {
 

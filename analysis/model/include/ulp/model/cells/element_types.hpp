@@ -56,6 +56,7 @@ static_assert(std::ranges::all_of(element_types, [](const element_type& row) {
   return &row == &element_types[static_cast<std::size_t>(row.type)];
 }));
 
+// Precondition, as of those that follow: type <= last_dtype.
 [[nodiscard]] constexpr const element_type& properties_of(dtype type) noexcept {
   return element_types[static_cast<std::size_t>(type)];
 }

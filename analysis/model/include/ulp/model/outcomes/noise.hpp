@@ -3,7 +3,7 @@
 // With e = x - rounded x. Exact, but for the rounding of these doubles, where the multiplier is a power of two: of values
 // that underflow, whose e is x, and of those that a nearest rounding takes up to the smallest number, by the exact sums;
 // of all others that are rounded to nearest, by the error ladder (binade_errors), as far as no value of their binade
-// overflows; of everything in complete histograms of codes (codes.hpp). Elsewhere it is modelled: errors spread evenly
+// overflows; of everything in complete histograms of codes (row_outcomes.hpp). Elsewhere it is modelled: errors spread evenly
 // over the spacing u of their binade, e^2 = u^2 / 12 on average to nearest, u^2 / 3 to one side, u^2 / 6 stochastically;
 // the bounds are the worst case in each binade. Values that overflow have no finite error and are left out, and counted.
 // Under stochastic rounding all are means over the draws.

@@ -21,7 +21,7 @@
 // (stochastic rounding between the largest finite number and what would follow it), and where bounds do not decide.
 // Tensors with NaN have a NaN norm, else those with infinities an infinite one.
 //
-// A scaler with a scale per layer gets a copy for each checked or counted tensor, or for each layer of the log; the
+// A machine whose scope is the tensor gets a copy for each checked or counted tensor, or for each layer of the log; the
 // row has the least of their scales, and the step is skipped where any of them says so. Other scalers see all layers
 // together.
 #ifndef ULP_MODEL_REPLAY_REPLAY_HPP
@@ -77,7 +77,7 @@ class replayer {
   std::uint64_t checked_rows_ = 0;
   std::vector<std::optional<std::size_t>> group_of_;  // of each tensor
   std::vector<treatment> treatments_;                 // likewise
-  scaler machine_;                                    // of the run; else what a layer that a log names begins with
+  scaler machine_;                                    // of the run, in its present state
   bool has_machine_for_each_;
   std::map<std::string, scaler> machines_;  // then: of each tensor, or layer of the log
   std::unique_ptr<history> so_far_;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/runs/kept_weights.hpp>
 #include <ulp/ask/precision/weights_answer.hpp>
+#include <ulp/ask/runs/kept_weights.hpp>
 #include <ulp/report/findings/advice.hpp>
 
 namespace ulp {

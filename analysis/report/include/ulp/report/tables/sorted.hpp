@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/report/tables/table.hpp>
 

@@ -3,9 +3,9 @@
 #define ULP_REPORT_TABLES_SWEEP_TABLE_HPP
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include <functional>
 #include <ulp/ask/runs/sweep_answer.hpp>
 #include <ulp/report/tables/table.hpp>
 
@@ -16,6 +16,7 @@ namespace ulp {
 
 // Columns step, format, rounding, scale: for each format and rounding a row for each step, with the scale of the best
 // trajectory in hindsight that starts and moves as it likes. It comes in parts of the same columns, at least one.
+// Precondition: answer.all is not null.
 void hindsight_table(const sweep_answer& answer, const std::function<void(const table&)>& part);
 
 }  // namespace ulp
