@@ -81,17 +81,22 @@ function(ulp_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# ulp_test(NAME SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT seconds])
+# ulp_test(NAME SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT seconds] [EXHAUSTIVE])
 # One Catch2 program, one ctest entry; it is told where the project, its tool and the shared data are. It is skipped if it says
-# so and has checked nothing.
+# so and has checked nothing. EXHAUSTIVE: exhaustive_NAME goes through what NAME takes strides through (tests/support/strides.hpp).
 function(ulp_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "EXHAUSTIVE" "TIMEOUT" "SOURCES;LINK;LABELS")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} ulp_test_support ulp_compile)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "ULP_SOURCE_DIR=${PROJECT_SOURCE_DIR};ULP_PROGRAM=$<TARGET_FILE:ulp>"
     SKIP_REGULAR_EXPRESSION "SKIPPED: .*assertions: - none -")
+  if(arg_EXHAUSTIVE)
+    get_test_property(${name} ENVIRONMENT environment)
+    add_test(NAME exhaustive_${name} COMMAND ${name})
+    set_tests_properties(exhaustive_${name} PROPERTIES LABELS exhaustive TIMEOUT 1800 ENVIRONMENT "${environment};ULP_EVERY=1")
+  endif()
   if("quick" IN_LIST arg_LABELS AND NOT "limits" IN_LIST arg_LABELS)
     set_property(GLOBAL APPEND PROPERTY ulp_quick_tests ${name})
   endif()

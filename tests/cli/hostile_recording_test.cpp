@@ -27,6 +27,7 @@
 #include "io/mended.hpp"
 #include "support/files.hpp"
 #include "support/program.hpp"
+#include "support/strides.hpp"
 
 using namespace ulp::test;
 
@@ -519,7 +520,7 @@ TEST_CASE("a recording cut at every page, and a byte beside") {
   const temporary_dir dir;
   const std::string path = recorded(dir);
   const std::size_t whole = std::filesystem::file_size(path);
-  for (std::size_t pages = whole / 8192 + 1; pages-- > 0;)
+  for (std::size_t pages = whole / 8192 + 1; pages-- > 0; pages -= std::min(pages, every(4) - 1))
     for (const std::size_t size : {8192 * pages + 1, 8192 * pages, 8192 * pages - 1}) {
       if (size >= whole) continue;
       std::filesystem::resize_file(path, size);
@@ -531,7 +532,7 @@ TEST_CASE("the bundled recording cut at every page") {
   const temporary_dir dir;
   const std::string path = (dir / "cut.ulp").string();
   std::filesystem::copy_file(bundled(), path);
-  for (std::size_t size = std::filesystem::file_size(path) - 8192; size > 0; size -= 8192) {
+  for (std::size_t size = std::filesystem::file_size(path) - 8192; size > 0; size -= std::min(size, every(5) * 8192)) {
     std::filesystem::resize_file(path, size);
     const measured run = run_bounded({"replay", path, "--scaler", "pytorch", "--format", "fp16"});
     INFO(size << " bytes: " << run.err);
@@ -545,7 +546,7 @@ TEST_CASE("bytes at random") {
   const std::string path = (dir / "random.ulp").string();
   std::mt19937 random(1);
   int refused = 0;
-  constexpr int seeds = 150;
+  const int seeds = is_exhaustive() ? 150 : 30;
   for (int seed = 0; seed < seeds; ++seed) {
     std::string bytes = good;
     for (int n = 0; n < 1 + seed % 40; ++n) bytes[random() % bytes.size()] = static_cast<char>(random() & 0xFFU);
@@ -576,8 +577,8 @@ TEST_CASE("a damaged byte is found by ulp check, or changes nothing") {
   REQUIRE(run_ulp("check " + path).exit_code == 0);
   int flips = 0;
   int found = 0;
-  constexpr std::size_t every = 251;  // no divisor of a page
-  for (std::size_t at = 0; at < good.size(); at += every) {
+  // No divisor of a page.
+  for (std::size_t at = 0; at < good.size(); at += is_exhaustive() ? 251 : 1259) {
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] ^ (1 + flips % 255));
     write_new(path, bytes);
