@@ -4,7 +4,7 @@
 #   -P package_test.cmake
 # installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it; and once
 #   more for the component formats, where no other package can be found.
-# folder: builds and runs the consumer with the project as a folder of its tree.
+# folder: builds and runs the consumer with the project as a folder of its tree; io brings most of the packages that others do.
 # fetched: the same by FetchContent with ulp::formats alone, and compares the list of what was built.
 # formats: builds and installs ulp::formats alone where no other package can be found, and the consumer against it; then, for
 #   the interpreter PYTHON, if there is one, the Python package for arrays, with the packages that it needs.
@@ -121,7 +121,7 @@ if(MODE STREQUAL "installed")
   use(${DIR}/build "${all}" ${from_prefix})
   use(${DIR}/formats formats ${from_prefix} -D COMPONENTS=formats ${nothing_else} -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
 elseif(MODE STREQUAL "folder")
-  use(${DIR}/build "${all}" -D ULPSCOPE_FOLDER=${ROOT})
+  use(${DIR}/build "formats;model;io" -D ULPSCOPE_FOLDER=${ROOT})
 elseif(MODE STREQUAL "fetched")
   use(${DIR}/build formats -D ULPSCOPE_FETCHED=${ROOT})
   file(GLOB_RECURSE built RELATIVE ${DIR}/build ${DIR}/build/*.a ${DIR}/build/*.o)
