@@ -204,7 +204,7 @@ class ManySmallTensors(support.InFolder):
             self.assertEqual(*(support.ulp("info", "--digest", path) for path in paths))
 
     def test_what_a_tensor_costs(self):
-        """In calls of functions, which do not depend on the machine; there were 151 of them, and 47 are left in Python."""
+        """In calls of functions, which do not depend on the machine; there were 151 of them, and 50 are left in Python."""
         recorder = support.load()
         model = self.model([1] * 1000)
         calls = 0

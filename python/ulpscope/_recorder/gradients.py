@@ -11,12 +11,14 @@ from .names import plain
 from .ranks import is_replica, is_summand
 
 
-def is_small(gradient):
-    """Whether it is one of those that numpy counts together."""
-    torch = loaded_torch()
-    if type(gradient) is not torch.Tensor or gradient.dtype is not torch.float32 or not 0 < gradient.numel() < TINY:
-        return False
-    return gradient.is_cpu and gradient.layout is torch.strided and not gradient.is_neg()
+def size_if_small(gradient, torch):
+    """The number of its elements if it is one of those that numpy counts together, else 0."""
+    if type(gradient) is not torch.Tensor or gradient.dtype is not torch.float32:
+        return 0
+    if not gradient.is_cpu or gradient.layout is not torch.strided or gradient.is_neg():
+        return 0
+    size = gradient.numel()
+    return size if size < TINY else 0
 
 
 class Gradients:
@@ -27,6 +29,7 @@ class Gradients:
         self._seen = None  # what gradients there are, where that is not so
         self._recorded_of = None, []  # what _recorded was asked for last, and what it answered
         self._counts_together = np is not None and counting is None and not scope.sums  # small ones
+        self._torch = None  # where tensors are taken, it is loaded
 
     def take(self, unfit, of=None):
         """Those of the model's parameters, or of some of them: a Bunch where they are Alike, else a list."""
@@ -39,7 +42,7 @@ class Gradients:
 
     def _take(self, unfit, of, reduced):
         """reduced: {id of parameter: what was taken of it before it was reduced; None if it is not reduced}."""
-        named, at_once, self._seen = self._recorded(of), itertools.repeat(None), None
+        named, at_once, self._seen, self._torch = self._recorded(of), itertools.repeat(None), None, loaded_torch()
         if counting is not None and named:
             taken = take_gradients()(named)
             if taken.are_plain and self.local is None:
@@ -77,8 +80,8 @@ class Gradients:
             elif self._parts.passes:
                 taken_as_is.parts = self._parts.parts_of(parameter, gradient)
             return name, "weight_grad", (), 0, cast, taken_as_is
-        if is_known and self._counts_together and is_small(gradient):
-            small = SmallValues(gradient, gradient.numel(), self._parts.parts_of(parameter, gradient))
+        if is_known and self._counts_together and (size := size_if_small(gradient, self._torch)):
+            small = SmallValues(gradient, size, self._parts.parts_of(parameter, gradient))
             return name, "weight_grad", (), 0, cast, small
         if is_replica(gradient) and not is_summand(gradient):
             return None

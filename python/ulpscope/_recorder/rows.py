@@ -62,7 +62,7 @@ class RowMaker:
         """Of tensors that were taken one by one; names: those of others."""
         tables, known, shards = tables_of([of for *_, of in values], self._scope.sums), self._file.tensors, self._scope.shards
         self._see_types(values)
-        at, rows = {}, []
+        at, rows, factor_of = {}, [], factors.by_kind.get if not factors.unscaled else None
         for (name, kind, shape, total, cast, of), table in zip(values, tables):
             if name in names or (name in at and (kind == "weight_grad" or kind != rows[at[name]][0].kind)):
                 raise RecorderError(f"{self._place(step)}: {name!r} is the name of several tensors")
@@ -79,7 +79,7 @@ class RowMaker:
             numel = total if shards else of.numel
             if info.numel != numel:
                 info = info._replace(numel=numel)
-            rows.append((info, of.type.number, factors.of(name, info.kind), of.parts))
+            rows.append((info, of.type.number, factor_of(info.kind, 1.0) if factor_of else factors.of(name, info.kind), of.parts))
         return Rows(*(zip(*rows) if rows else [()] * 4), Tables(tables[: len(rows)]))
 
     def _see_types(self, values):
