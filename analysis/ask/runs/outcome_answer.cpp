@@ -11,6 +11,7 @@
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/io/source/source.hpp>
+#include <ulp/model/outcomes/row_outcomes.hpp>
 #include <ulp/model/recipe/scaling.hpp>
 #include <ulp/model/replay/recording_doubts.hpp>
 

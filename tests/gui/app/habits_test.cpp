@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
+#include <ulp/report/findings/cards.hpp>
 
 #include "app/chosen_inputs.hpp"
 #include "app/export.hpp"
@@ -91,6 +92,13 @@ class habits_test : public QObject {
     QVERIFY(recent_files().contains(example_path()));
     const auto buttons = again.findChild<start_page*>()->findChildren<QAbstractButton*>();
     QVERIFY(std::ranges::any_of(buttons, [](const auto* b) { return b->text() == "digits.ulp"; }));
+  }
+
+  void every_card_leads_to_a_view_that_there_is() {
+    for (const ulp::card_row& row : ulp::card_rows()) {
+      const auto view = QString::fromUtf8(row.view.data(), static_cast<qsizetype>(row.view.size()));
+      QVERIFY2(view.isEmpty() || view_keys().contains(view), qPrintable(view));
+    }
   }
 
   void what_is_done_to_replays_is_undone_and_redone() {
