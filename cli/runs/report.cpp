@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <ulp/ask/runs/page_answer.hpp>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/runs/page_answer.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 #include <ulp/report/page/page.hpp>

@@ -7,13 +7,13 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/runs/advice_answer.hpp>
 #include <ulp/ask/runs/outcome_answer.hpp>
 #include <ulp/ask/runs/page_answer.hpp>
-#include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/runs/replay_answer.hpp>
 #include <ulp/ask/runs/sweep_answer.hpp>
-#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/report/findings/advice.hpp>
