@@ -55,14 +55,6 @@ outcome_counts tensor_tables::outcomes(const tensor_mask& shown, const treatment
   return all;
 }
 
-std::vector<outcome_counts> tensor_tables::outcomes_by_tensor(std::size_t tensors, const treatment& how,
-                                                              double scale) const {
-  std::vector<outcome_counts> all(tensors);
-  for (const entry& e : entries)
-    if (e.tensor < tensors) all[e.tensor] += outcomes_of(e, how, scale);
-  return all;
-}
-
 void run_picture::add(const step& now, const std::vector<tensor_info>& all) {
   if (now.key.microbatch != -1) return;
   add_step(now, all);

@@ -13,6 +13,8 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/source/source.hpp>
 
+#include "dump_files.hpp"
+
 namespace ulp {
 namespace {
 
@@ -45,25 +47,6 @@ std::size_t index_of(const number_file& file, std::string_view name) {
 }
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
-
-// A folder stands for its files.
-std::vector<std::string> files_within(const std::vector<std::string>& inputs) {
-  std::vector<std::string> files;
-  for (const std::string& input : inputs) {
-    std::error_code error;
-    if (!fs::is_directory(input, error)) {
-      files.push_back(input);
-      continue;
-    }
-    std::vector<std::string> within;
-    for (const auto& entry : fs::directory_iterator(input))
-      if (entry.is_regular_file()) within.push_back(entry.path().string());
-    if (within.empty()) throw input_error(input, "", "is a folder without files");
-    std::ranges::sort(within);
-    files.insert(files.end(), within.begin(), within.end());
-  }
-  return files;
-}
 
 // By the step in the name where every one has it, else as given.
 std::vector<std::string> in_order_of_steps(std::vector<std::string> files) {
@@ -101,7 +84,7 @@ void read_all(const number_file& file, std::span<float> into, const format& to) 
 }  // namespace
 
 optimizer_input::optimizer_input(const optimizer_input_options& options) : options_(options) {
-  const std::vector<std::string> files = files_within(options.inputs);
+  const std::vector<std::string> files = files_of(options.inputs, "a dump of each step");
   if (std::ranges::find(files, "-") != files.end())
     throw std::invalid_argument("INPUT: standard input cannot be read here: name a file");
   if (files.size() == 1) {

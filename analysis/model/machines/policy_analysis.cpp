@@ -137,14 +137,6 @@ double range_scale_of(double max_abs, const treatment& how) {
   return std::isinf(smallest) ? infinity : std::nextafter(smallest, 0.0);
 }
 
-fall_bounds bounds_of_fall(double from, double to, double threshold, double backoff) {
-  fall_bounds result;
-  // The least number of multiplications that leads from `from` down to `to`; the last one started at to / backoff.
-  for (double scale = from; scale > to && backoff < 1; scale *= backoff) ++result.least_overflows;
-  if (result.least_overflows > 0) result.least_max_abs = threshold / (to / backoff);
-  return result;
-}
-
 std::vector<std::string> parameter_notes(const scaler& s) {
   std::vector<std::string> notes;
   if (!s.entry().name.starts_with("cerebras")) return notes;

@@ -230,15 +230,6 @@ TEST_CASE("recovery takes as long as the policy itself needs") {
   CHECK(recovery_after(made("cerebras_dls", {{"raise_at_minimum", true}}), 40).error.find("Appliance") == 0);
 }
 
-TEST_CASE("a logged fall of the scale bounds overflows and gradients") {
-  // BigScience's 13B run: 65536 at one log line, 8192 ten iterations later.
-  const fall_bounds b = bounds_of_fall(65536, 8192, overflow_at);
-  CHECK(b.least_overflows == 3);
-  CHECK(b.least_max_abs == overflow_at / 16384);
-  CHECK(bounds_of_fall(8192, 8192, overflow_at).least_overflows == 0);
-  CHECK(bounds_of_fall(1, 0, overflow_at).least_overflows > 1000);
-}
-
 TEST_CASE("literals of the Cerebras documentation are pointed out") {
   const auto notes = parameter_notes(made("cerebras_dls", {{"max_loss_scale", 2e15}, {"init_scale", 2e15}}));
   CHECK(notes.size() == 2);

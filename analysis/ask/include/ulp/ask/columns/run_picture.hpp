@@ -37,9 +37,6 @@ struct tensor_tables {
 
   [[nodiscard]] binade_counts binades(const tensor_mask& shown) const;
   [[nodiscard]] outcome_counts outcomes(const tensor_mask& shown, const treatment& how, double scale) const;
-  // By the index of the tensor; those without values have empty counts.
-  [[nodiscard]] std::vector<outcome_counts> outcomes_by_tensor(std::size_t tensors, const treatment& how,
-                                                               double scale) const;
 };
 
 // What is kept of a step.

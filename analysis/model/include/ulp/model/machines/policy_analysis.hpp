@@ -55,13 +55,6 @@ struct critical_scale {
 // values that are not finite.
 [[nodiscard]] double range_scale_of(double max_abs, const treatment& how);
 
-// What a logged fall of the scale says of the gradients, if each overflow multiplies the scale by `backoff`.
-struct fall_bounds {
-  std::uint64_t least_overflows = 0;
-  double least_max_abs = 0;  // some unscaled gradient was at least this large
-};
-[[nodiscard]] fall_bounds bounds_of_fall(double from, double to, double threshold, double backoff = 0.5);
-
 // Parameters that the framework takes but that hardly mean what was meant, one line each.
 [[nodiscard]] std::vector<std::string> parameter_notes(const scaler& s);
 
