@@ -88,6 +88,26 @@ TEST_CASE("the bounds hold in every rounding and at every scale, and the model i
       }
 }
 
+// Values spread evenly over a binade, in units of their spacing: errors of one sign average a half, those of stochastic rounding
+// f (1 - f), whose mean is a sixth.
+TEST_CASE("the model of other roundings is that of values spread evenly") {
+  std::vector<float> values;
+  for (int i = 0; i < 1 << 17; ++i) values.push_back(1 + static_cast<float>(i) * 0x1p-17F);
+  const cell_table table = count_cells(std::span{values});
+  for (const format& to : {bfloat16, float8_e4m3fn}) {
+    const double u = std::ldexp(1.0, -to.fraction_bits);
+    const auto n = static_cast<double>(values.size());
+    double sum = 0;
+    for (const float x : values) sum += double{x};
+    const rounding_noise down = noise_of(table, {to, {.direction = direction::toward_zero}}, {});
+    CHECK(down.squares == Approx(n * u * u / 3).epsilon(0.02));
+    CHECK(down.products == Approx(sum * u / 2).epsilon(0.02));
+    const rounding_noise drawn = noise_of(table, {to, {.direction = direction::stochastic}}, {});
+    CHECK(drawn.squares == Approx(n * u * u / 6).epsilon(0.02));
+    CHECK(std::abs(drawn.products) < sum * u / 50);
+  }
+}
+
 TEST_CASE("with the error ladder SQNR, MSE and cosine are those of rounding every value") {
   std::vector<float> values = gaussian(3000, 1);
   for (const float x : gaussian(3000, 0x1p-20)) values.push_back(x);
