@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
@@ -105,23 +106,11 @@ document::inputs_of_run files_of(const QString& input) {
   refuse(input + ": the folder holds several runs, name one of them: " + names.join(", "));
 }
 
+// As the other programs take them.
 void take_steps(const QString& text, session& s) {
-  const QStringList ends = text.split(':');
-  bool good = ends.size() == 2;
-  const auto number = [&](const QString& end) -> std::optional<std::int64_t> {
-    if (end.isEmpty()) return std::nullopt;
-    bool is = false;
-    const std::int64_t n = end.toLongLong(&is);
-    good = good && is;
-    return n;
-  };
-  if (good) {
-    s.first_step = number(ends[0]);
-    s.last_step = number(ends[1]);
-    if (s.last_step) --*s.last_step;
-    if (s.first_step && s.last_step && *s.last_step < *s.first_step) good = false;
-  }
-  if (!good) refuse("--steps: '" + text + "' is not A:B");
+  const selection shown = or_refuse([&] { return run_text{.steps = text.toStdString()}.selected(); });
+  if (shown.first_step != selection{}.first_step) s.first_step = shown.first_step;
+  if (shown.end_step != selection{}.end_step) s.last_step = shown.end_step - 1;
 }
 
 }  // namespace

@@ -40,17 +40,12 @@ name_predicate checked_by(const advice_question& asked) {
   return regex_of(asked.check, "--check");
 }
 
-// The framework's words as far as nothing else says whose they are.
-void take_framework(own_configuration& configured, const advice_question& asked, const source& from) {
-  if (!asked.framework.empty()) {
-    configured.framework = asked.framework;
-    return;
-  }
-  const std::string logged = from.framework().substr(0, from.framework().find(" and "));
-  if (!configuration_lines(logged, {.format = "bfloat16"}).empty()) configured.framework = logged;
-}
-
 }  // namespace
+
+std::string whose_words(const source& from, const std::string& otherwise) {
+  const std::string logged = from.framework().substr(0, from.framework().find(" and "));
+  return configuration_lines(logged, {.format = "bfloat16"}).empty() ? otherwise : logged;
+}
 
 advice_options advice_options_of(const std::string& format, const rounding_text& rounding, const std::string& epsilon,
                                  const run_text& run) {
@@ -127,7 +122,8 @@ examined_run advice_over(const advice_question& asked, listener& to) {
   const name_predicate checked = checked_by(asked);
 
   const std::unique_ptr<source> from = open_run(asked.run, asked.run.how_to_read(), to, asked.look);
-  if (!own) take_framework(how.configured, asked, *from);
+  if (!asked.framework.empty() && !own) how.configured.framework = asked.framework;
+  if (!own) how.configured.framework = whose_words(*from, how.configured.framework);
   check_tensors_exist(asked.check, *from);
   run_examination examination(how, counted, checked);
   examination.expect(from->step_count());

@@ -124,6 +124,7 @@ page_answer page_reading::result(const std::vector<tensor_info>& tensors, std::o
 page_answer page_over(const page_question& asked, listener& to) {
   page_reading reading(asked);
   const std::unique_ptr<source> from = open_run(asked.run, asked.run.how_to_read(), to);
+  reading.take_words_of(*from);
   check_tensors_exist(asked.policies.front().check, *from);
   for_each_step(*from, reading.counted(), to, [&](const step& now) { reading.add(now, from->tensors()); });
   check_steps_counted(reading.seen().steps().size(), asked.run);

@@ -58,11 +58,11 @@ void replayed_run::check(const source& from, const replay_question& asked) const
   check_tensors_counted(by_.choice(), from, asked.run);
   if (by_.choice().rule() == check_rule::undecided || by_.checked_rows() > 0) return;
   const std::size_t others = from.tensors().size() - 1;
-  throw std::invalid_argument(
-      fmt::format("no overflow can be seen: {} match no recorded tensor (there {} '{}'{})",
-                  asked.what.check.empty() ? "--tensor, --kind and --role" : "--check '" + asked.what.check + "'",
-                  others == 0 ? "is" : "are", from.tensors().front().name,
-                  others == 0 ? "" : " and " + count_text(others, "other")));
+  throw std::invalid_argument(fmt::format("no overflow can be seen: {} no recorded tensor (there {} '{}'{})",
+                                          asked.what.check.empty() ? "--tensor, --kind and --role match"
+                                                                   : "--check '" + asked.what.check + "' matches",
+                                          others == 0 ? "is" : "are", from.tensors().front().name,
+                                          others == 0 ? "" : " and " + count_text(others, "other")));
 }
 
 void replayed_run::tell(const source& from, const replay_question& asked, const scenario& s, bool all_attempts,

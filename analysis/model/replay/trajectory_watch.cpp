@@ -42,11 +42,13 @@ void trajectory_watch::streak::extend(const trajectory_row& row) {
     first_step = row.key.step;
     first_scale = row.scale_used;
     all_nan = true;
+    all_certain = true;
     has_fitting = true;
   }
   last_step = row.key.step;
   last_scale = row.scale_used;
   all_nan = all_nan && row.recorded_nan;
+  all_certain = all_certain && row.found_inf_certain;
   has_fitting = has_fitting && row.critical_scale > 0 && !row.at_every_scale;
   if (row.critical_scale > 0) least_critical = std::min(least_critical, row.critical_scale);
 }
@@ -101,7 +103,7 @@ void trajectory_watch::add(const trajectory_row& row) {
     if (!first_) first_.emplace();
     first_->extend(row);
   }
-  follow(overflows_, row.skipped && row.found_inf, hopeless_, [](const streak& s) { return s.beyond_scaling(); });
+  follow(overflows_, goes_on, hopeless_, [](const streak& s) { return s.beyond_scaling(); });
 }
 
 bool trajectory_watch::can_grow_within_run() const {
@@ -164,11 +166,12 @@ std::vector<std::string> trajectory_watch::warnings() const {
   if (const std::optional<std::string> start = start_warning()) all.push_back(*start);
   if (hopeless)
     all.push_back(
-        count(hopeless_->rows, "step") + " in a row overflow at every scale from " + text(hopeless_->first_scale) +
-        " down to " + text(hopeless_->last_scale) + " (steps " + std::to_string(hopeless_->first_step) + " to " +
-        std::to_string(hopeless_->last_step) +
-        "): that is NaN, or infinity in the forward pass, and scaling cannot help. Log the loss and the first "
-        "layer that is not finite at step " +
+        count(hopeless_->rows, "step") + " in a row overflow" + (hopeless_->all_certain ? "" : ", by estimate,") +
+        " at every scale from " + text(hopeless_->first_scale) + " down to " + text(hopeless_->last_scale) +
+        " (steps " + std::to_string(hopeless_->first_step) + " to " + std::to_string(hopeless_->last_step) +
+        (hopeless_->all_certain ? "): that is " : "): if they do, that is ") +
+        "NaN, or infinity in the forward pass, and scaling cannot help. Log the loss and the first layer that is not "
+        "finite at step " +
         std::to_string(hopeless_->first_step));
   if (poisoned_.rows > 0)
     all.push_back("infinities or NaN are applied in " + count(poisoned_.rows, "step") + ", first at step " +

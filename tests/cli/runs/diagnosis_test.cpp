@@ -88,6 +88,26 @@ TEST_CASE("the configuration is written in the words of the framework that is na
   CHECK(has(run_ulp("advise " + log).out, "torch.amp.GradScaler(init_scale=2.0**12"));
 }
 
+TEST_CASE("of a framework's log a page and advice speak in its words") {
+  const std::string log = "tests/data/logs/deepspeed_386.log";
+  const std::string words = "initial_scale_power";
+  CHECK(has(run_ulp("advise " + log).out, words));
+  CHECK(has(run_ulp("report " + log + " -o -").out, words));
+}
+
+TEST_CASE("that no scale helps is an estimate where the overflows are") {
+  std::string csv = "step,scale,found_inf\n";
+  for (int step = 0; step < 40; ++step) csv += fmt::format("{},{},1\n", step, std::ldexp(1.0, 16 - step));
+  const temporary_dir dir;
+  const std::string replay = "replay " + written(dir, "log.csv", csv) + " --scaler pytorch --format fp16";
+  CHECK(has(run_ulp(replay).err,
+            "40 steps in a row overflow at every scale from 2^16 down to 2^-23 (steps 0 to 39): that is NaN"));
+  // Whether what overflowed at 2^16 does at 2^15 is open.
+  CHECK(has(
+      run_ulp(replay + " --set init_scale=32768").err,
+      "39 steps in a row overflow, by estimate, at every scale from 2^15 down to 2^-23 (steps 1 to 39): if they do, that is NaN"));
+}
+
 TEST_CASE("a run from a pipe is judged with all its steps") {
   std::string csv = "step,found_inf,scale\n";
   for (int step = 0; step < 80; ++step)

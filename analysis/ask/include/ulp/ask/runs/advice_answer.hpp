@@ -30,7 +30,7 @@ struct advice_question {
   std::string epsilon = "1e-5";
   std::string config;  // a framework's file, whose words say what to change
   rounding_text rounding;
-  std::string framework;  // whose words these are where no file is named; empty: as logged
+  std::string framework;  // whose words these are where neither a file is named nor a framework's log is the input
   first_look look = first_look::yes;
 };
 
@@ -47,6 +47,9 @@ struct advice_options {
 // What they are as texts: `groups` are the run's. Throws std::invalid_argument, also where the rounding is drawn.
 [[nodiscard]] advice_options advice_options_of(const std::string& format, const rounding_text& rounding,
                                                const std::string& epsilon, const run_text& run);
+
+// Whose words say what to change where no configuration is named: those of the framework whose log the run is, else `otherwise`.
+[[nodiscard]] std::string whose_words(const source& from, const std::string& otherwise);
 
 struct examined_run {
   advice_options options;
@@ -71,6 +74,8 @@ class run_examination {
  public:
   run_examination(advice_options options, selection counted, name_predicate checked);
 
+  // See whose_words().
+  void take_words_of(const std::string& framework) { options_.configured.framework = framework; }
   // As survey::expect.
   void expect(std::size_t steps) { whole_.expect(steps); }
   void add(const step& now, const std::vector<tensor_info>& tensors);

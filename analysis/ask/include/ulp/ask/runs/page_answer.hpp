@@ -56,6 +56,11 @@ class page_reading {
   // Throws std::invalid_argument where the texts mean nothing, or round by chance.
   explicit page_reading(page_question asked);
 
+  // Before the first step: whose words the advice takes, as whose_words() has it.
+  void take_words_of(const source& from) {
+    if (!asked_.configured) examination_.take_words_of(whose_words(from, configured().framework));
+  }
+
   // The next step, as for replayer::advance. Throws std::invalid_argument where a policy needs what the input lacks.
   void add(const step& now, const std::vector<tensor_info>& tensors);
 

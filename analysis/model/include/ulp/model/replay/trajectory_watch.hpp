@@ -45,6 +45,7 @@ class trajectory_watch {
     double last_scale = 0;
     double least_critical = std::numeric_limits<double>::infinity();  // above 0
     bool all_nan = true;
+    bool all_certain = true;  // that they overflow
     bool has_fitting = true;  // every step has a scale at which it does not overflow, as far as is known
     void extend(const trajectory_row& row);
     [[nodiscard]] bool beyond_scaling() const;
