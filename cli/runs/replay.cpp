@@ -102,7 +102,7 @@ int follow(const options& o) {
   if (progress::interrupted() && rows.empty()) return ended();
   all.check(*from, o.asked);
   listening to(o.output.machine_stdout());
-  all.tell(*from, o.asked, s, how.attempts == which_attempts::all, to, from->notes());
+  all.tell(*from, o.asked, s, to, from->notes());
   if (o.output.csv == "-") return ended();
   const std::vector<summary_line> lines = lines_of(all, o.asked, s);
   if (o.output.json) {

@@ -113,7 +113,7 @@ bool is_of_float(const encode_plan<std::uint32_t>& plan) {
 }
 // Whether lanes are wide enough.
 bool is_quick(const encode_plan<std::uint32_t>& plan) {
-  if (!is_of_float(plan) && (plan.lowest_field < 1 || !multiplier_of(plan))) return false;
+  if (!is_of_float(plan) && !multiplier_of(plan)) return false;  // none below the normal floats
   const std::uint64_t largest = limit_of(plan) - (static_cast<std::uint64_t>(plan.lowest_field - 1) << 23);
   const int more = plan.random_bits - plan.dropped;
   return plan.random_bits < 32 && more < 32 &&

@@ -56,8 +56,7 @@ std::vector<scenario_text> scenarios(const QCommandLineParser& given) {
   std::optional<configuration> own;
   if (given.isSet("config")) {
     own = read_configuration(given.value("config").toStdString(), common);
-    for (const std::string& line : own->said.notes)
-      print_error("ulpscope: note: " + printable(own->file + ": " + line) + "\n");
+    for (const std::string& line : configuration_notes(*own)) print_error("ulpscope: note: " + printable(line) + "\n");
   }
   std::vector<std::string> scalers;
   if (given.isSet("scaler") || !own)

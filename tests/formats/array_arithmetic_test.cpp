@@ -26,6 +26,8 @@ std::vector<mix> mixes() {
   constexpr format wide = ieee_format(11, 20);
   constexpr format narrow = ieee_format(8, 14);
   constexpr format shifted{.exponent_bits = 8, .fraction_bits = 7, .bias = 120};
+  constexpr format tiny{.exponent_bits = 8, .fraction_bits = 7, .bias = 147};
+  constexpr format large{.exponent_bits = 7, .fraction_bits = 8, .bias = 62};
   return {{"float16", float16, all_of_format(float16)},
           {"bfloat16", bfloat16, all_of_format(bfloat16)},
           {"cbfloat16", cbfloat16, all_of_format(cbfloat16)},
@@ -40,7 +42,10 @@ std::vector<mix> mixes() {
           {"e7m8", ieee_format(7, 8), all_of_format(ieee_format(7, 8))},
           {"e4m11", ieee_format(4, 11), all_of_format(ieee_format(4, 11))},
           {"e2m13", ieee_format(2, 13), all_of_format(ieee_format(2, 13))},
+          {"e5m21", ieee_format(5, 21), all_of_format(ieee_format(5, 21))},
           {"e8m7 of another bias", shifted, all_of_format(shifted)},
+          {"e8m7 below float's numbers", tiny, all_of_format(tiny)},
+          {"products beyond float's numbers", bfloat16, {ieee_format(7, 8), large, bfloat16}},
           {"float16 to float32", binary32, {float16, float16, binary32}},
           {"float16 and float32 to float16", float16, {float16, float16, binary32}},
           {"bfloat16 to float32", binary32, {bfloat16, bfloat16, binary32}},

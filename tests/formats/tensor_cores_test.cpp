@@ -193,6 +193,7 @@ TEST_CASE("accumulators of FP8 products on Ada and Hopper keep 13 fraction bits,
       const tensor_core& unit = unit_of(name, operands);
       CHECK(answer(unit, 1, {two_to(-6)}, {two_to(-6)}) == 1 + two_to(-12));
       CHECK(answer(unit, 1 + two_to(-14), {0}) == 1);
+      CHECK(answer(unit, 1 + two_to(-13), {1}) == 2);  // as many where the sum is in the next binade
       CHECK(answer(unit, 1, {two_to(-6), two_to(-6)}, {two_to(-8), two_to(-8)}) == 1);
       CHECK(answer(unit, 1, {two_to(-6), two_to(-6)}, {two_to(-7), two_to(-7)}) == 1 + two_to(-12));
     }

@@ -327,6 +327,10 @@ TEST_CASE("every digit") {
   CHECK(exact_decimal(decode(-HUGE_VAL)) == "-inf");
   CHECK(exact_decimal(decode(HUGE_VAL)) == "inf");
   CHECK(exact_decimal(decode(std::nan(""))) == "nan");
+  // 2^127 + 1: all of the 128 bits that are held.
+  CHECK(
+      exact_decimal({.kind = number_class::finite, .exponent = 127, .significand = std::uint64_t{1} << 63, .low = 1}) ==
+      "170141183460469231731687303715884105729");
   sweep s;
   for (const auto& [name, f] : small_formats)
     for (std::uint64_t code = 0; code <= f.code_mask(); code += f.width() > 8 ? 7 : 1) {
@@ -344,6 +348,9 @@ TEST_CASE("the shortest decimal of every code reads back") {
   CHECK(shortest_decimal(float16, 0x7BFF) == "65500");
   CHECK(shortest_decimal(float16, 0x0001) == "6e-8");
   CHECK(shortest_decimal(float16, 0x8000) == "-0");
+  // From 10^16 on with an exponent.
+  CHECK(shortest_decimal(binary64, std::bit_cast<std::uint64_t>(1e15)) == "1000000000000000");
+  CHECK(shortest_decimal(binary64, std::bit_cast<std::uint64_t>(1e16)) == "1e16");
   CHECK(shortest_decimal(float16, 0xFC00) == "-inf");
   CHECK(shortest_decimal(float16, 0x7E00) == "nan");
   CHECK(shortest_decimal(cbfloat16, 0x7DFF) == "4290000000");

@@ -33,6 +33,7 @@ std::string rule_text(const tensor_choice& choice) {
 }
 
 void run_notes::see(const step& now, const std::vector<tensor_info>& tensors) {
+  repeated_.see(now.key, now.scalars);
   doubts_.see(now, tensors);
   if (previous_ && !gap_ && now.key.step > *previous_ + 1) gap_ = {*previous_, now.key.step};
   previous_ = now.key.step;
@@ -48,8 +49,9 @@ void run_notes::see(const step& now, const std::vector<tensor_info>& tensors) {
   told_ = told_ || told || flagged || now.bounds || !now.tensors.empty();
 }
 
-std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
-  std::vector<std::string> all = doubts_.lines();
+std::vector<std::string> run_notes::lines(const tensor_choice& choice, const run_text& run) const {
+  std::vector<std::string> all = repeated_.lines(run);
+  for (std::string& line : doubts_.lines()) all.push_back(std::move(line));
   if (gap_)
     all.push_back(
         fmt::format("steps are missing (after {} comes {}); the policy sees the remaining steps as consecutive",

@@ -139,7 +139,7 @@ examined_run advice_over(const advice_question& asked, listener& to) {
       for_each_step(*twice, *less, to, [&](const step& now) { examination.add_again(now, from->tensors()); });
 
   examined_run run = examination.result(from->tensors(), kept_weights_of(asked.run, how.configured));
-  for (const std::string& line : notes.lines(run.whole.choice())) to.note(line);
+  for (const std::string& line : notes.lines(run.whole.choice(), asked.run)) to.note(line);
   for (const std::string& line : group_notes(sets_by_group(run.whole, from->tensors(), how.groups))) to.note(line);
   if (run.whole.as_recorded()) to.note(factor_note);
   return run;

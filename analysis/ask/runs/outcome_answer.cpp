@@ -9,6 +9,7 @@
 #include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/reading/repeated_steps.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/outcomes/row_outcomes.hpp>
@@ -91,9 +92,11 @@ outcome_answer outcomes_over(const outcome_question& o, listener& to,
   const std::unique_ptr<source> from = open_run(o.run, how, to);
 
   std::uint64_t steps = 0;
+  repeated_steps repeated;
   recording_doubts doubts;
   for_each_step(*from, selected, to, [&](const step& now) {
     ++steps;
+    repeated.see(now.key, now.scalars);
     doubts.see(now, from->tensors());
     for (const tensor_row& row : now.tensors)
       if (const tensor_info& info = from->tensors()[row.tensor]; selected.takes(info))
@@ -105,6 +108,7 @@ outcome_answer outcomes_over(const outcome_question& o, listener& to,
         o.run.inputs.front() + ": has no values of the selected tensors" +
         (from->tensors().empty() ? " (a step log has none)" : near_tensors(o.run.tensor, *from)));
 
+  for (const std::string& line : repeated.lines(o.run)) to.note(line);
   for (const std::string& line : doubts.lines()) to.note(line);
   for (const std::string& line : group_notes(all.named, from->tensors(), selected)) to.note(line);
   std::uint64_t censored = 0;

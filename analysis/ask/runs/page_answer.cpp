@@ -95,7 +95,7 @@ std::vector<std::string> page_reading::lines(const examined_run& run, const std:
       if (std::ranges::find(all, line) == all.end()) all.push_back(line);
   };
   for (const replayed& r : replays_) add(policy_notes(r.page.what, r.page.text.format));
-  add(notes_.lines(run.whole.choice()));
+  add(notes_.lines(run.whole.choice(), asked_.run));
   if (run.whole.as_recorded()) add({factor_note});
   add(group_notes(sets));
   return all;

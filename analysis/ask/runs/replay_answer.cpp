@@ -20,18 +20,6 @@ replay_question completed(replay_question asked, const std::string& config_file)
   return asked;
 }
 
-void repeated_steps::see(const step_key& key, const step_scalars& logged) {
-  if (!last_ || last_->step != key.step) {
-    is_repeated_ = false;
-  } else if (!is_repeated_ && !(was_skipped_ && !(logged.loss_scale >= scale_))) {
-    is_repeated_ = true;
-    ++count_;
-  }
-  last_ = key;
-  scale_ = logged.loss_scale;
-  was_skipped_ = logged.found_inf.value_or(false) || !logged.applied.value_or(true);
-}
-
 void replay_account::add(const trajectory_row& row) {
   critical_.push_back({row.key.step, row.critical_scale});
   if (row.clamped) clamped_ += *row.clamped;
@@ -43,7 +31,6 @@ void replay_account::add(const trajectory_row& row) {
 trajectory_row replayed_run::add(const step& now, const std::vector<tensor_info>& tensors, const scenario& s,
                                  std::vector<tensor_outcome>* of_tensors) {
   notes_.see(now, tensors);
-  repeated_.see(now.key, now.scalars);
   learning_rates_.push_back(now.scalars.learning_rate);
   trajectory_row row = by_.advance(now, tensors, of_tensors);
   if (row.lacks_input) throw std::invalid_argument(fmt::format("{}: {}", s.recipe.machine().entry().name, row.error));
@@ -65,19 +52,14 @@ void replayed_run::check(const source& from, const replay_question& asked) const
                                           others == 0 ? "" : " and " + count_text(others, "other")));
 }
 
-void replayed_run::tell(const source& from, const replay_question& asked, const scenario& s, bool all_attempts,
-                        listener& to, const std::vector<std::string>& late) const {
+void replayed_run::tell(const source& from, const replay_question& asked, const scenario& s, listener& to,
+                        const std::vector<std::string>& late) const {
   if (!sum_.error.empty()) to.tell(fmt::format("{} ends the run: {}", s.recipe.machine().entry().name, sum_.error));
   if (asked.own) to.configured(*asked.own);
   for (const std::string& text : policy_notes(s, asked.what.format)) to.note(text);
   for (const std::string& text : group_notes(s.groups, from.tensors(), s.counted)) to.note(text);
   for (const std::string& text : late) to.note(text);
-  if (const std::uint64_t n = repeated_.count(); n > 0 && all_attempts)
-    to.note(
-        fmt::format("{} recorded more than once, as a run that was resumed does: with --attempts all every attempt of "
-                    "{} counts as a step of its own",
-                    count_text(n, "step") + (n == 1 ? " was" : " were"), n == 1 ? "it" : "them"));
-  for (const std::string& text : notes_.lines(by_.choice())) to.note(text);
+  for (const std::string& text : notes_.lines(by_.choice(), asked.run)) to.note(text);
   for (const std::string& text : watch_.warnings()) to.warn(text);
 }
 
@@ -98,7 +80,7 @@ replayed_run replay_over(const replay_question& asked, const scenario& s, listen
     return row.error.empty();
   });
   all.check(*from, asked);
-  all.tell(*from, asked, s, how.attempts == which_attempts::all, to);
+  all.tell(*from, asked, s, to);
   return all;
 }
 

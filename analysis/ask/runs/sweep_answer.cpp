@@ -174,7 +174,7 @@ sweep_answer sweep_over(const run_text& run, const grid_text& grid, const std::s
   check_tensors_counted(all.choice(), *from, run);
   answer.policies = ranked(answer.grid, answer.results, all.steps());
   if (grid.own) to.configured(*grid.own);
-  tell_notes(answer.grid, scenarios, notes.lines(all.choice()), factor_unknown, to);
+  tell_notes(answer.grid, scenarios, notes.lines(all.choice(), run), factor_unknown, to);
   answer.steps = all.steps();
   answer.lost_to_all = all.steps_lost_to_all();
   answer.any_applied = std::ranges::any_of(answer.results, [](const sweep_result& r) { return r.poisoned > 0; });

@@ -19,8 +19,8 @@ zero_rule rule_of(const treatment& how, cell_sign sign, multiplier by) {
   const threshold negative = divided(thresholds_of(how, true).nonzero, by);
   if (sign == cell_sign::positive) return {positive, positive};
   if (sign == cell_sign::negative) return {negative, negative};
-  const bool positive_first = positive.at < negative.at || (positive.at == negative.at && positive.closed);
-  return positive_first ? zero_rule{negative, positive} : zero_rule{positive, negative};
+  // Where they are equal both are closed, or none is: no direction treats ties by their sign.
+  return positive.at < negative.at ? zero_rule{negative, positive} : zero_rule{positive, negative};
 }
 
 // The mean over the draws of stochastic rounding.

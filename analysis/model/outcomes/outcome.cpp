@@ -337,7 +337,7 @@ count_range count_above(const cell_table& table, double edge, multiplier by) noe
   n.high += in_no_cell(table);
   for (const edge_counts& e : table.edges) {
     const magnitude at = magnitude_of(e.at);
-    if (!(above.at < at) && !above.closed) n.high = std::min(n.high, table.infinities() + e.above);
+    if (!(above.at < at)) n.high = std::min(n.high, table.infinities() + e.above);
     if (!(at < above.at)) n.low = std::max(n.low, table.infinities() + e.above);
   }
   // The largest is one of them.

@@ -49,10 +49,14 @@ void recording_doubts::see_values(const step& now, const std::vector<tensor_info
     const bool is_scaled_by_it = t.factor > std::sqrt(scale);
     const double as_it_was = scale / t.factor;
     const double least = t.table.min_abs * std::min(as_it_was, 1.0);
-    if (is_scaled_by_it && !unscaled_ && least > 0 && least < least_of_float16 / most_averaged)
-      unscaled_ = {now.key.step, info.name, t.table.min_abs, scale};
-    if (!is_scaled_by_it && !scaled_ && t.table.max_abs * as_it_was > most_of_sum)
-      scaled_ = {now.key.step, info.name, t.table.max_abs, scale};
+    if (is_scaled_by_it && least > 0 && least < least_of_float16 / most_averaged) {
+      if (!unscaled_ || (unscaled_->step == now.key.step && t.table.min_abs < unscaled_->value))
+        unscaled_ = {now.key.step, info.name, t.table.min_abs, scale};
+    }
+    if (!is_scaled_by_it && t.table.max_abs * as_it_was > most_of_sum) {
+      if (!scaled_ || (scaled_->step == now.key.step && t.table.max_abs > scaled_->value))
+        scaled_ = {now.key.step, info.name, t.table.max_abs, scale};
+    }
   }
   if (any && all_zero && zero_steps_++ == 0) first_zero_step_ = now.key.step;
 }

@@ -149,7 +149,6 @@ run_text run_of(const py::list& inputs, keywords& from) {
   run_text run;
   for (const py::handle input : inputs) run.inputs.push_back(input.cast<std::string>());
   from.take(options_of(run));
-  from.take({group_option(run)});
   return run;
 }
 

@@ -57,6 +57,7 @@ py::tuple weights(const py::list& inputs, keywords& given) {
   given.take("sort", &order.sort);
   given.take("top", &order.top);
   asked.run = run_of(inputs, given);
+  given.take({group_option(asked.run)});
   given.take(options_of(asked.rounding));
   given.refuse_others();
   asked.formats = joined_names(split_at_commas(asked.formats));

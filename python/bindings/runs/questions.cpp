@@ -52,6 +52,7 @@ replay_question replay_question_of(const py::list& inputs, keywords& given) {
   std::string config;
   given.take("config", &config);
   asked.run = run_of(inputs, given);
+  given.take({group_option(asked.run)});
   given.take(options_of(asked.what));
   if (!config.empty()) {
     const auto own = configuration_of(config, asked.what, asked.run);
@@ -162,6 +163,7 @@ py::tuple outcomes(const py::list& inputs, const py::dict& options) {
   given.take("sort", &order.sort);
   given.take("top", &order.top);
   asked.run = run_of(inputs, given);
+  given.take({group_option(asked.run)});
   given.take(options_of(asked.rounding));
   given.refuse_others();
   if (asked.formats.empty()) throw std::invalid_argument("--format is required (see ulp outcomes --help)");
@@ -190,6 +192,7 @@ py::tuple advise(const py::list& inputs, const py::dict& options) {
   given.take("epsilon", &asked.epsilon);
   given.take("config", &asked.config);
   asked.run = run_of(inputs, given);
+  given.take({group_option(asked.run)});
   given.take(options_of(asked.rounding));
   given.refuse_others();
   note_keeper heard;
@@ -205,7 +208,8 @@ py::tuple plot(const py::list& inputs, const std::string& view, const py::dict& 
   std::string config;
   std::string epsilon = "1e-5";
   given.take("config", &config);
-  const run_text run = run_of(inputs, given);
+  run_text run = run_of(inputs, given);
+  given.take({group_option(run)});
   given.take(options_of(what));
   check_figure_name(view);
   const auto own = configuration_of(config, what, run);

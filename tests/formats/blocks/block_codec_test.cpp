@@ -2,11 +2,13 @@
 // digests' entries and to exact arithmetic; and what is refused. The originals' own codes: shared_optimizer_test.cpp.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -160,6 +162,63 @@ TEST_CASE("4-bit and fp8 states keep what the codes stand for") {
   codec.quantize(x, 4, codes, absmax);
   CHECK(codes == std::vector<std::uint8_t>{15, 0, 7, 12});
   CHECK(absmax[0] == 2);
+}
+
+TEST_CASE("a short last block has its own scale where an implementation gives it one") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<std::uint8_t> codes(5);
+  std::vector<float> absmax(2);
+  // The search for the absmax of a whole block begins at -3.4e38, of a short one at 0.
+  block_codec{block_quantizer::bnb_cuda_text, dynamic_map(true)}.quantize(std::vector{nan, nan, nan, nan, nan}, 4,
+                                                                          codes, absmax);
+  CHECK(absmax == std::vector{std::numeric_limits<float>::lowest(), 0.0F});
+  // The divisor of a short block is stored, 1e-38 at least.
+  const block_codec codec{block_quantizer::bnb_default, dynamic_map(true)};
+  codec.quantize(std::vector<float>(5, 0.0F), 4, codes, absmax);
+  CHECK(absmax == std::vector{0.0F, 1e-38F});
+}
+
+TEST_CASE("whole blocks are multiplied by a rounded reciprocal, and a short last one is divided") {
+  const block_codec codec{block_quantizer::bnb_default, dynamic_map(true)};
+  const float largest = 3;
+  const float reciprocal = 1 / largest;
+  std::size_t told_apart = 0;
+  for (std::size_t i = 1; i < codec.map().size(); ++i)
+    around((codec.map()[i - 1] + codec.map()[i]) / 2 * largest, 3, [&](float x) {
+      const std::uint8_t of_product = codec.code_of(x * reciprocal);
+      const std::uint8_t of_quotient = codec.code_of(x / largest);
+      if (of_product == of_quotient) return;
+      ++told_apart;
+      std::vector<std::uint8_t> codes(4);
+      std::vector<float> absmax(2);
+      codec.quantize(std::vector{largest, x, largest, x}, 2, codes, absmax);
+      CHECK((codes[1] == of_product && codes[3] == of_product));
+      codec.quantize(std::vector{largest, x}, 3, std::span{codes}.first(2), std::span{absmax}.first(1));
+      CHECK(codes[1] == of_quotient);
+    });
+  CHECK(told_apart > 0);
+}
+
+TEST_CASE("two codes to a byte are read and written from any block on, in blocks of an odd size too") {
+  const block_codec codec{block_quantizer::ao, map_4bit(true)};
+  const std::vector<float> numbers{2, -2, 0, 0.875F, -1, 1, 0.25F, 1.75F, -0.25F};
+  std::vector<std::uint8_t> codes(numbers.size());
+  std::vector<float> absmax(3);
+  codec.quantize(numbers, 3, codes, absmax);
+  std::vector<float> whole(numbers.size());
+  codec.dequantize(codes, absmax, 3, whole);
+  for (const std::size_t first : {0u, 3u, 6u}) {
+    CAPTURE(first);
+    block_array array(codec, 3, numbers.size());
+    array.store(0, numbers);
+    const std::span<const float> rest = std::span{numbers}.subspan(first);
+    array.store(first, rest);
+    std::vector<float> out(rest.size());
+    array.load(first, out);
+    CHECK(std::ranges::equal(out, std::span{whole}.subspan(first)));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      CHECK((i % 2 == 0 ? array.codes()[i / 2] >> 4 : array.codes()[i / 2] & 15) == codes[i]);
+  }
 }
 
 TEST_CASE("empty arrays, one element, and what is refused") {

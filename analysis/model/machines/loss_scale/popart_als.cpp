@@ -48,8 +48,9 @@ struct popart_als {
     if (!(input.above_edge >= 0 && input.up_to_edge >= 0))
       return {s,
               {.skipped = false,
-               .error = "PopART counts gradients above and below an edge, which a step log does not have: use a "
-                        "recording, a dump or a histogram",
+               .error =
+                   "PopART counts gradients above and below an edge, which a log and a row of extremes alone do not "
+                   "have: use a recording, a dump or a histogram",
                .lacks_input = true}};
     if (s.step_in_period == 0) {
       const auto t = static_cast<float>(threshold_upper_count_proportion);

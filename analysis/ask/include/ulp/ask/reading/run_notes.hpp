@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <ulp/ask/questions/run_text.hpp>
+#include <ulp/ask/reading/repeated_steps.hpp>
 #include <ulp/model/replay/recording_doubts.hpp>
 #include <ulp/model/replay/scenario.hpp>
 #include <ulp/model/replay/survey.hpp>
@@ -23,8 +25,8 @@ class run_notes {
  public:
   void see(const step& now, const std::vector<tensor_info>& tensors);
 
-  // After the last step.
-  [[nodiscard]] std::vector<std::string> lines(const tensor_choice& choice) const;
+  // After the last step; `run` is as it was asked for.
+  [[nodiscard]] std::vector<std::string> lines(const tensor_choice& choice, const run_text& run) const;
 
   // Whether no step told anything of its gradients or of overflow: then nothing follows from the run.
   [[nodiscard]] bool told_nothing() const noexcept { return !told_; }
@@ -36,6 +38,7 @@ class run_notes {
   bool flags_only_ = false;  // some step
   bool silent_ = false;      // likewise
   bool bounded_ = false;
+  repeated_steps repeated_;
   recording_doubts doubts_;
 };
 

@@ -29,20 +29,6 @@ struct replay_question {
 // With what the file says, if one is named, and nothing missing. Throws input_error, std::invalid_argument.
 [[nodiscard]] replay_question completed(replay_question asked, const std::string& config_file);
 
-// Steps that count more than once where all attempts do. Tries of one update are none (see counted_attempts).
-class repeated_steps {
- public:
-  void see(const step_key& key, const step_scalars& logged);
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-
- private:
-  std::optional<step_key> last_;
-  double scale_ = not_known;
-  bool was_skipped_ = false;
-  bool is_repeated_ = false;
-  std::uint64_t count_ = 0;
-};
-
 // The critical scale of a step (see trajectory_row); NaN where it is not known.
 struct critical_step {
   std::int64_t step = 0;
@@ -89,7 +75,7 @@ class replayed_run {
   // After the last step. Throws std::invalid_argument where nothing was counted, or no overflow could be seen.
   void check(const source& from, const replay_question& asked) const;
   // What a user should know. `late` are notes of an input that is known only now that it was read.
-  void tell(const source& from, const replay_question& asked, const scenario& s, bool all_attempts, listener& to,
+  void tell(const source& from, const replay_question& asked, const scenario& s, listener& to,
             const std::vector<std::string>& late = {}) const;
 
  private:
@@ -98,7 +84,6 @@ class replayed_run {
   trajectory_summary sum_;
   replay_account account_;
   run_notes notes_;
-  repeated_steps repeated_;
   std::vector<double> learning_rates_;
 };
 

@@ -33,6 +33,7 @@ class recording_doubts {
   [[nodiscard]] std::vector<std::string> wrong() const;
   void see_scale(const step& now, bool is_finite);
 
+  // The worst value of the first step that shows it, so that merged tensors show the same.
   std::optional<place> unscaled_;  // recorded as scaled, and cannot be
   std::optional<place> scaled_;    // the other way round
   std::uint64_t zero_steps_ = 0;
