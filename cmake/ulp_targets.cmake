@@ -39,6 +39,14 @@ function(ulp_precompile target)
   endif()
 endfunction()
 
+# ulp_precompiled_as(TARGET OWNER): what was precompiled for OWNER, whose options and definitions are the same.
+function(ulp_precompiled_as target owner)
+  get_target_property(headers ${owner} PRECOMPILE_HEADERS)
+  if(headers)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endif()
+endfunction()
+
 # ulp_in_groups(TARGET SIZE [ALONE regex]): SIZE of its files share what their headers cost. Not for developers, whom a missing
 # include is to stop. A file that matches ALONE is compiled alone: names of its own are also names of its neighbours' own.
 function(ulp_in_groups target size)

@@ -184,7 +184,8 @@ deepspeed_loss_scale loss_scale_of(const config_section& fp16, deepspeed_loss_sc
 void read_clipping(const config_section& top) {
   if (is_auto(top, "gradient_clipping")) {
     if (const auto norm = top.run().trainer_norm) {
-      top.means("gradient_clipping", "clipped to L2 norm " + number_text(*norm) + ", the Trainer's max_grad_norm");
+      const std::string given = number_text(*norm) + ", the Trainer's max_grad_norm";
+      top.means("gradient_clipping", *norm > 0 ? "clipped to L2 norm " + given : "no clipping: " + given);
       if (*norm > 0) top.run().out.clip_norm = *norm;
       return;
     }

@@ -47,6 +47,8 @@ TEST_CASE("DeepSpeed: data_types.grad_accum_dtype, else the model's type") {
         "data_types.grad_accum_dtype is not given: DeepSpeed takes the model's type");
   CHECK(said(read, "{" + zero + R"("bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": null}})") ==
         "bfloat16 assumed");
+  CHECK(read.last().accumulates_in->assumed ==
+        "data_types.grad_accum_dtype is not given: DeepSpeed takes the model's type");
   CHECK(said(read, R"({"bf16": {"enabled": true}, "train_batch_size": 8})") == "bfloat16 assumed");
   CHECK(read.last().accumulates_in->assumed.ends_with(
       "or without ZeRO float32 before it had runtime/precision_config.py"));

@@ -67,6 +67,8 @@ TEST_CASE("Hugging Face's TrainingArguments") {
                            "gradient_clipping": "auto", "zero_optimization": {"stage": 2}})");
   CHECK(read("output_dir: x\nfp16: true\nmax_grad_norm: 0.3\ndeepspeed: ds.json\n") ==
         "Hugging Face: deepspeed_dynamic init_scale=1024 " + zero_defaults + ", norm 0.3");
+  CHECK(read("output_dir: x\nfp16: true\nmax_grad_norm: 0\ndeepspeed: ds.json\n") ==
+        "Hugging Face: deepspeed_dynamic init_scale=1024 " + zero_defaults);
   CHECK(read("output_dir: x\nbf16: true\ndeepspeed: ds.json\n") == "Hugging Face: none in bfloat16, norm 1");
   CHECK(read("output_dir: x\nlearning_rate: 1\ndeepspeed: ds.json\n") == "Hugging Face: none in float32, norm 1");
   CHECK(read("python t.py --deepspeed ds.json --fp16 --output_dir x --max_grad_norm 2") ==

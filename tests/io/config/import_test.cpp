@@ -1,4 +1,5 @@
 // Configurations of every framework and what they mean for a replay: scaler, parameters, format, clipping; or the error.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -294,6 +295,12 @@ TEST_CASE("Megatron-LM") {
            "megatron_dynamic initial_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2 in float16, norm "
            "1"},
           {"--lr 1e-4\n", "none in float32, norm 1"},
+          {"--fp16 --initial-loss-scale 8 --min-loss-scale 8",
+           "megatron_dynamic initial_scale=8 min_scale=8 growth_interval=1000 hysteresis=2 in float16, norm 1"},
+          // What stands behind a flag is not its value.
+          {"--fp16 $DATA --lr 1 --fp16 $MORE",
+           "megatron_dynamic initial_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2 in float16, norm "
+           "1"},
           {"--fp16 --min-scale 4\n",
            "megatron_dynamic initial_scale=4294967296 min_scale=4 growth_interval=1000 hysteresis=2 in float16, norm "
            "1"},
@@ -391,6 +398,10 @@ TEST_CASE("each key that is read is said to mean something") {
             "fp16.loss_scale_window = 500 -> the scale doubles 500 steps after the last overflow, first one step later",
             "fp16.hysteresis = 3 -> nothing: the fp16 wrappers do not look at it, every overflow halves",
             "without meaning for the replay: steps_per_print"});
+  (void)read(R"({"fp16": {"enabled": true, "loss_scale": 128, "hysteresis": 3}, "zero_optimization": {"stage": 1}})");
+  CHECK(std::ranges::count(read.last().meanings,
+                           "fp16.loss_scale = 128 -> static: it never changes, overflowed steps are skipped") == 1);
+  CHECK(std::ranges::count(read.last().meanings, "fp16.hysteresis = 3 -> nothing, since the scale is static") == 1);
   // Keys that can mean something, but do not here.
   (void)read(R"({"fp16": {"enabled": true}, "optimizer": {"type": "Adam"}, "zero_optimization": {"stage": 1}})");
   CHECK(read.last().meanings.back() == "without meaning for the replay: optimizer");

@@ -184,6 +184,13 @@ TEST_CASE("compressed blobs come back whole, in parts, and not beyond their limi
   CHECK(message(with_size((blob.size() + 1) * 1032), ~std::size_t{0}, 1) == "declares an impossible size");
   CHECK(message(blob.substr(0, 7), content.size(), 0) == "is cut short");
   CHECK(message(blob, content.size(), content.size() - 1) == "has bytes left over");
+  // All of it is inflated, and not all is skipped.
+  of.open(blob, content.size());
+  REQUIRE(of.ahead(content.size()).size() == content.size());
+  of.skip(content.size() - 1);
+  CHECK_THROWS_WITH(of.close(), "has bytes left over");
+  of.skip(1);
+  of.close();
   // It holds more than it says, or less; something follows it; its own checksum is wrong.
   CHECK(message(with_size(content.size() - 1), content.size(), content.size() - 1) == "is damaged");
   CHECK(message(with_size(content.size() + 1), content.size() + 1, content.size() + 1) == "is damaged");

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "support/files.hpp"
@@ -111,9 +113,9 @@ class workshop {
     return path;
   }
   // The folder is cut from it.
-  [[nodiscard]] std::string error(const std::vector<std::string>& paths) const {
+  [[nodiscard]] std::string error(const std::vector<std::string>& paths, const merge_options& options = {}) const {
     try {
-      static_cast<void>(merged(paths));
+      static_cast<void>(merged(paths, options));
     } catch (const input_error& problem) {
       std::string text = problem.what();
       const std::string folder = dir_.path().string() + "/";
@@ -186,6 +188,53 @@ TEST_CASE("codes stay where all shards have them, and are cells with those of ot
   CHECK(row.tensors[0].codes == row_at(0, 0, world).tensors[0].codes);
 }
 
+TEST_CASE("a code that several shards have is there once, with the counts of all") {
+  const workshop w;
+  const auto with_codes = [&](std::uint32_t rank, const std::vector<code_count>& codes) {
+    return w.shard(rank, [&](step& s) {
+      cell_counter counter;
+      counter.add(bfloat16, codes);
+      s.tensors[0].codes = codes;
+      s.tensors[0].table = counter.take();
+    });
+  };
+  step row;
+  REQUIRE(
+      open_merged({with_codes(0, {{0x3F80, 2}, {0x4000, 1}}), with_codes(1, {{0x3F80, 3}, {0x4040, 1}})})->next(row));
+  CHECK(row.tensors[0].codes == std::vector<code_count>{{0x3F80, 5}, {0x4000, 1}, {0x4040, 1}});
+}
+
+TEST_CASE("shards have as many elements together as a table may have") {
+  const workshop w;
+  const auto zeros = [&](std::uint32_t rank, std::uint64_t count) {
+    return w.shard(rank, [&](step& s) {
+      s.tensors = {{.tensor = 0, .type = dtype::float32, .factor = 1024}};
+      s.tensors[0].table.numel = s.tensors[0].table.zeros = count;
+    });
+  };
+  constexpr std::uint64_t half = max_numel / 2;
+  const std::string a = zeros(0, half);
+  step row;
+  REQUIRE(open_merged({a, zeros(1, half)})->next(row));
+  CHECK(row.tensors[0].table.numel == max_numel);
+  CHECK(w.error({a, zeros(1, half + 1)}) ==
+        "shard3: step 0, tensor 'low': has more than the 2^40 elements that a table may have, with those of shard1");
+}
+
+TEST_CASE("of how many parts a gradient is a sum is known where all shards say the same") {
+  const workshop w;
+  const auto of_parts = [&](std::uint32_t rank, std::uint8_t rounded) {
+    return w.shard(rank, [&](step& s) { s.tensors[1].parts = {.rounded = rounded}; });
+  };
+  const std::string a = of_parts(0, 4);
+  const std::string b = of_parts(1, 4);
+  step row;
+  REQUIRE(open_merged({a, b})->next(row));
+  CHECK(row.tensors[1].parts == gradient_parts{.rounded = 4});
+  REQUIRE(open_merged({a, b, of_parts(2, 3)})->next(row));
+  CHECK_FALSE(row.tensors[1].parts.known());
+}
+
 TEST_CASE("a step that lacks a rank is kept and marked until the rank comes") {
   const workshop w;
   std::vector<step> without;
@@ -244,6 +293,31 @@ TEST_CASE("reduced replicas must be equal") {
             .starts_with("c: step 8, tensor 'full': has other counts than in a: replicas"));
 }
 
+TEST_CASE("reduced replicas of other codes are not equal where their tables are") {
+  const workshop w;
+  // Significands from 1 to 2: 1 + 5 + 6 = 2 + 3 + 7, their squares as well, and all lie in one interval of the cells.
+  const auto row_with = [](std::uint32_t rank, const std::vector<std::uint32_t>& fractions) {
+    step row;
+    row.ranks = {rank};
+    row.tensors = {{.tensor = 0, .type = dtype::bfloat16}};
+    for (const std::uint32_t f : fractions) row.tensors[0].codes.push_back({0x3F80 + f, 1});
+    cell_counter counter;
+    counter.add(bfloat16, row.tensors[0].codes);
+    row.tensors[0].table = counter.take();
+    return row;
+  };
+  const step one = row_with(0, {0, 1, 5, 6, 0x60});
+  const step other = row_with(1, {0, 2, 3, 7, 0x60});
+  REQUIRE(one.tensors[0].table == other.tensors[0].table);
+  const auto write = [&](const std::string& name, const step& row) {
+    run_header header = header_of(row.ranks[0], 2);
+    header.layout = "replica";
+    return w.write(name, header, {row}, whole);
+  };
+  CHECK(w.error({write("a", one), write("b", other)})
+            .starts_with("b: step 0, tensor 'low': has other counts than in a: replicas"));
+}
+
 TEST_CASE("what reduced gradients cannot tell is said of several ranks alone") {
   for (const char* const layout : {"replica", "shard"}) {
     rank_coverage ranks({.rank = 0, .world = 4, .reduction = "reduced", .layout = layout});
@@ -285,6 +359,15 @@ TEST_CASE("runs of other steps follow one another, and overlapping ones are refu
         std::vector<std::string>{first + ": 2 steps from step 2 on left out, where a later one takes over"});
   CHECK(digest_of(*from) == truth);
   CHECK_THROWS_AS(open_merged({again, first}, {.later_wins = true}), input_error);
+  CHECK(w.error({first, w.run("d", 0, 7)}, {.later_wins = true}) ==
+        "run1: nothing is left of it: run5, given later, takes over from step 0 on; leave it out, or change the order");
+}
+
+TEST_CASE("where the later wins, the ranks of one run still belong together") {
+  const workshop w;
+  const auto from = open_merged(w.shards(), {.later_wins = true});
+  CHECK(from->notes().empty());
+  CHECK(digest_of(*from) == digest(w.run("whole", 0, steps - 1)));
 }
 
 TEST_CASE("runs of other worlds follow one another where their steps are whole") {
@@ -326,6 +409,38 @@ TEST_CASE("what ranks of a step must share is compared") {
   REQUIRE(open_merged({a, fine, overflowed})->next(row));
   CHECK(row.scalars.found_inf == true);
   CHECK(row.scalars.applied == false);
+}
+
+TEST_CASE("of what each rank logs for itself the largest is kept, whichever rank it is") {
+  const workshop w;
+  const auto logs = [&](std::uint32_t rank, double loss, double norm) {
+    return w.shard(rank, [&](step& s) {
+      s.scalars.loss = loss;
+      s.scalars.grad_norm = norm;
+    });
+  };
+  step row;
+  REQUIRE(open_merged({logs(0, 5, 1), logs(1, 3, 2), logs(2, not_known, not_known)})->next(row));
+  CHECK(row.scalars.loss == 5);
+  CHECK(row.scalars.grad_norm == 2);
+  // Of step logs, where NaN is more than any number.
+  const auto largest = [&](const std::vector<std::optional<double>>& of_ranks) {
+    std::vector<std::string> paths;
+    for (const std::optional<double>& x : of_ranks)
+      paths.push_back(w.shard(static_cast<std::uint32_t>(paths.size()), [&](step& s) {
+        s.tensors.clear();
+        s.max_abs = x;
+      }));
+    step merged;
+    REQUIRE(open_merged(paths)->next(merged));
+    return merged.max_abs;
+  };
+  CHECK(largest({2, 3, 1}) == 3);
+  CHECK(largest({2, {}}) == 2);
+  CHECK(largest({{}, 2}) == 2);
+  CHECK_FALSE(largest({{}, {}}));
+  CHECK(std::isnan(largest({2, not_known, 3}).value_or(0)));
+  CHECK(std::isnan(largest({not_known, 2}).value_or(0)));
 }
 
 TEST_CASE("headers and tensors that do not fit are refused, empty recordings told") {

@@ -212,6 +212,19 @@ TEST_CASE("a block that was stored before a step was repeated is not used") {
   CHECK_FALSE(levels.next(block));
 }
 
+TEST_CASE("a block of which the last step alone was repeated has it once") {
+  recording_file file;
+  file.write(steps(0, 64, 0));
+  file.write(steps(63, 70, 1));
+  level_reader levels(file.path, 64, level_parts::totals_and_tensors, which_attempts::last);
+  level_block block;
+  REQUIRE(levels.next(block));
+  CHECK(block.steps == 64);
+  CHECK(block.tensors.at(0).table.numel == 128);
+  REQUIRE(levels.next(block));
+  CHECK(block.steps == 6);
+}
+
 TEST_CASE("a block holds no step of an abandoned attempt") {
   recording_file file;
   file.write(steps(0, 192, 0));

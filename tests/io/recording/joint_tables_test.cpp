@@ -6,8 +6,10 @@
 #include <ulp/io/recording/check.hpp>
 #include <ulp/io/recording/recording.hpp>
 
+#include "encoding/numbers.hpp"
 #include "support/catch.hpp"
 
+#include <string>
 #include <vector>
 
 #include "support/files.hpp"
@@ -87,6 +89,12 @@ TEST_CASE("every damaged content is refused or a table that adds up") {
       }
     }
   CHECK_THROWS_AS(parsed(std::string(8, '\xff')), input_error);
+  // No memory is taken for cells that cannot be there.
+  for (const std::uint64_t cells : {std::uint64_t{1}, std::uint64_t{1} << 62}) {
+    std::string bytes;
+    for (const std::uint64_t n : std::vector<std::uint64_t>{0, 0, 0, 0, 0, 0, 0, cells}) io::append_varint(bytes, n);
+    CHECK_THROWS_WITH(parsed(io::compress(bytes)), "f: step 7: its joint table: has fewer cells than it says");
+  }
   joint_row wrong = made_row();
   wrong.table.numel += 1;
   CHECK_THROWS_AS(parsed(joint_content(wrong)), input_error);

@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "io/mended.hpp"
+#include "recording/levels.hpp"
 #include "support/files.hpp"
 
 using namespace ulp;
@@ -192,6 +193,17 @@ TEST_CASE("levels are the steps merged") {
   check_levels(path);
   CHECK_THROWS_AS(level_reader(path, 65), std::invalid_argument);
   CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 1);
+}
+
+TEST_CASE("as many tables are merged as may be, and of more none is kept") {
+  io::level_merger merger(1);
+  for (int i = 0; i < 16; ++i) merger.add(row_of(0, {1.0F}, 1024), 0);
+  CHECK(merger.pays());
+  merger.add(row_of(0, {1.0F}, 512), 0);
+  CHECK_FALSE(merger.pays());
+  level_block block;
+  merger.take(block);
+  CHECK(block.tensors.empty());
 }
 
 TEST_CASE("of a part of the steps those blocks are read that lie in it") {

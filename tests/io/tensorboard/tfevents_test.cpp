@@ -10,6 +10,7 @@
 #include "io/builders.hpp"
 #include "io/tf_builders.hpp"
 #include "support/catch.hpp"
+#include "tensorboard/histogram.hpp"
 
 using namespace ulp;
 using namespace ulp::test;
@@ -77,6 +78,13 @@ TEST_CASE("histograms of nothing, of zeros and of one value") {
   CHECK(zeros.min_abs == 0);
   const cell_table one = table_of({.min = 0.5, .max = 0.5, .num = 3, .limits = {0, 1}, .counts = {0, 3}});
   CHECK(one.buckets == buckets{{0.5, 0.5, 3}});
+}
+
+TEST_CASE("equal buckets are one, and none begins with -0") {
+  const cell_table t = table_of({.min = 0, .max = 1, .num = 9, .limits = {-0.0, 1, 1, 1}, .counts = {0, 2, 3, 4}});
+  CHECK(t.buckets == buckets{{0, 1, 2}, {1, 1, 7}});
+  CHECK_FALSE(std::signbit(t.buckets.at(0).low));
+  CHECK(table_of_rows({7, 7, 2, 7, 7, 3}).buckets == buckets{{7, 7, 5}});
 }
 
 TEST_CASE("a sum of squares that the buckets do not allow for is not believed") {
@@ -149,6 +157,19 @@ TEST_CASE("tensor histograms: equal widths, edges widened by their rounding") {
   CHECK(std::isnan(once.max_abs));
   CHECK(once.largest_possible() >= 7.5);
   CHECK(table_of_rows({0, 0, 0, 0, 0, 4}).zeros == 4);
+}
+
+TEST_CASE("edges in float32 are widened by what float32 rounds, the outermost too") {
+  const io::tf_tensor made{.is_double = false, .shape = {2, 3}, .values = {-1, 0.5, 2, 0.5, 3.5, 4}};
+  const auto t = io::table_of(made);
+  REQUIRE(t);
+  const double by = std::ldexp(3.5, -24);  // half a unit in the last place of the largest, at least
+  REQUIRE(t->buckets.size() == 2);
+  CHECK(t->buckets[0].low <= -1 - by);
+  CHECK(t->buckets[0].high >= 0.5 + by);
+  CHECK(t->buckets[1].low <= 0.5 - by);
+  CHECK(t->buckets[1].high >= 3.5 + by);
+  CHECK(std::isnan(t->max_abs));
 }
 
 TEST_CASE("only the first value of a tag names its plugin") {

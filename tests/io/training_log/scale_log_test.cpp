@@ -286,6 +286,15 @@ TEST_CASE("scale log: a restart at an earlier step replaces what came after it")
         again, goes_back + "4 steps");
 }
 
+TEST_CASE("scale log: a run that begins again counts its skipped steps from its beginning") {
+  const playground place;
+  const contents read = place.open(
+      "train.log", deepspeed_step(3, 1) + deepspeed_step(6, 1) + deepspeed_step(3, 2) + deepspeed_step(6, 2));
+  CHECK(has_note(read, "does not tell which of 3 steps were the 2 skipped ones"));
+  REQUIRE(read.steps.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(read.steps[i].scalars.found_inf == (i < 2));
+}
+
 TEST_CASE("scale log: steps between two lines whose order is not printed are marked") {
   const playground place;
   // 16 steps of 20, hysteresis 2: which they were is not told, how far the scale fell is.
@@ -432,6 +441,18 @@ TEST_CASE("scale log: other layouts of DeepSpeed") {
   // Of the steps before the first, which may have overflowed, too, the log says nothing.
   check_rows(place.open("train.log", on_iteration(2, "8.0", "4.0")), {skipped(3, 8)});
 
+  // At the least scale one overflow looks like the next; the same iteration is the same one, whenever it is printed.
+  const contents least = place.open("train.log", deepspeed_step(3, 0) + on_iteration(3, "8.0", "8.0") +
+                                                     on_iteration(4, "8.0", "8.0") + deepspeed_step(6, 2));
+  REQUIRE(least.steps.size() == 6);
+  for (const std::size_t i : {3U, 4U}) CHECK(least.steps[i].bounds == max_abs_bounds{.low = overflow / 8});
+  CHECK(least.steps[5].bounds == max_abs_bounds{.high = overflow / 8});
+  const contents twice =
+      place.open("train.log", deepspeed_step(3, 0) + on_iteration(3, "16.0", "8.0") + deepspeed_step(6, 1) +
+                                  on_iteration(3, "16.0", "8.0") + deepspeed_step(9, 1));
+  REQUIRE(twice.steps.size() == 9);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(twice.steps[i].scalars.found_inf == (i == 3));
+
   // Under a progress bar, whose line the overflow goes on.
   const std::string bar =
       " 14%|\xE2\x96\x88    | 377/2724 [13:55:57<86:19:20, 132.41s/it]\r"
@@ -456,6 +477,11 @@ TEST_CASE("scale log: other layouts of DeepSpeed") {
                                   deepspeed_step(2, 1) + megatron(2, "32768.0", 0));
   CHECK(both.description == "loss-scale log of Megatron-LM and DeepSpeed");
   check_rows(both, {skipped(1, 65536), applied(2, 32768)});
+}
+
+TEST_CASE("scale log: words that end in step are not the step") {
+  const playground place;
+  check_rows(place.open("train.log", replaced(apex_log, " loss 3", " microstep 9 loss 3")), apex_rows);
 }
 
 TEST_CASE("scale log: scripts that count their steps from 0") {
@@ -530,6 +556,20 @@ TEST_CASE("scale log: gaps and ends") {
   CHECK(gap.steps[3].key.step == 7);
   CHECK(std::isnan(gap.steps[3].scalars.loss_scale));
   CHECK(gap.steps[4].scalars.loss_scale == 8);
+  // The first line may be nearer to the second than all others: at 1, and then at each tenth step.
+  const contents tenth =
+      place.open("train.log", megatron(1, "4.0", 0) + megatron(10, "4.0", 0) + megatron(20, "4.0", 0));
+  CHECK(tenth.steps.size() == 20);
+  // The run goes on from a checkpoint of a later step: the scale before it says nothing of the overflow behind it.
+  const contents later =
+      place.open("train.log", megatron(1, "8.0", 0) + megatron(2, "8.0", 0) +
+                                  "  successfully loaded checkpoint from /ckpt/8 [ t 1/2, p 1/1 ] at iteration 10\n" +
+                                  megatron(11, "4.0", 1) + megatron(12, "4.0", 0));
+  REQUIRE(later.steps.size() == 4);
+  CHECK(later.steps[2].key.step == 11);
+  CHECK(later.steps[2].scalars.found_inf == true);
+  CHECK(std::isnan(later.steps[2].scalars.loss_scale));
+  CHECK(later.steps[3].scalars.loss_scale == 4);
   // A run that ends skipping.
   const contents end = place.open("train.log", deepspeed_log + deepspeed("16384", "8192") + deepspeed("8192", "4096"));
   REQUIRE(end.steps.size() == 8);

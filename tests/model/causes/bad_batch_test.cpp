@@ -62,6 +62,64 @@ TEST_CASE("the loss tells a bad batch where the scale is near the limit") {
   CHECK(with_loss(4) == names{"gradient_overflow"});
 }
 
+TEST_CASE("the steps around an overflow are held against the scale that overflowed") {
+  // At 65536 float16 has room for 64 times what is below 1/64; at 32768, to which it fell, for twice that.
+  const auto with = [](float after) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 200; ++i) {
+      run.scalars.loss_scale = i <= 120 ? 65536 : 32768;
+      run.scalars.found_inf = i == 120;
+      run.add(i == 120 ? infinity : i < 120 ? 0.01F : after);
+    }
+    return run.names();
+  };
+  CHECK(with(0.012F) == names{"bad_batch"});
+  CHECK(with(0.02F) == names{"gradient_overflow"});
+}
+
+TEST_CASE("three overflows in a row may be batches, four are not") {
+  const auto with = [](int count) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 200; ++i) {
+      const bool lost = i >= 120 && i < 120 + count;
+      run.scalars.loss_scale = std::ldexp(65536.0, i < 120 ? 0 : lost ? 120 - i : -count);
+      run.scalars.found_inf = lost;
+      run.add(lost ? infinity : 1e-3F);
+    }
+    return run;
+  };
+  CHECK(with(3).names() == names{"bad_batch"});
+  CHECK(first_of<bad_batch>(with(3)).steps == std::vector<std::int64_t>{120, 121, 122});
+  CHECK(with(4).names() == names{"gradient_overflow"});
+}
+
+TEST_CASE("a batch ended the run only where the loss stays twice above what it was") {
+  const auto with = [](double after) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 200; ++i) {
+      run.scalars.loss = i <= 120 ? 1 : after;
+      run.add(i == 120 ? 150.0F : 1.0F);
+    }
+    return run;
+  };
+  CHECK(first_of<bad_batch>(with(2.1)).ends_the_run);
+  CHECK(with(2.1).found().died_at == 120);
+  CHECK_FALSE(first_of<bad_batch>(with(1.9)).ends_the_run);
+  CHECK_FALSE(with(1.9).found().died_at);
+}
+
+TEST_CASE("an outlier is held against the largest of the five steps on either side") {
+  const auto with_another_at = [](int other) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 200; ++i) run.add(i == 120 ? 150.0F : i == other ? 10.0F : 1.0F);
+    return run.names();
+  };
+  CHECK(with_another_at(115).empty());
+  CHECK(with_another_at(125).empty());
+  CHECK(with_another_at(114) == names{"bad_batch"});
+  CHECK(with_another_at(126) == names{"bad_batch"});
+}
+
 TEST_CASE("a finite outlier needs less where the loss stands out with it") {
   const auto with = [](double loss, float size) {
     made_run run({"a.weight"});

@@ -34,6 +34,35 @@ TEST_CASE("a norm that grows by orders of magnitude before the first NaN is a di
   CHECK(run.names() == names{"divergence"});
 }
 
+TEST_CASE("the learning rate is not said to rise through a step that did not log it") {
+  const auto rises = [](int unlogged) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 140; ++i) {
+      run.scalars.learning_rate = i == unlogged ? not_known : 1e-3 * i;
+      run.scalars.loss = i < 100 ? 2 : i < 117 ? 2 * std::pow(1.5, i - 99) : not_known;
+      run.add(i < 100 ? 1.0F : i < 117 ? std::pow(10.0F, static_cast<float>(i - 99) * 13 / 17) : not_a_number);
+    }
+    return first_of<divergence>(run).rate_rises;
+  };
+  CHECK(rises(50));  // long before the gradients grow
+  CHECK_FALSE(rises(105));
+}
+
+TEST_CASE("two steps of growth are a divergence where the run is lost next, at its end they may be a batch") {
+  const auto with = [](int lost) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 98; ++i) run.add(1.0F);
+    run.add(2000.0F);
+    run.add(4000.0F);
+    for (int i = 0; i < lost; ++i) run.add(not_a_number);
+    return run;
+  };
+  CHECK(with(20).names() == names{"divergence"});
+  CHECK(first_of<divergence>(with(20)).growing.first == 98);
+  CHECK(first_of<divergence>(with(20)).lost_at == 100);
+  CHECK(with(0).names().empty());
+}
+
 TEST_CASE("gradients that are larger at the start, or fall, are no divergence") {
   made_run run({"a.weight"});
   for (int i = 0; i < 300; ++i) {

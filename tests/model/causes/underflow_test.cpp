@@ -1,4 +1,6 @@
 // Pins what zeros tell: of all gradients, of those that rounding cut off, and of modules that die.
+#include <algorithm>
+
 #include "made_run.hpp"
 
 using namespace ulp;
@@ -34,6 +36,19 @@ TEST_CASE("gradients that are zero to the end") {
   CHECK(first_of<zero_gradients>(log).zero.first == 12);
 }
 
+TEST_CASE("zeros up to the end count from five steps on") {
+  const auto with = [](int zeros) {
+    made_run log;
+    for (int i = 0; i < 30; ++i) {
+      log.scalars.grad_norm = i < 30 - zeros ? 1 : 0;
+      log.add(std::vector<std::vector<float>>{});
+    }
+    return log.names();
+  };
+  CHECK(with(5) == names{"zero_gradients"});
+  CHECK(with(4).empty());
+}
+
 TEST_CASE("sums of micro-batches that are not zero are not taken for zeros") {
   made_run run({"a.weight"});
   for (int i = 0; i < 50; ++i) run.add({{1.0F}}, {.rounded = 4, .kept = 0});
@@ -58,6 +73,18 @@ TEST_CASE("values near the least number of their format had been cut off") {
   CHECK(u.mean_units == Approx(8.0 / 3));
   CHECK(with(1, "float16").names() == names{"dead_layer"});
   CHECK(with(least, "").names() == names{"dead_layer"});
+}
+
+TEST_CASE("values near the least number of which fewer than a tenth are zero were not cut off") {
+  const auto with_zeros = [](std::size_t zeros) {
+    std::vector<float> values(20, 0x1p-24F);
+    std::fill_n(values.begin(), zeros, 0.0F);
+    made_run run({"a.weight"}, "float16");
+    for (int i = 0; i < 50; ++i) run.add({values});
+    return run.names();
+  };
+  CHECK(with_zeros(1).empty());
+  CHECK(with_zeros(2) == names{"underflow"});
 }
 
 TEST_CASE("what was zero all along is no part of what vanishes, and nothing that lives") {

@@ -265,6 +265,16 @@ TEST_CASE("NaN is told from overflow where it was recorded, and guessed where no
 TEST_CASE("overflow at scales below one points at the forward pass") {
   const auto w = warnings_of(made("pytorch", {{"growth_interval", 20.0}}), with_burst(90, 0.1, 5, 20, 1e9));
   CHECK(says(w, "overflow at a scale below one in 3 steps, first at step 22"));
+  // What was infinite at the scale it was recorded at need not be at a lower one.
+  for (const bool certain : {true, false}) {
+    trajectory_row row;
+    row.scale_used = row.scale_next = 0.5;
+    row.found_inf = row.skipped = true;
+    row.found_inf_certain = certain;
+    trajectory_watch watch(made("static", {{"loss_scale", 0.5}}));
+    watch.add(row);
+    CHECK(says(watch.warnings(), "overflow at a scale below one") == certain);
+  }
 }
 
 TEST_CASE("a policy at its floor and one at its ceiling") {

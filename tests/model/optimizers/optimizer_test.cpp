@@ -16,6 +16,7 @@
 #include <ulp/formats/codebooks.hpp>
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/random_bits.hpp>
+#include <ulp/model/optimizers/ao_stochastic.hpp>
 #include <ulp/model/optimizers/optimizer.hpp>
 
 #include "recorded_run.hpp"
@@ -187,6 +188,25 @@ TEST_CASE("bfloat16 sums of PyTorch on AVX2 depend on an element's place") {
   CHECK(run(n - 1)[62] == twice[0]);
 }
 
+// As torch.optim.SGD documents it: b = g in the first step, then b = momentum b + (1 - dampening) g, and w = w - lr b.
+TEST_CASE("SGD's first buffer is the gradient, and dampening takes from those after it") {
+  for (const char* const name : {"torch_sgd", "torch_sgd.avx2"}) {
+    INFO(name);
+    optimizer sgd =
+        make_optimizer(name, {.size = 1, .parameters = {{"lr", 1.0}, {"momentum", 0.5}, {"dampening", 0.25}}});
+    std::vector<float> w{0};
+    std::vector<float> buf{0};
+    float at = 0;
+    for (const float expected : {1.0F, 1.25F, 1.375F}) {
+      sgd.step(std::vector<float>{1}, w);
+      at -= expected;
+      REQUIRE(read_state(sgd, "buf", buf));
+      CHECK(buf[0] == expected);
+      CHECK(w[0] == at);
+    }
+  }
+}
+
 TEST_CASE("float16 Adam with the default eps gives NaN where nothing moved") {
   optimizer adam = make_optimizer("torch_adam", {.size = 1, .weights = float16});
   std::vector<float> w{1};
@@ -216,7 +236,7 @@ TEST_CASE("NaN and infinity stay in their element or block") {
 }
 
 TEST_CASE("stochastic weights take the given bits, or those of seed, tensor and step") {
-  constexpr std::size_t n = 500;
+  constexpr std::size_t n = 1500;  // more than a tile
   std::vector<float> w = made(n, 1, 1);
   round_array(bfloat16, w);
   const std::vector<float> start = w;
@@ -251,6 +271,12 @@ TEST_CASE("stochastic weights take the given bits, or those of seed, tensor and 
   std::size_t same = 0;
   for (std::size_t i = 0; i < n; ++i) same += down[i] == cut[i] ? 1U : 0U;
   CHECK(same > n * 9 / 10);
+}
+
+TEST_CASE("torchao's stochastic rounding goes up where the random bits are below what is cut") {
+  CHECK(ao_stochastic_bfloat16(0x3F800000, 0) == 0x3F80);
+  CHECK(ao_stochastic_bfloat16(0x3F808000, 0x7FFF) == 0x3F81);
+  CHECK(ao_stochastic_bfloat16(0x3F808000, 0x8000) == 0x3F80);
 }
 
 TEST_CASE("Kahan summation follows float32 where nearest stands still") {

@@ -84,6 +84,16 @@ TEST_CASE("infinities become the bound, and NaN is not one of them") {
   CHECK(c.squares == value_range{1 + 3 * 4, 1 + 3 * 4});
 }
 
+TEST_CASE("of values with more than 24 bits the range holds the truth at a recorded edge too") {
+  // 1.1 is cut for the sums.
+  cell_counter counter;
+  counter.set_edges(std::vector<double>{1.25});
+  counter.add(std::vector<double>{1.1, 1.3});
+  const clamping c = clamping_of(counter.take(), 1.25, {});
+  CHECK(c.squares.low <= 1.1 * 1.1 + 1.25 * 1.25);
+  CHECK(c.squares.high >= 1.1 * 1.1 + 1.25 * 1.25);
+}
+
 TEST_CASE("edges that both have are merged, doubles too") {
   cell_table a = counted({1, 3, 5}, {2, 4});
   const cell_table b = counted({2.5F, 8}, {4});

@@ -169,6 +169,13 @@ TEST_CASE("sums of squares neither overflow nor underflow") {
     CHECK(std::isnan(one.root_over({})));
     CHECK(square_sum{}.root_over(one) == 0);
   }
+  // The scale follows numbers that grow.
+  square_sum grown;
+  square_sum large;
+  grown.add(1e-200);
+  grown.add(1e200);
+  large.add(1e200);
+  CHECK(grown.root_over(large) == 1);
 }
 
 TEST_CASE("gradients that all underflow are lost altogether, however small they are") {

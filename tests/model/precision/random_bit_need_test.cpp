@@ -194,4 +194,25 @@ TEST_CASE("the fewest bits for updates of one size") {
   CHECK(all.bits[13].below == 0);
 }
 
+// Two updates of 2^-20: an eighth of a step of 2^-10, and 2^-13 of one of 1. Each has half of the mass.
+TEST_CASE("what never moves has to be less than the share, not as much") {
+  const std::vector<double> weights{0x1p-10, 1};
+  const std::vector<double> updates{0x1p-20, 0x1p-20};
+  const random_bit_need all = random_bits_needed(weights, updates, bfloat16);
+  CHECK(all.fewest(stochastic_definition::a, 1) == 3);
+  CHECK(all.fewest(stochastic_definition::a, 0.51) == 3);
+  CHECK(all.fewest(stochastic_definition::a, 0.5) == 13);
+}
+
+// 1 + 2^-7 in bfloat16 has 1 as its neighbour; what lacks of half of that is less than the leading bits of the part show.
+TEST_CASE("an update just below half of the distance is below it") {
+  const std::vector<double> weights{1 + 0x1p-7};
+  const auto below = [&](double update) {
+    const std::vector<double> updates{update};
+    return random_bits_needed(weights, updates, bfloat16).bits[1].below;
+  };
+  CHECK(below(-0x1p-8 + 0x1p-50) == 1);
+  CHECK(below(-0x1p-8) == 0);
+}
+
 }  // namespace

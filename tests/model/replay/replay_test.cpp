@@ -231,6 +231,22 @@ TEST_CASE("which tensors the scaler sees") {
   }
 }
 
+TEST_CASE("policies that look at the norm skip where it is NaN, though no element that is checked is") {
+  std::vector<tensor_info> tensors = two;
+  tensors.push_back({.name = "b.weight", .kind = tensor_kind::weight_grad});
+  for (const char* const name : {"fairseq_dynamic", "cerebras_dls"}) {
+    CAPTURE(name);
+    scenario s = float16_under(name);
+    s.checked = [](std::string_view tensor) { return tensor == "a.weight"; };
+    replayer r(s);
+    const trajectory_row finite = r.advance(step_of(0, {row_of(0, {1}, 1), row_of(2, {1}, 1)}), tensors);
+    CHECK_FALSE(finite.skipped);
+    const trajectory_row lost = r.advance(step_of(1, {row_of(0, {1}, 1), row_of(2, {NAN}, 1)}), tensors);
+    CHECK_FALSE(lost.found_inf);
+    CHECK(lost.skipped);
+  }
+}
+
 TEST_CASE("weight gradients that come late are told") {
   replayer r(float16_under("static"));
   const std::vector<tensor_info> first{two[1]};

@@ -115,6 +115,17 @@ TEST_CASE("where the loss was lost every scale of the format overflows") {
   CHECK_FALSE(after(5, not_known).found_inf_certain);
 }
 
+TEST_CASE("every scale is from the least double on") {
+  const auto at_every_scale = [](const step& now) {
+    return replayer(under("static", {{"loss_scale", 1.0}})).advance(now, tensors).at_every_scale;
+  };
+  step now = step_of(0, infinity, 0x1p-1050);
+  for (tensor_row& row : now.tensors) row.factor = 1;
+  CHECK_FALSE(at_every_scale(now));  // open below the scale of its step
+  now.scalars.loss = infinity;
+  CHECK(at_every_scale(now));
+}
+
 TEST_CASE("values decide above the scale of a finite step") {
   const step now = step_of(0, 40000, 1024);
   CHECK(at(now, 512) == says::no);
@@ -122,6 +133,15 @@ TEST_CASE("values decide above the scale of a finite step") {
   CHECK(at(now, 2048) == says::yes);
   CHECK(at(now, 2048, bfloat16) == says::no);
   CHECK(at(now, 1024, float8_e4m3fn) == says::yes);
+}
+
+TEST_CASE("what went through the format and is finite did not overflow there, be its bucket as wide as it may") {
+  step now = step_of(0, 1, 1024);
+  now.tensors[0].table = cell_table{.numel = 2, .max_abs = not_known, .min_abs = not_known};
+  now.tensors[0].table.buckets = {bucket{.low = 1, .high = 70000, .count = 2}};
+  CHECK(at(now, 512) == says::no);
+  CHECK(at(now, 1024) == says::no);
+  CHECK(at(now, 2048) == says::maybe_no);
 }
 
 TEST_CASE("what the run found outweighs the values") {
@@ -167,6 +187,10 @@ TEST_CASE("of a sum of rounded parts the largest is at least the share of one") 
   CHECK(at(now, 0x1p40) == says::maybe_yes);  // it may all be in the other part
   now.tensors[0].parts = {.rounded = 1};
   CHECK(at(now, 2048) == says::yes);
+  // Where none was rounded yet, all may be.
+  now.tensors[0].parts = {.kept = 4};
+  CHECK(at(now, 2048) == says::maybe_no);   // 40000 * 2 / 2 < 65520
+  CHECK(at(now, 4096) == says::maybe_yes);  // 40000 * 4 / 2 >= 65520
 }
 
 TEST_CASE("infinities in a gradient that is kept in float32 tell of an overflow before it") {
@@ -350,4 +374,8 @@ TEST_CASE("a policy with a scale for each layer has bounds while all is certain"
   const trajectory_row open = r.advance(step_of(1, infinity, 0x1p30), tensors);
   CHECK_FALSE(open.so_far.known);
   CHECK(std::isnan(open.bounds.scale_used.low));
+  // Later steps do not bring back what was open once.
+  const trajectory_row again = r.advance(step_of(2, 1000, 1), tensors);
+  CHECK(again.found_inf_certain);
+  CHECK_FALSE(again.so_far.known);
 }

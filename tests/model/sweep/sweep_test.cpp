@@ -264,6 +264,23 @@ TEST_CASE("logs by layer") {
   compare(scenarios(), run, {}, true);
 }
 
+TEST_CASE("what replays step by step says why") {
+  const auto why = [](const scenario& s) {
+    const std::vector<float> values{1, 2};
+    step now;
+    now.tensors.push_back({0, dtype::float32, 1, count_cells(values)});
+    sweep one({s}, 1);
+    one.add(now, three_tensors());
+    return one.results().front().why_no_regret;
+  };
+  scenario clipped = scenario_of("pytorch_gradscaler", float16, {});
+  clipped.clip_value = value_clipping{.max_value = 1};
+  CHECK(why(clipped).empty());
+  clipped.order = {.clip_before_check = true};
+  CHECK(why(clipped) == "values are clipped before the overflow check");
+  CHECK(why(scenario_of("pytorch_gradscaler", float16, {.daz = true})) == "inputs are flushed (DAZ)");
+}
+
 TEST_CASE("the Pareto front") {
   std::vector<sweep_result> results(4);
   const auto set = [&](std::size_t i, std::uint64_t skipped, std::uint64_t underflow) {

@@ -125,6 +125,19 @@ TEST_CASE("a hysteresis that is taken from until it is 1, and no further") {
   CHECK(scales_of(at_floor(0), "111") == "1 1 1");
   CHECK(scales_of(at_floor(1), "111") == "1 Exception");
   CHECK(scales_of(at_floor(2), "111") == "1 1 Exception");
+  // With a delayed_shift of 1 whatever is left lowers.
+  CHECK(scales_of(resumed("deepspeed_dynamic", {{"init_scale", 1.0}, {"delayed_shift", 1.0}}, "cur_hysteresis", 5),
+                  "1") == "1 Exception");
+}
+
+TEST_CASE("fairseq's floor keeps the scale, and reaching the minimum raises") {
+  for (const std::string name : {"fairseq", "fairscale"}) {
+    CAPTURE(name);
+    // loss_scale /= scale_factor; if threshold is not None: loss_scale = max(loss_scale, threshold).
+    CHECK(scales_of(made(name, {{"init_scale", 4.0}, {"threshold", 3.0}}), "11") == "3 3");
+    // if loss_scale <= min_loss_scale: the scale is as before, raise.
+    CHECK(scales_of(made(name, {{"init_scale", 4.0}, {"min_loss_scale", 1.0}}), "11") == "2 2 FloatingPointError");
+  }
 }
 
 TEST_CASE("a hysteresis that goes on below 0") {

@@ -276,6 +276,13 @@ TEST_CASE("a Python int grows exactly, however large, and raises beyond the larg
   CHECK(last.skipped);
 }
 
+TEST_CASE("a Python int of more than 64 bits is rounded by its last bit") {
+  // 257^8 lies between doubles 2^12 apart, 2^11 + 1 above the lower of them, which is even.
+  scaler s = made("mindspore_manager", {{"init_loss_scale", 1.0}, {"scale_factor", 257.0}, {"scale_window", 1.0}});
+  for (int i = 0; i < 8; ++i) s.update({});
+  CHECK(s.scale() == 0x1.081c3846381c1p+64);
+}
+
 TEST_CASE("DeepSpeed's fused scale raises where it is an int and becomes infinite where it is a float") {
   scaler s = made("deepspeed_fused", {{"scale_window", 1.0}});
   for (int i = 0; i < 1008; ++i) CHECK(s.update({}).error.empty());
