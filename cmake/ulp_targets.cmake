@@ -105,9 +105,6 @@ function(ulp_test name)
     add_test(NAME exhaustive_${name} COMMAND ${name})
     set_tests_properties(exhaustive_${name} PROPERTIES LABELS exhaustive TIMEOUT 1800 ENVIRONMENT "${environment};ULP_EVERY=1")
   endif()
-  if("quick" IN_LIST arg_LABELS AND NOT "limits" IN_LIST arg_LABELS)
-    set_property(GLOBAL APPEND PROPERTY ulp_quick_tests ${name})
-  endif()
 endfunction()
 
 # ulp_bench(NAME SOURCES ... [LINK ...]): a Google Benchmark program. Built, so that it stays buildable; run by hand.
