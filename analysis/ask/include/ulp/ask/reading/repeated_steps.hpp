@@ -17,7 +17,6 @@ class repeated_steps {
  public:
   // Steps of ascending keys.
   void see(const step_key& key, const step_scalars& logged);
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
   // After the last step: what a user should know; empty where `run` takes one attempt of each step.
   [[nodiscard]] std::vector<std::string> lines(const run_text& run) const;
