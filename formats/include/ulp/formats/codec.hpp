@@ -97,6 +97,20 @@ struct encoded {
 
 namespace detail {
 
+// Of words that are not zero. CUDA's compiler silently takes what <bit> calls on the host for undefined on a device.
+[[gnu::always_inline]] constexpr int leading_zeros(std::uint64_t x) noexcept {
+#ifdef __CUDA_ARCH__
+  if (!__builtin_is_constant_evaluated()) return __clzll(static_cast<long long>(x));
+#endif
+  return std::countl_zero(x);
+}
+[[gnu::always_inline]] constexpr int trailing_zeros(std::uint64_t x) noexcept {
+#ifdef __CUDA_ARCH__
+  if (!__builtin_is_constant_evaluated()) return __ffsll(static_cast<long long>(x)) - 1;
+#endif
+  return std::countr_zero(x);
+}
+
 // The codes with the lowest and the highest exponent field: zero, subnormals, infinity, NaN, and in some formats numbers.
 constexpr unpacked decode_outermost(const format& from, std::uint64_t code) noexcept {
   const std::uint64_t fraction = code & from.fraction_mask();
@@ -118,7 +132,7 @@ constexpr unpacked decode_outermost(const format& from, std::uint64_t code) noex
   x.kind = number_class::finite;
   x.subnormal = magnitude < from.min_normal_code();
   const std::uint64_t implicit = x.subnormal ? 0 : std::uint64_t{1} << from.fraction_bits;
-  const int shift = std::countl_zero(fraction | implicit);
+  const int shift = leading_zeros(fraction | implicit);
   x.significand = (fraction | implicit) << shift;
   x.exponent = x.subnormal ? from.min_quantum_exponent() + 63 - shift
                            : static_cast<int>(magnitude >> from.fraction_bits) - from.bias;
@@ -178,7 +192,7 @@ constexpr bool is_sticky(const unpacked& x) noexcept { return x.sticky; }
 
 // Exponent of the last bit of x that is set.
 constexpr int lsb_exponent(const unpacked& x) noexcept {
-  return x.low != 0 ? x.exponent - 127 + std::countr_zero(x.low) : x.exponent - 63 + std::countr_zero(x.significand);
+  return x.low != 0 ? x.exponent - 127 + trailing_zeros(x.low) : x.exponent - 63 + trailing_zeros(x.significand);
 }
 
 // Whether the discarded part of x below 2^quantum and R, a random number of as many bits, add up to one or more.

@@ -25,7 +25,6 @@ constexpr rounding with_finite_bits(rounding mode) noexcept {
   return mode;
 }
 
-constexpr int leading_zeros(std::uint64_t x) noexcept { return std::countl_zero(x); }
 constexpr int leading_zeros(uint128 x) noexcept {
   const auto high = static_cast<std::uint64_t>(x >> 64);
   return high != 0 ? std::countl_zero(high) : 64 + std::countl_zero(static_cast<std::uint64_t>(x));
