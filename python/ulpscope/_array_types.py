@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple
+
+from . import _core
 
 # Floating-point types beside float16, float32 and float64: their codes are looked at as unsigned integers.
 _SMALL = ("bfloat16", "float8_", "float6_", "float4_")
@@ -30,7 +32,20 @@ def _name(dtype: Any) -> str:
     return dtype.name
 
 
-class Numpy:
+class Host:
+    """Arrays in the processor's memory: conversions are the compiled part's."""
+
+    def convert(self, how: Any, x: Tuple[Any, str], out: Tuple[Any, str]) -> None:
+        _core.convert(how, x, out)
+
+    def decode(self, name: str, codes: Any, out: Tuple[Any, str]) -> None:
+        _core.decode(name, codes, out)
+
+    def outcomes(self, how: Any, x: Tuple[Any, str]) -> Dict[str, int]:
+        return _core.array_outcomes(how, x)
+
+
+class Numpy(Host):
     """numpy's arrays, and what numpy.asarray makes of other things."""
 
     def __init__(self) -> None:
@@ -91,8 +106,8 @@ class Numpy:
         pass
 
 
-class Torch:
-    """Tensors in the processor's memory. Where gradients are recorded, those that require them are refused."""
+class Torch(Host):
+    """Tensors, here in the processor's memory. Where gradients are recorded, those that require them are refused."""
 
     def __init__(self) -> None:
         self.torch = sys.modules["torch"]
@@ -105,13 +120,16 @@ class Torch:
             )
         if x.layout is not torch.strided or x.is_quantized:
             raise ValueError(f"{argument}: is not a dense tensor; pass x.to_dense()")
-        if x.device.type != "cpu":
-            raise ValueError(f"{argument}: is on {x.device}, and rounding is done by the CPU; pass x.cpu()")
+        self.expect_place(x, argument)
         if x.requires_grad and torch.is_grad_enabled():
             raise ValueError(
                 f"{argument}: requires grad, and rounding has no gradient; pass x.detach(), or use torch.no_grad()"
             )
         return x.detach()
+
+    def expect_place(self, x: Any, argument: str) -> None:
+        if x.device.type != "cpu":
+            raise ValueError(f"{argument}: is on {x.device}, and rounding is done by the CPU; pass x.cpu()")
 
     def type_of(self, x: Any) -> str:
         return str(x.dtype)[len("torch.") :]
@@ -168,3 +186,15 @@ def kind_of(*arrays: Any) -> Any:
     if torch is not None and any(isinstance(x, torch.Tensor) for x in arrays):
         return Torch()
     return Numpy()
+
+
+def converter_of(*arrays: Any) -> Any:
+    """That, or what converts tensors where they are, on a device for which the package has kernels."""
+    kind = kind_of(*arrays)
+    if isinstance(kind, Torch):
+        for x in arrays:
+            if isinstance(x, kind.torch.Tensor) and x.device.type == "cuda":
+                from ._device.rounding import kind_on
+
+                return kind_on(x.device) or kind
+    return kind

@@ -1,8 +1,9 @@
 """Functions on arrays: rounding to a format, codes, counts, arithmetic and dot products, each result rounded once.
 
-Arrays are numpy's or torch's (in the processor's memory), of float16, bfloat16, float32, float64 or the small types of
-ml_dtypes and torch, of any shape, strides and byte order; other things become arrays by numpy.asarray. Results are of
-the argument's own kind. Nothing is copied as a whole, and other threads of Python run meanwhile. Errors are ValueError
+Arrays are numpy's or torch's, of float16, bfloat16, float32, float64 or the small types of ml_dtypes and torch, of any
+shape, strides and byte order; other things become arrays by numpy.asarray. Tensors are in the processor's memory;
+quantize, encode, decode and outcomes take those on a CUDA device too, on torch's current stream. Results are of the
+argument's own kind. Nothing is copied as a whole, and other threads of Python run meanwhile. Errors are ValueError
 with the program's sentence, before anything is written; TypeError where an argument is of no such kind at all.
 """
 
@@ -13,7 +14,7 @@ import operator
 from typing import Any, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _core
-from ._array_types import kind_of
+from ._array_types import converter_of, kind_of
 from ._formats import Format, format_name
 
 Array = TypeVar("Array")
@@ -58,14 +59,15 @@ def quantize(
               format. x itself is allowed; memory that overlaps it otherwise is as if it did not.
 
     ValueError for unknown words, numbers out of range, elements that are no floating-point numbers, types that do not
-    hold the format, tensors on a device, and tensors that require grad while gradients are on.
+    hold the format, tensors on a device other than a CUDA one, and tensors that require grad while gradients are on
+    (ulpscope.torch.quantize takes those).
     """
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
-    kind = kind_of(x, out)
+    kind = converter_of(x, out)
     taken = kind.take(x, "x")
     source = kind.elements(taken, "x")
     result = kind.new_like(taken, taken.dtype) if out is None else kind.output(out)
-    _core.convert(how, source, kind.elements(result, "out"))
+    kind.convert(how, source, kind.elements(result, "out"))
     return _returned(kind, result, (x,), out)
 
 
@@ -92,11 +94,11 @@ def encode(
     array([ 56, 192], dtype=uint8)
     """
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
-    kind = kind_of(x, out)
+    kind = converter_of(x, out)
     taken = kind.take(x, "x")
     source = kind.elements(taken, "x")
     result = kind.new_like(taken, kind.code_type(how.bits)) if out is None else kind.output(out)
-    _core.convert(how, source, (kind.integers(result, "out"), how.format))
+    kind.convert(how, source, (kind.integers(result, "out"), how.format))
     return _returned(kind, result, (x,), out)
 
 
@@ -109,13 +111,13 @@ def decode(codes: Any, format: Format, *, out: Optional[Any] = None) -> Any:
     array([ 1., -2.], dtype=float32)
     """
     name = format_name(format)
-    kind = kind_of(codes, out)
+    kind = converter_of(codes, out)
     taken = kind.integers(kind.take(codes, "codes"), "codes")
     if out is None:
         result = kind.new_like(taken, kind.named("float32" if _core.holds("float32", name) else "float64"))
     else:
         result = kind.output(out)
-    _core.decode(name, taken, kind.elements(result, "out"))
+    kind.decode(name, taken, kind.elements(result, "out"))
     return _returned(kind, result, (codes,), out)
 
 
@@ -143,8 +145,8 @@ def outcomes(
     1
     """
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
-    kind = kind_of(x)
-    return _core.array_outcomes(how, kind.elements(kind.take(x, "x"), "x"))
+    kind = converter_of(x)
+    return kind.outcomes(how, kind.elements(kind.take(x, "x"), "x"))
 
 
 def add(

@@ -82,11 +82,24 @@ std::string shape_text(const std::vector<std::ptrdiff_t>& shape) {
 numbers numbers_of(const py::tuple& array) {
   numbers made{.view = view_of(array[0]), .type = array[1].cast<std::string>()};
   made.format = format_of_type(made.type);
-  const auto bits = static_cast<int>(8 * made.view.bytes);
-  // The smallest that there are.
-  if (made.format.width() > bits || bits >= 2 * std::max(8, made.format.width()))
-    refuse(fmt::format("elements of {} bytes are not {}", made.view.bytes, made.type));
+  expect_element_size(made);
   return made;
+}
+
+void expect_element_size(const numbers& array) {
+  const auto bits = static_cast<int>(8 * array.view.bytes);
+  // The smallest that there are.
+  if (array.format.width() > bits || bits >= 2 * std::max(8, array.format.width()))
+    refuse(fmt::format("elements of {} bytes are not {}", array.view.bytes, array.type));
+}
+
+void expect_room_for_codes(std::size_t bytes, const format& f, const std::string& name) {
+  if (f.width() > static_cast<int>(8 * bytes))
+    refuse(fmt::format("codes: elements of {} bits cannot be codes of {}, which have {}", 8 * bytes, name, f.width()));
+}
+
+void refuse_code(std::size_t i, std::uint64_t word, const format& f, const std::string& name) {
+  refuse(fmt::format("codes: element {} is {:#x}, and codes of {} have {} bits", i, word, name, f.width()));
 }
 
 format format_named(const std::string& name) {

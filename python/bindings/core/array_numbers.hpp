@@ -25,6 +25,12 @@ struct numbers {
 // Python passes (array, type) as a tuple, the type by a name of its format. Throws std::invalid_argument where elements
 // are of another size than the codes.
 numbers numbers_of(const pybind11::tuple& array);
+void expect_element_size(const numbers& array);
+
+// Throws std::invalid_argument where integers of so many bytes have no room for codes of a format.
+void expect_room_for_codes(std::size_t bytes, const format& f, const std::string& name);
+// Throws std::invalid_argument for element i, which is no code.
+[[noreturn]] void refuse_code(std::size_t i, std::uint64_t word, const format& f, const std::string& name);
 
 // A format by its name. Throws std::invalid_argument with parse_format's sentence.
 format format_named(const std::string& name);

@@ -1,10 +1,8 @@
 // Conversions of arrays: quantize, encode, decode, outcomes.
-#include <fmt/format.h>
 #include <pybind11/stl.h>
 
 #include <atomic>
 #include <mutex>
-#include <stdexcept>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
@@ -138,8 +136,7 @@ void expect_codes(const array_view& codes, bool is_span, const format& f, const 
   std::uint64_t word = 0;
   alignas(64) block_buffer gathered;
   word = word_at(elements(codes, false, i, 1, gathered), codes.bytes, 0);
-  throw std::invalid_argument(
-      fmt::format("codes: element {} is {:#x}, and codes of {} have {} bits", i, word, name, f.width()));
+  refuse_code(i, word, f, name);
 }
 
 void decode_apart(const format& f, const std::string& name, array_view codes, numbers out) {
@@ -173,9 +170,7 @@ void decode(const std::string& name, const py::object& codes_array, const py::tu
   const format f = array_format_named(name);
   const array_view codes = view_of(codes_array);
   numbers out = numbers_of(out_array);
-  if (f.width() > static_cast<int>(8 * codes.bytes))
-    throw std::invalid_argument(fmt::format("codes: elements of {} bits cannot be codes of {}, which have {}",
-                                            8 * codes.bytes, name, f.width()));
+  expect_room_for_codes(codes.bytes, f, name);
   expect_output(out.view, codes.shape);
   expect_holds(out, f, name);
   if (codes.size() == 0) return;
@@ -214,6 +209,7 @@ void bind_arrays(py::module_& module) {
   module.def("force_target", [](const std::string& name) { ulp::force_target(name); });
   bind_array_arithmetic(module);
   bind_dot(module);
+  bind_device_rounding(module);
   bind_formats(module);
 }
 

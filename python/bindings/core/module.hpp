@@ -11,6 +11,7 @@ void bind_optim(pybind11::module_& module);
 
 // Of bind_arrays.
 void bind_array_arithmetic(pybind11::module_& module);
+void bind_device_rounding(pybind11::module_& module);
 void bind_dot(pybind11::module_& module);
 void bind_formats(pybind11::module_& module);
 

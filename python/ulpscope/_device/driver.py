@@ -1,0 +1,221 @@
+"""CUDA's driver, by ctypes: no toolkit and no compiler is needed where this runs.
+
+torch makes the context; whoever asks for a kernel has a tensor on the device. https://docs.nvidia.com/cuda/cuda-driver-api
+"""
+
+import contextlib
+import ctypes
+import functools
+import os
+
+from .._counting.host import loaded_torch
+
+MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+MULTIPROCESSORS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+SHARED_OPTIN = 97  # CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+CAPABILITY = 7, 5  # which the PTX is for
+
+
+class DeviceError(RuntimeError):
+    """The driver refuses."""
+
+
+class OutOfMemory(DeviceError):
+    """The device has no more."""
+
+
+@functools.lru_cache(None)
+def library():
+    """None without a driver."""
+    for name in ("nvcuda.dll",) if os.name == "nt" else ("libcuda.so.1", "libcuda.so"):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+def call(function, *arguments):
+    code = getattr(library(), function)(*arguments)
+    if code != 0:
+        name = ctypes.c_char_p()
+        library().cuGetErrorName(code, ctypes.byref(name))
+        raise DeviceError(f"{function}: {(name.value or b'error %d' % code).decode()}")
+
+
+@functools.lru_cache(None)
+def is_usable(device):
+    """Whether the kernels run on torch's device of this number."""
+    torch = loaded_torch()
+    if getattr(torch.version, "cuda", None) is None or library() is None:
+        return False
+    return torch.cuda.get_device_capability(device) >= CAPABILITY
+
+
+@functools.lru_cache(None)
+def attribute(device, which):
+    """Of the current device, whose number this is."""
+    number, value = ctypes.c_int(), ctypes.c_int()
+    call("cuCtxGetDevice", ctypes.byref(number))
+    call("cuDeviceGetAttribute", ctypes.byref(value), which, number)
+    return value.value
+
+
+def shared_limit(device):
+    """The most shared memory, in bytes, that a block can have."""
+    return attribute(device, SHARED_OPTIN)
+
+
+@functools.lru_cache(None)
+def module(name, device):
+    """The kernels of a file, compiled for the current device, whose number this is."""
+    path = os.path.join(os.path.dirname(__file__), name + ".ptx")
+    try:
+        with open(path, "rb") as file:
+            text = file.read() + b"\0"
+    except OSError as error:
+        raise DeviceError(f"{path}: {error.strerror}: copy the whole folder of the package") from None
+    of = ctypes.c_void_p()
+    call("cuModuleLoadData", ctypes.byref(of), text)
+    return of
+
+
+@contextlib.contextmanager
+def on(device):
+    """A context in which torch's device of this number is the current one, for the driver too."""
+    with loaded_torch().cuda.device(device):
+        context = ctypes.c_void_p()
+        if library().cuCtxGetCurrent(ctypes.byref(context)) == 0 and not context:  # a thread in which torch did nothing yet
+            number = ctypes.c_int()
+            call("cuDeviceGet", ctypes.byref(number), device)
+            call("cuDevicePrimaryCtxRetain", ctypes.byref(context), number)
+            call("cuCtxSetCurrent", context)
+        yield
+
+
+def torch_stream():
+    """torch's current one on the current device."""
+    return loaded_torch().cuda.current_stream()
+
+
+def stream():
+    return torch_stream().cuda_stream
+
+
+def use(tensor):
+    """Tells torch's allocator that the current stream uses its memory, whenever it is freed."""
+    tensor.record_stream(loaded_torch().cuda.current_stream(tensor.device))
+
+
+def memory(size):
+    """So many bytes of the current device's memory, for the current stream."""
+    torch = loaded_torch()
+    try:
+        return torch.empty(size, dtype=torch.uint8, device="cuda")
+    except getattr(torch.cuda, "OutOfMemoryError", RuntimeError):  # from torch 1.13 on
+        raise OutOfMemory(f"{size} bytes") from None
+
+
+def zeros(size):
+    return memory(size).zero_()
+
+
+def is_capturing():
+    """Whether what is begun now would become part of a graph."""
+    return loaded_torch().cuda.is_current_stream_capturing()
+
+
+def copy_to_device(to, at, size, stream):
+    """Of memory that the host shares with the device, without waiting."""
+    call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(to), ctypes.c_void_p(at), ctypes.c_size_t(size), ctypes.c_void_p(stream))
+
+
+def copy_to_host(tensor):
+    """Of a number, which the host has when what synchronize() waits for has come: a tensor of the host, and that."""
+    torch, place = loaded_torch(), _numbers.take()
+    with torch.cuda.device(tensor.device):
+        stream = torch.cuda.current_stream()
+        call("cuMemcpyDtoHAsync_v2", ctypes.c_void_p(place), ctypes.c_uint64(tensor.data_ptr()), ctypes.c_size_t(tensor.element_size()),
+             ctypes.c_void_p(stream.cuda_stream))  # fmt: skip
+        done = torch.cuda.Event(blocking=True)
+        done.record()
+    return torch.frombuffer((ctypes.c_char * tensor.element_size()).from_address(place), dtype=tensor.dtype), done
+
+
+class Numbers:
+    """Places for single numbers that the host shares with devices: each is free again when many others were taken."""
+
+    def __init__(self):
+        self._memory, self._next = None, 0
+
+    def take(self):
+        if self._memory is None:
+            self._memory = HostMemory(1 << 16)
+        self._next = (self._next + 8) % self._memory.size
+        return self._memory.address + self._next
+
+
+_numbers = Numbers()
+
+
+@functools.lru_cache(None)
+def side(device):
+    return loaded_torch().cuda.Stream(device)
+
+
+def on_the_side(device, memory, begin):
+    """Begins, by begin(stream), what follows all that the current stream has, without holding that up. It uses this memory. Returns
+    what synchronize() waits for it."""
+    torch = loaded_torch()
+    beside = side(device)
+    beside.wait_stream(torch.cuda.current_stream())
+    begin(beside.cuda_stream)
+    memory.record_stream(beside)
+    done = torch.cuda.Event(blocking=True)
+    done.record(beside)
+    return done
+
+
+class Kernel:
+    def __init__(self, function):
+        self._function, self._shared = function, 48 << 10
+
+    def _allow(self, shared):
+        if shared > self._shared:
+            call("cuFuncSetAttribute", self._function, MAX_DYNAMIC_SHARED, shared)
+            self._shared = shared
+
+    def blocks_at_once(self, threads, shared):
+        """On the current device."""
+        self._allow(shared)
+        number = ctypes.c_int()
+        call("cuOccupancyMaxActiveBlocksPerMultiprocessor", ctypes.byref(number), self._function, threads, ctypes.c_size_t(shared))
+        return max(1, number.value) * attribute(loaded_torch().cuda.current_device(), MULTIPROCESSORS)
+
+    def launch(self, grid, threads, arguments, shared=0, stream=0):
+        """grid: blocks in two dimensions; arguments: ctypes values; shared: bytes of shared memory for each block; stream: as
+        torch has it in cuda_stream."""
+        self._allow(shared)
+        pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
+        call("cuLaunchKernel", self._function, *grid, 1, threads, 1, 1, shared, ctypes.c_void_p(stream), pointers, None)
+
+
+@functools.lru_cache(None)
+def kernel(file, name, device):
+    """The current device's, whose number this is."""
+    function = ctypes.c_void_p()
+    call("cuModuleGetFunction", ctypes.byref(function), module(file, device), name.encode())
+    return Kernel(function)
+
+
+class HostMemory:
+    """Memory of the host that devices write to: under one address on both sides."""
+
+    def __init__(self, size):
+        self.size, of = size, ctypes.c_void_p()
+        call("cuMemHostAlloc", ctypes.byref(of), ctypes.c_size_t(size), 3)  # portable, and mapped
+        self.address = of.value
+
+    def __del__(self):
+        if getattr(self, "address", None) is not None and library is not None:  # at exit it may be gone
+            library().cuMemFreeHost(ctypes.c_void_p(self.address))
