@@ -17,6 +17,7 @@
 #include <ulp/model/cells/step.hpp>
 
 #include "counting.hpp"
+#include "device_counts.hpp"
 #include "module.hpp"
 
 namespace py = pybind11;
@@ -38,6 +39,26 @@ tables count(const std::vector<array_tuple>& items, bool with_sums, int threads)
   arrays.reserve(items.size());
   for (const array_tuple& item : items) arrays.push_back(array_at(item));
   return counted(arrays, with_sums, threads);
+}
+
+// What kernels wrote of tensors of so many values and such types: addresses of their headers and of the words behind these.
+tables device_tables(std::uintptr_t headers, std::uintptr_t words,
+                     const std::vector<std::pair<std::uint64_t, int>>& kinds, bool with_sums) {
+  const py::gil_scoped_release released;
+  const auto* const its = reinterpret_cast<const device::header*>(headers);
+  tables all;
+  all.reserve(kinds.size());
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const auto type = static_cast<dtype>(kinds[i].second);
+    counted_values values =
+        values_of_counts(its[i], reinterpret_cast<const std::uint64_t*>(words), type, kinds[i].first, with_sums);
+    table& t = *all.emplace_back(std::make_shared<table>());
+    t.row.type = type;
+    t.row.table = std::move(values.table);
+    t.row.codes = std::move(values.codes);
+    t.keeps_codes = size_of(type) <= 2;
+  }
+  return all;
 }
 
 uint128 from_whole(const py::int_& n) {
@@ -208,6 +229,9 @@ void bind_counting(py::module_& module) {
   counting.def(
       "count", &count, py::arg("arrays"), py::arg("with_sums"), py::arg("threads") = 1,
       "The tables of arrays in memory: (address, number of values, type) of each, which must stay where they are.");
+  counting.def("device_tables", &device_tables, py::arg("headers"), py::arg("words"), py::arg("kinds"),
+               py::arg("with_sums"),
+               "The tables that kernels left in memory, of tensors of so many values and such types.");
   counting.def("merge", &merged, "The table of all values of several; without codes.");
   py::class_<summary_columns>(counting, "Columns", "What summary records have besides tables.")
       .def(py::init<std::vector<std::uint32_t>, std::vector<int>, std::vector<double>>(), py::arg("tensors"),

@@ -35,11 +35,12 @@ struct gradients {
   std::string types;  // by parameter: 0 where it has none, 255 where its values are elsewhere or not in a row
   std::vector<std::uint64_t> sizes;
   std::vector<value_array> arrays;  // of the others
+  int device = -1;                  // where their values are: the number of CUDA's, -1 for the host
 
   [[nodiscard]] bool are_plain() const { return types.find('\xff') == std::string::npos; }
-  // Types and numbers of values: what is alike in most steps.
+  // Device, types and numbers of values: what is alike in most steps.
   [[nodiscard]] py::bytes kinds() const {
-    std::string both = types;
+    std::string both = std::to_string(device) + ' ' + types;
     both.append(reinterpret_cast<const char*>(sizes.data()), sizes.size() * sizeof(sizes[0]));
     return {both};
   }
@@ -62,8 +63,8 @@ struct gradients {
 
 class torch_gradients {
  public:
-  torch_gradients(py::object tensor, py::object strided, const py::dict& types)
-      : tensor_(std::move(tensor)), strided_(std::move(strided)) {
+  torch_gradients(py::object tensor, py::object strided, const py::dict& types, bool on_devices)
+      : tensor_(std::move(tensor)), strided_(std::move(strided)), on_devices_(on_devices) {
     for (const auto& [type, number] : types)
       types_.emplace_back(py::reinterpret_borrow<py::object>(type), number.cast<int>());
   }
@@ -79,7 +80,7 @@ class torch_gradients {
     for (const py::handle pair : named) {
       py::object gradient = read(py::reinterpret_borrow<py::tuple>(pair)[1], grad_);
       value_array place{.values = nullptr, .size = 0, .type = dtype::unknown};
-      const int number = gradient.is_none() ? 0 : see(gradient, place);
+      const int number = gradient.is_none() ? 0 : see(gradient, place, all);
       all.types.push_back(static_cast<char>(number));
       all.sizes.push_back(place.size);
       if (number != 0 && number != 255) all.arrays.push_back(place);
@@ -89,15 +90,21 @@ class torch_gradients {
   }
 
  private:
-  // The number of its type; 255 where it is no tensor itself, is elsewhere, or has its values not one after the other.
-  [[nodiscard]] int see(py::handle tensor, value_array& place) const {
+  // The number of its type; 255 where it is no tensor itself, is elsewhere than the first, or has its values not one after the
+  // other.
+  [[nodiscard]] int see(py::handle tensor, value_array& place, gradients& all) const {
     if (!py::type::handle_of(tensor).is(tensor_)) return 255;
     const py::object type = read(tensor, dtype_);
     const auto known = std::ranges::find_if(types_, [&](const auto& of) { return of.first.is(type); });
     const auto is_true = [](const py::object& answer) { return answer.ptr() == Py_True; };
-    if (known == types_.end() || !is_true(read(tensor, is_cpu_)) || !read(tensor, layout_).is(strided_) ||
-        !is_true(called(tensor, is_contiguous_)) || is_true(called(tensor, is_neg_)))
+    if (known == types_.end() || !read(tensor, layout_).is(strided_) || !is_true(called(tensor, is_contiguous_)) ||
+        is_true(called(tensor, is_neg_)))
       return 255;
+    const bool on_host = is_true(read(tensor, is_cpu_));
+    if (!on_host && !(on_devices_ && is_true(read(tensor, is_cuda_)))) return 255;
+    const int device = on_host ? -1 : called(tensor, get_device_).cast<int>();
+    if (all.arrays.empty()) all.device = device;
+    if (device != all.device) return 255;
     place = {.values = reinterpret_cast<const void*>(called(tensor, data_ptr_).cast<std::uintptr_t>()),
              .size = called(tensor, numel_).cast<std::size_t>(),
              .type = static_cast<dtype>(known->second)};
@@ -106,10 +113,13 @@ class torch_gradients {
 
   py::object tensor_;
   py::object strided_;
+  bool on_devices_;
   std::vector<std::pair<py::object, int>> types_;
   py::str grad_{"grad"};
   py::str dtype_{"dtype"};
   py::str is_cpu_{"is_cpu"};
+  py::str is_cuda_{"is_cuda"};
+  py::str get_device_{"get_device"};
   py::str layout_{"layout"};
   py::str is_contiguous_{"is_contiguous"};
   py::str is_neg_{"is_neg"};
@@ -171,6 +181,30 @@ void bind_torch(py::module_& counting) {
                              "Whether the values of all that are there are in memory one after the other.")
       .def_property_readonly("kinds", &gradients::kinds, "Types and numbers of values, to be compared.")
       .def_property_readonly("tensors", [](const gradients& of) { return of.tensors; })
+      .def_readonly("device", &gradients::device, "The number of CUDA's device that holds their values; -1: the host.")
+      .def_property_readonly(
+          "addresses",
+          [](const gradients& of) {
+            std::string all;
+            for (const value_array& array : of.arrays) {
+              const auto address = reinterpret_cast<std::uint64_t>(array.values);
+              all.append(reinterpret_cast<const char*>(&address), sizeof address);
+            }
+            return py::bytearray(all);
+          },
+          "Of the values of those that are plain, 64 bits each.")
+      .def(
+          "record_stream",
+          [](const gradients& of, const py::object& stream) {
+            const py::str name("record_stream");
+            for (const py::object& tensor : of.tensors) {
+              if (tensor.is_none()) continue;
+              PyObject* const result = PyObject_CallMethodOneArg(tensor.ptr(), name.ptr(), stream.ptr());
+              if (result == nullptr) throw py::error_already_set();
+              Py_DECREF(result);
+            }
+          },
+          py::arg("stream"), "Tells torch's allocator that the stream uses their memory.")
       .def("places", &gradients::places,
            "(address, number of values, type) of each, for count; None where there is no gradient, or values are "
            "elsewhere or do not follow one another.")
@@ -179,8 +213,10 @@ void bind_torch(py::module_& counting) {
           [](const gradients& of, bool with_sums, int threads) { return counted(of.arrays, with_sums, threads); },
           py::arg("with_sums"), py::arg("threads") = 1, "The tables of those that are plain.");
   py::class_<torch_gradients>(counting, "Gradients", "Takes the gradients of torch's parameters.")
-      .def(py::init<py::object, py::object, const py::dict&>(), py::arg("tensor"), py::arg("strided"), py::arg("types"),
-           "torch.Tensor, torch.strided, and the numbers that a recording has for torch's types.")
+      .def(
+          py::init<py::object, py::object, const py::dict&, bool>(), py::arg("tensor"), py::arg("strided"),
+          py::arg("types"), py::arg("on_devices") = false,
+          "torch.Tensor, torch.strided, the numbers that a recording has for torch's types, and whether CUDA's devices count.")
       .def("__call__", &torch_gradients::operator(), py::arg("named"), "Taken of pairs of name and parameter.");
   py::class_<module_structure>(counting, "Structure", "Tells whether a module has other parameters than before.")
       .def(py::init<>())

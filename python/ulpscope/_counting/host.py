@@ -29,6 +29,9 @@ if np is not None:
     def array(numbers):
         return np.array(numbers)
 
+    def integers(octets):
+        return np.frombuffer(octets, np.int64)
+
     def repeated(numbers, times):
         return np.repeat(numbers, times)
 
@@ -55,6 +58,9 @@ else:
     def array(numbers):
         floats = bool(numbers) and isinstance(numbers[0], float)
         return loaded_torch().tensor(numbers, dtype=loaded_torch().float64 if floats else loaded_torch().int64)
+
+    def integers(octets):
+        return loaded_torch().frombuffer(octets, dtype=loaded_torch().int64)
 
     def repeated(numbers, times):
         return array(numbers).repeat_interleave(array(times))

@@ -3,6 +3,7 @@
 import functools
 
 from .._errors import RecorderError
+from . import kernels
 from .bits import is_numpy, on_host
 from .compiled import counting
 from .host import loaded_torch, np
@@ -20,7 +21,8 @@ class Values:
 
     def __init__(self, name, array):
         torch = loaded_torch()
-        self.table = self.vector = None
+        self.table = self.vector = self.started = None
+        self.device = None  # the number of one that counts by kernels
         self.parts = 0  # not known
         if not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
             array = (np if torch is None else torch).from_dlpack(array)
@@ -45,7 +47,9 @@ class Values:
             type_name = str(array.dtype)[len("torch.") :]
             if type_name in TYPES:
                 array = array.view(getattr(torch, f"int{TYPES[type_name].bits}"))
-            if np is not None and on_host(array):
+                if array.is_cuda:
+                    self.device = kernels.device_of(array)
+            if np is not None and on_host(array) and self.device is None:
                 array = array.numpy()
         elif np is not None:
             self.shape = np.shape(array)
@@ -67,6 +71,10 @@ class Values:
         self.zeros = numel - len(array)  # those that a sparse tensor does not hold
 
     @property
+    def bits(self):
+        return self.array
+
+    @property
     def place(self):
         """Of values on the host, which lie one after the other: address, number and type."""
         if is_numpy(self.array):
@@ -78,51 +86,52 @@ class Values:
         return address, len(self.array), self.type.number
 
     def count(self, with_sums):
-        """Counts now, and keeps no values."""
-        if on_host(self.array):
-            (self.table,) = host_tables_of([self], with_sums)
-        else:
-            self.vector = vector_of_bits(self.array, self.type, with_sums)
-        self.array = None
+        """Counts now, or lets the device begin, and keeps no values."""
+        begin([self], with_sums)
 
 
 class PlainValues:
-    """Those of a torch tensor that lies on the host one element after the other, for the compiled counting."""
+    """Those of a torch tensor that lies one element after the other, for the compiled counting or kernels."""
 
-    __slots__ = ("type", "array", "table", "numel", "place", "parts")
-    vector, shape, zeros = None, (), 0
+    __slots__ = ("type", "array", "table", "vector", "started", "numel", "place", "device", "parts")
+    shape, zeros = (), 0
 
-    def __init__(self, tensor, place):
-        self.array, self.place, self.table, self.parts = tensor, place, None, 0
+    def __init__(self, tensor, place, device=None):
+        self.array, self.place, self.device, self.parts = tensor, place, device, 0
+        self.table = self.vector = self.started = None
         _, self.numel, number = place
         self.type = TYPES_BY_NUMBER[number]
 
+    @property
+    def bits(self):
+        return self.array.detach().reshape(-1).view(getattr(loaded_torch(), f"int{self.type.bits}"))
+
     def count(self, with_sums):
-        (self.table,), self.array = host_tables_of([self], with_sums), None
+        begin([self], with_sums)
 
 
 def plain_values(taken):
     """Of gradients that can be PlainValues these; None in place of others."""
-    tensors, places = taken.tensors, taken.places()
-    return [None if place is None else PlainValues(tensor, place) for tensor, place in zip(tensors, places)]
+    tensors, places, device = taken.tensors, taken.places(), None if taken.device < 0 else taken.device
+    return [None if place is None else PlainValues(tensor, place, device) for tensor, place in zip(tensors, places)]
 
 
 @functools.lru_cache(None)
-def take_gradients():
-    """A function that takes the gradients of pairs of name and parameter, for the compiled counting."""
+def take_gradients(on_devices):
+    """A function that takes the gradients of pairs of name and parameter, for the compiled counting; on_devices: and for kernels."""
     torch = loaded_torch()
     types = {getattr(torch, name): dtype.number for name, dtype in TYPES.items() if hasattr(torch, name)}
-    return counting.Gradients(torch.Tensor, torch.strided, types)
+    return counting.Gradients(torch.Tensor, torch.strided, types, on_devices)
 
 
 class SmallValues:
     """Those of a small float32 tensor on the host, which are counted with those of others."""
 
-    __slots__ = ("type", "array", "table", "vector", "shape", "numel", "zeros", "parts")
+    __slots__ = ("type", "array", "table", "vector", "started", "device", "shape", "numel", "zeros", "parts")
 
     def __init__(self, tensor, numel, parts):
         self.type, self.array, self.numel, self.parts = TYPES["float32"], tensor, numel, parts
-        self.table = self.vector = None
+        self.table = self.vector = self.started = self.device = None
         self.shape, self.zeros = (), 0
 
 
@@ -147,23 +156,36 @@ def number_of_threads():
     return 1 if torch is None else torch.get_num_threads()
 
 
-def tables_of(values, with_sums):
+def begin(values, with_sums):
+    """Counts those on the host, and lets devices begin: none keeps its values."""
     small = [v for v in values if type(v) is SmallValues and v.array is not None]
     if small:
         count_small(small)
-    arrays = [v for v in values if v.array is not None and (type(v) is PlainValues or on_host(v.array))]
+    left = [v for v in values if v.array is not None]
+    arrays = [v for v in left if v.device is None and (type(v) is PlainValues or on_host(v.array))]
     for v, table in zip(arrays, host_tables_of(arrays, with_sums) if arrays else []):
         v.table, v.array = table, None
+    for device in {v.device for v in left if v.device is not None}:
+        kernels.begin([v for v in left if v.device == device], with_sums, device)
     vectors = []
+    for v in left:
+        if v.array is None:
+            continue
+        v.vector, v.array = vector_of_bits(v.bits, v.type, with_sums), None
+        vectors.append(v)
+        if len(vectors) == WAITING:
+            bring_to_host(vectors, with_sums)
+            vectors = []
+
+
+def tables_of(values, with_sums):
+    """For which the host waits."""
+    begin(values, with_sums)
     for v in values:
-        if v.table is None:
-            if v.vector is None:
-                v.count(with_sums)
-            vectors.append(v)
-            if len(vectors) == WAITING:
-                bring_to_host(vectors, with_sums)
-                vectors = []
-    bring_to_host(vectors, with_sums)
+        if v.table is None and v.started is not None:
+            started, i = v.started
+            v.table, v.started = started.tables()[i], None
+    bring_to_host([v for v in values if v.table is None], with_sums)
     for v in values:
         if v.zeros > 0:
             v.table.add_zeros(v.zeros)

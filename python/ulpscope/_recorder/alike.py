@@ -1,15 +1,17 @@
 """Gradients that are alike from step to step: compiled code takes and counts them at once, and what is known of them is kept."""
 
+from .._counting import kernels
+from .._counting.tables import Tables
 from .._counting.types import TYPES_BY_NUMBER
-from .._counting.values import PlainValues, number_of_threads
+from .._counting.values import PlainValues, number_of_threads, plain_values, tables_of
 from .graph import UNSEEN
 
 
 class Alike:
     """What is known of the gradients of named parameters as long as they are of certain kinds: which there are, of what type
-    and how many values. All are in the file, and lie on the host one value after the other."""
+    and how many values. All are in the file, and lie on the host or on one device, one value after the other."""
 
-    __slots__ = ("named", "kinds", "infos", "numbers", "names", "in_few_bits", "parts", "_factors")
+    __slots__ = ("named", "kinds", "infos", "numbers", "names", "in_few_bits", "parts", "_factors", "_sizes")
 
     def __init__(self, named, kinds, infos, numbers):
         """infos, numbers: of those that there are."""
@@ -18,6 +20,13 @@ class Alike:
         self.in_few_bits = tuple(TYPES_BY_NUMBER[number].bits <= 16 for number in numbers)
         self.parts = tuple(map(int, self.in_few_bits))  # where nothing is known of passes: 16 bits are one
         self._factors = None, ()
+        self._sizes = None
+
+    def sizes(self, taken):
+        """(number of values, type) of each that there is, in what was taken of a step."""
+        if self._sizes is None:
+            self._sizes = kernels.kinds_of(taken)
+        return self._sizes
 
     def factors(self, factor, of_unscaled=None, unscaled=()):
         """Of each gradient; of the names `unscaled` of_unscaled."""
@@ -32,15 +41,34 @@ class Alike:
 class Bunch:
     """Those of a step."""
 
-    __slots__ = ("of", "taken", "parts", "tables")
+    __slots__ = ("of", "taken", "parts", "_tables", "_started")
 
     def __init__(self, of, taken, parts):
-        self.of, self.taken, self.parts, self.tables = of, taken, parts, None
+        self.of, self.taken, self.parts, self._tables, self._started = of, taken, parts, None, None
+
+    @property
+    def is_started(self):
+        """Whether a device may still be counting."""
+        return self._started is not None
+
+    @property
+    def tables(self):
+        """Of what was counted, for which the host may have to wait."""
+        if self._tables is None:
+            self._tables, self._started = self._started.tables(), None
+        return self._tables
 
     def count(self, with_sums):
-        """Counts now, and keeps no values."""
-        if self.tables is None:
-            self.tables, self.taken = self.taken.count(with_sums, number_of_threads()), None
+        """Counts now, or lets the device begin, and keeps no values."""
+        if self.taken is None:
+            return
+        if self.taken.device < 0:
+            self._tables = self.taken.count(with_sums, number_of_threads())
+        else:
+            self._started = kernels.begin_taken(self.taken, self.of.sizes(self.taken), with_sums)
+            if self._started is None:  # one by one
+                self._tables = Tables(tables_of([v for v in plain_values(self.taken) if v is not None], with_sums))
+        self.taken = None
 
     def forget_parts(self, name):
         """Of a gradient that is not in 16 bits, and so may be a sum."""

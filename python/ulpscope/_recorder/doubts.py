@@ -99,7 +99,7 @@ class Doubts:
         """Without parts that values speak against, where no loss showed whether parameters are used outside of the model: numbers of
         float16 have a least, and what is summed up in float32 alone does not overflow where nothing else does."""
         parts = self._parts
-        if parts.is_sure or parts.shown_by != "output" or not parts.passes or not is_mixed:
+        if parts.is_decided or not is_mixed:
             return rows
         each = list(zip(rows.infos, rows.type_numbers, rows.parts, rows.tables))
         of_low = [(info, n, table) for info, number, n, table in each if n & 255 and info.through in TYPES and number == 2]
@@ -119,11 +119,11 @@ class Doubts:
 
     def _through_float16(self, rows):
         """{name: table} of the parameters whose gradients all were numbers of float16, or are sums of such."""
-        model, graph = self._scope.model, self._parts.graph
-        if model is None or graph is None or "float16" not in graph.casts.values():
+        graph = self._parts.graph
+        if graph is None or "float16" not in graph.casts.values():
             return {}
         tables = {info.name: table for info, table in zip(rows.infos, rows.tables)}
-        names = ((plain(name), id(p)) for name, p in model.named_parameters())
+        names = [(plain(name), id(p)) for name, p in self._parameters.listed()]
         return {
             name: tables[name]
             for name, of in names

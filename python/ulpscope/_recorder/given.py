@@ -3,6 +3,7 @@
 import math
 
 from .._errors import RecorderError
+from .held import held, number
 
 
 class Given:
@@ -20,13 +21,24 @@ class Given:
         self.loss = self.loss.detach() if hasattr(self.loss, "detach") else self.loss
         return self
 
+    def hold(self, later):
+        """Numbers that are on a device come to the host; not at once if they are asked for later."""
+        for name in ("loss", "loss_scale", "grad_norm", "lr", "found_inf", "applied"):
+            given = getattr(self, name)
+            setattr(self, name, held(given.detach() if hasattr(given, "detach") else given, later))
+
+    def settle(self):
+        """For which the host may have to wait."""
+        for name in ("loss", "loss_scale", "grad_norm", "lr", "found_inf", "applied"):
+            setattr(self, name, number(getattr(self, name)))
+
     def complete(self, update):
         """What was seen of the optimizers' steps is taken where nothing was given. Returns a loss scale that was given and that the
         scaler did not have, else None."""
-        other_scale = None
-        if update.scale is not None:
-            other_scale = self.loss_scale if self.loss_scale not in (None, update.scale) else None
-            self.loss_scale = update.scale
+        other_scale, scale = None, number(update.scale)
+        if scale is not None:
+            other_scale = self.loss_scale if self.loss_scale not in (None, scale) else None
+            self.loss_scale = scale
         self.loss_scale = 1.0 if self.loss_scale is None else self.loss_scale
         self.lr = update.lr if self.lr is None else self.lr
         self.found_inf = update.found_inf() if self.found_inf is None else self.found_inf

@@ -2,6 +2,7 @@
 
 import itertools
 
+from .._counting import kernels
 from .._counting.compiled import counting
 from .._counting.host import loaded_torch, np
 from .._counting.values import SmallValues, TINY, plain_values, take_gradients
@@ -44,7 +45,7 @@ class Gradients:
         """reduced: {id of parameter: what was taken of it before it was reduced; None if it is not reduced}."""
         named, at_once, self._seen, self._torch = self._recorded(of), itertools.repeat(None), None, loaded_torch()
         if counting is not None and named:
-            taken = take_gradients()(named)
+            taken = take_gradients(kernels.are_there())(named)
             if taken.are_plain and self.local is None:
                 kinds = taken.kinds
                 if self.alike is not None and self.alike.named is named and self.alike.kinds == kinds:

@@ -49,7 +49,7 @@ class Update:
 
     def found_inf(self):
         found = [inf for _, inf in self.stepped.values() if inf is not None]
-        return any(found) if found else None
+        return any(map(bool, found)) if found else None
 
     def applied(self):
         """None where some were, and others not."""

@@ -130,6 +130,11 @@ class Parts:
         if of in self.passes:
             self.passes.pop(of).hook.remove()
 
+    @property
+    def is_decided(self):
+        """Whether values have no say in it any more."""
+        return self.is_sure or self.shown_by != "output" or not self.passes
+
     def settle(self):
         self._is_taken = True
         if self.passes and self._has_own_reduction:

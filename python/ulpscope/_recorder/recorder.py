@@ -13,17 +13,21 @@ Or without the scaler, after backward and before unscale_ and clipping:
 
         rec.step(i, loss=loss, loss_scale=scaler.get_scale())
 
-Each step is one transaction: after a kill the file holds every step whose call returned. The project's
-docs/recording-format.md specifies the file: counts of values in cells that decide exactly what a 16-bit format loses.
+Each step is one transaction: after a kill the file holds every step whose call returned; where gradients are on a CUDA device,
+every one but the last of these. The project's docs/recording-format.md specifies the file: counts of values in cells that decide exactly what a 16-bit format loses.
 """
 
+import functools
 import os
 import warnings
 import weakref
 
+from .._counting import kernels
 from .._counting.compiled import counting as compiled_counting
+from .._counting.values import begin
 from .._errors import RecorderError, printable
 from .._file.recording import File, LOST
+from .alike import Bunch
 from .doubts import Doubts
 from .given import Given
 from .gradients import Gradients
@@ -41,8 +45,14 @@ from .scope import Scope, compiled_expressions
 from .seen import Seen, Watch
 from .taking import Taker
 from .updates import Updates
+from .writer import Step, Writer
 
 FAILURES = 10  # in a row, after which recording stops
+
+
+def close(writer, file):
+    writer.end()
+    file.close()
 
 
 class Recorder:
@@ -80,11 +90,14 @@ class Recorder:
                  (and the scaler's update), as one line that needs nothing but its number and the loss. The gradients are
                  taken before they are unscaled; scale, found_inf, applied and learning rate are known. Without a scaler
                  they are those that the optimizer gets, and the loss scale is 1.
+    wait         Whether a step is in the file when its step() returned, also where gradients are on a CUDA device. Otherwise such a
+                 step is in the file when the next step() returned, or flush() or close(): nothing waits for the device.
     strict       Whether step() raises. Otherwise a step that cannot be recorded is skipped with a warning and training
                  goes on; after ten failures in a row recording stops.
 
-    `Recorder.counting` is "compiled", or "python" where the compiled part of the package is missing or of another version: what is
-    recorded is the same to the byte.
+    `Recorder.counting` says what counts values on the host: "compiled", or "python" where the compiled part of the package is missing
+    or of another version. That of a Recorder says what counts on a CUDA device, too: "compiled, kernels" or, where the driver does
+    not take them, "compiled, torch". What is recorded is the same to the byte.
 
     Raises RecorderError for invalid arguments, before training. Recorded steps remain, whatever fails later.
     """
@@ -114,10 +127,12 @@ class Recorder:
         run_id=None,
         scaler=None,
         optimizer=None,
+        wait=False,
         strict=False,
     ):
         self._file, self._updates, self._hooks = None, None, []
         self._closed, self._failures = False, 0
+        self._writer, self._wait = Writer(), wait
         self._told = set()  # tensors of which it was said that they cannot be recorded
         optimizers = optimizers_in(optimizer)
         self._schedule = Schedule(every)
@@ -144,9 +159,11 @@ class Recorder:
             strict=strict,
         )
         check_scaler(scaler)
+        if kernels.has_devices():
+            self.counting += ", kernels" if kernels.are_there() else ", torch"
         watched = modules_to_watch(model, path, activations, forward)
         self._file = File(path, append, meta, place.ranks)
-        self._finish = weakref.finalize(self, self._file.close)  # at exit too
+        self._finish = weakref.finalize(self, close, self._writer, self._file)  # at exit too
         self._compose(scaler, optimizers)
         self._watch(watched, place.local, has_graph)
 
@@ -158,7 +175,7 @@ class Recorder:
         self._taker = taker = Taker(scope, file)
         self._parts = parts = Parts(scope, parameters, schedule, seen)
         self._gradients = gradients = Gradients(scope, file, parameters, parts, taker)
-        self._rows = RowMaker(scope, file, parts, taker)
+        self._rows = RowMaker(scope, file, parts)
         self._doubts = Doubts(scope, parameters, parts, schedule.every)
         if scaler is not None or optimizers:
             self._updates = Updates(
@@ -172,6 +189,7 @@ class Recorder:
                 schedule=schedule,
                 seen=seen,
                 record=self._record,
+                later=not self._wait,
             )
 
     def _watch(self, watched, local, has_graph):
@@ -207,6 +225,7 @@ class Recorder:
         if self._updates is not None:
             self._updates.record_waiting()
         self._seen.watched = []
+        self._settle()
         if self._file is None:  # that step was the last failure
             return
         if self._updates is not None:
@@ -285,21 +304,26 @@ class Recorder:
             self._forget_local(ends_step)
             self._parts.end_of(() if self._updates is not None else self._parts.passes)
             return
+        self._settle()
+        if self._file is None:  # the step before was the last failure
+            return
         try:
-            self._write(step, given, update, watched, trouble, unfit)
+            self._writer.begin(self._taken(step, given, update, watched, trouble, unfit))
         except Exception as error:
             self._gradients.forget()
             if self._scope.strict:
                 raise
             self._say_failure(step, error)
+            return
+        if not self._writer.is_busy:
+            self._settle()
 
-    def _write(self, step, given, update, watched, trouble, unfit):
-        """Records what was seen of a step."""
-        unscaled, other_scale = (), None
+    def _taken(self, step, given, update, watched, trouble, unfit):
+        """What is seen of a step now, on its way to the file."""
+        unscaled = ()
         if update is not None:
             unscaled, trouble = update.unscaled, trouble or update.trouble
             unfit.update(update.unfit)
-            other_scale = given.complete(update)
         elif self._updates is not None and given.microbatch >= 0 and given.loss_scale is None:
             given.loss_scale = self._updates.current_scale()
         if trouble is not None:
@@ -307,29 +331,69 @@ class Recorder:
         dropped = self._parts.look_behind(given.loss)
         if update is not None:
             self._updates.forget_parts(update, dropped)
-        given.check()
         values, watched = self._values(given, update, watched, unfit)
+        if isinstance(values, Bunch):
+            values.count(self._scope.sums)
+        named = []
+        for name, array in (given.grads or {}).items():
+            kind = "activation_grad" if str(name).startswith(("agrad/", "agrad__")) else "weight_grad"
+            named.append(self._taker.take(name, kind, None, 0, None, array, unfit))
+        named = [of for of in named if of is not None]
+        all_taken = [*([] if isinstance(values, Bunch) else values), *named, *watched, *(update.more(True) if update is not None else ())]
+        begin([of for *_, of in all_taken], self._scope.sums)
+        is_under_way = isinstance(values, Bunch) and values.is_started or [1 for *_, of in all_taken if of.started is not None]
+        known = self._file.tensors
+        can_wait = is_under_way and not self._wait and self._parts.is_decided and not [1 for name, *_ in all_taken if name not in known]
+        given.hold(can_wait)
+        return Step(step, functools.partial(self._write, step, given, update, unscaled, values, named, watched, unfit), unfit, bool(can_wait))
+
+    def _write(self, step, given, update, unscaled, values, named, watched, unfit):
+        """Records what was taken of a step: in a thread of its own where devices are still counting. Returns its rows, and what it
+        makes suspicious."""
+        given.settle()
+        other_scale = given.complete(update) if update is not None else None
+        given.check()
+        if update is not None:
+            watched = [*watched, *update.more(given.applied)]
         factors = Factors(given.loss_scale, given.scaled, unscaled, given.factor)
-        rows = self._rows.rows(step, values, watched, given.grads or {}, factors, unfit)
+        rows = self._rows.rows(step, values, named, watched, factors, unfit)
         rows = self._doubts.without_doubtful(rows, given.scaled, given.factor, self._rows.is_mixed)
         suspicions = self._doubts.suspicions(rows, given.loss_scale, given.scaled, given.factor, given.microbatch, other_scale)
         if given.found_inf is None:
             given.found_inf = self._found_inf(rows, given.loss_scale)
         joint = update.joint if update is not None and given.applied is not False else {}
         self._file.write(given.key(step, self._file.shown), given.scalars(), rows, joint)
+        return rows, suspicions
+
+    def _settle(self):
+        """Waits until the step before is in the file, and says what became of it."""
+        done = self._writer.end()
+        if done is None:
+            return
+        if done.error is not None:
+            self._gradients.forget()
+            if self._scope.strict:
+                raise done.error
+            self._say_failure(done.step, done.error)
+            return
+        rows, suspicions = done.result
         self._failures = 0
         self._gradients.learn(rows)
         if not self._parts.passes:
             self._parts.leave_root()  # roles are in the file
-        self._say_unfit(step, unfit)
+        self._say_unfit(done.step, done.unfit)
         for text in suspicions:
-            warnings.warn(printable(f"ulpscope: {self._file.shown}: step {step}: {text}"), RuntimeWarning, stacklevel=4)
+            warnings.warn(printable(f"ulpscope: {self._file.shown}: step {done.step}: {text}"), RuntimeWarning, stacklevel=4)
+
+    def flush(self):
+        """Waits until every step of which step() returned is in the file."""
+        self._settle()
 
     def _values(self, given, update, watched, unfit):
-        """Gradients, and all else that is recorded."""
+        """Gradients, and what else is recorded whatever becomes of the step."""
         if update is not None:
             self._forget_local(True)
-            return update.gradients(), watched + update.more(given.applied)
+            return update.gradients(), watched
         ends_step = given.microbatch == -1
         values = self._gradients.take(unfit)
         if ends_step:

@@ -33,25 +33,20 @@ class Factors:
 
 
 class RowMaker:
-    def __init__(self, scope, file, parts, taker):
-        self._scope, self._file, self._parts, self._taker = scope, file, parts, taker
+    def __init__(self, scope, file, parts):
+        self._scope, self._file, self._parts = scope, file, parts
         self.is_mixed = False  # whether anything is in 16 bits
         self._infos = None  # those of the step before
 
-    def rows(self, step, values, watched, grads, factors, unfit):
-        """values: gradients as Gradients takes them; watched: other tensors; grads: what step() was given by name."""
+    def rows(self, step, values, named, watched, factors, unfit):
+        """values: gradients as Gradients takes them; named: what step() was given by name; watched: other tensors."""
         bunch, values = (values, []) if isinstance(values, Bunch) else (None, values)
-        for name, array in grads.items():
-            kind = "activation_grad" if str(name).startswith(("agrad/", "agrad__")) else "weight_grad"
-            values.append(self._taker.take(name, kind, None, 0, None, array, unfit))
-        values = [of for of in values if of is not None]
+        values = [*values, *named]
         if unfit and not values and not watched and bunch is None:
             raise next(iter(unfit.values()))
         if not values and self._scope.is_alone and bunch is None:
             raise RecorderError(f"{self._place(step)}: no gradients: call step() after backward, before zero_grad")
         values += watched
-        if bunch is not None:
-            bunch.count(self._scope.sums)
         rest = self._rows_of(step, values, factors, () if bunch is None else bunch.of.names)
         return rest if bunch is None else self._joined(bunch, rest, factors)
 

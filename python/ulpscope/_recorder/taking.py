@@ -1,6 +1,6 @@
 """Takes the values of tensors one by one."""
 
-from .._counting.values import Values, tables_of
+from .._counting.values import Values, begin
 from .._errors import RecorderError
 from .names import check_name
 from .ranks import is_replica, is_summand
@@ -34,7 +34,7 @@ class Taker:
             return None
 
     def take_more(self, kind, tensors, unfit):
-        """What is recorded besides gradients, {name: tensor}, counted now."""
+        """What is recorded besides gradients, {name: tensor}, as it is now."""
         taken = []
         for name, tensor in tensors.items() if self._scope.tells_more else ():
             of = name.partition("/")[2] if kind == "unknown" else name
@@ -43,5 +43,5 @@ class Taker:
                 total = tensor.numel() if hasattr(tensor, "to_local") else 0
                 taken.append(self.take(f"{prefix}/{name}", kind, tensor.shape, total, None, tensor, unfit))
         taken = [of for of in taken if of is not None]
-        tables_of([of[-1] for of in taken], self._scope.sums)
+        begin([of[-1] for of in taken], self._scope.sums)
         return taken

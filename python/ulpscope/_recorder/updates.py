@@ -5,9 +5,10 @@ import types
 import warnings
 
 from .._counting.joint import joint_content
-from .._counting.values import tables_of
+from .._counting.values import begin
 from .._errors import RecorderError
 from .alike import Bunch
+from .held import AnyOf, held
 from .hooks import Hook
 from .names import plain
 from .optimizers import Update, difference, ids_in, innermost, is_closure
@@ -17,11 +18,12 @@ class Updates:
     """Wraps the methods of a scaler, or None, and optimizers, so that gradients are taken before they are unscaled, and what is
     recorded besides before and after each optimizer's step."""
 
-    def __init__(self, scope, scaler, optimizers, *, file, parts, gradients, taker, schedule, seen, record):
-        """record: called with what `wait` was given once the optimizer's step followed."""
+    def __init__(self, scope, scaler, optimizers, *, file, parts, gradients, taker, schedule, seen, record, later):
+        """record: called with what `wait` was given once the optimizer's step followed. later: numbers on a device need not be known
+        before the step is written."""
         self._scope, self._scaler, self._optimizers, self._file = scope, scaler, optimizers, file
         self._parts, self._gradients, self._taker, self._schedule, self._seen = parts, gradients, taker, schedule, seen
-        self._record = record
+        self._record, self._later = record, later
         self._wrapped, self._hooks = [], []
         self._update, self._waiting = None, None  # an Update since the last step(); a step() that came before it
         self._stepping = False  # whether the scaler's step is running
@@ -90,7 +92,11 @@ class Updates:
 
     def current_scale(self):
         """What the scaler says now; None without one."""
-        return None if self._scaler is None else self._scaler.get_scale()
+        if self._scaler is None:
+            return None
+        is_torchs = self._later and type(self._scaler).__module__.startswith("torch.") and self._scaler.is_enabled()
+        scale = getattr(self._scaler, "_get_scale_async", lambda: None)() if is_torchs else None
+        return float(self._scaler.get_scale()) if scale is None else held(scale, True)
 
     def forget_parts(self, update, parameters):
         """Of gradients, by ids of their parameters, that are sums of other numbers of parts than was thought."""
@@ -168,7 +174,7 @@ class Updates:
             if update.lr is None or innermost(optimizer) is innermost(first):
                 update.lr = float(optimizer.param_groups[0]["lr"])
             if self._scaler is not None:
-                update.scale = float(self._scaler.get_scale())
+                update.scale = self.current_scale()
             if not self._schedule.is_due:
                 self._parts.end_of(its)
                 return
@@ -198,7 +204,7 @@ class Updates:
             if self._schedule.is_due:
                 values = self._gradients.take(update.unfit, self._in_order(ids_in(optimizer)) if of is None else of)
                 if not isinstance(values, Bunch):
-                    tables_of([taken[-1] for taken in values], self._scope.sums)
+                    begin([taken[-1] for taken in values], self._scope.sums)
                 names = update.take(values, self._scope.sums)
                 if self._scaler is not None and self._is_unscaled(optimizer):
                     update.unscaled.update(names)
@@ -224,7 +230,7 @@ class Updates:
             for known_as, key in update.known_as.items():
                 found = states.get(known_as, {}).get("found_inf_per_device")
                 if found and key in update.stepped:
-                    update.stepped[key][1] = any(float(on_device) > 0 for on_device in found.values())
+                    update.stepped[key][1] = AnyOf([held(each.detach(), self._later) for each in found.values()])
         except Exception as error:  # training goes on, and step() raises it
             update.trouble = error
 

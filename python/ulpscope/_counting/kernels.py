@@ -1,0 +1,85 @@
+"""Counting by the kernels of _device, where values are on a device that has them."""
+
+import warnings
+
+from .._errors import RecorderError
+from .host import integers, loaded_torch
+
+_device = None
+_refused = set()  # devices whose driver did
+
+
+def device():
+    """_device.counting, which imports what needs torch."""
+    global _device
+    if _device is None:
+        from .._device import counting as _device
+    return _device
+
+
+def has_devices():
+    """Whether torch uses CUDA's: asking more would begin to."""
+    torch = loaded_torch()
+    return torch is not None and torch.cuda.is_initialized()
+
+
+def are_there():
+    return has_devices() and device().driver.is_usable(loaded_torch().cuda.current_device())
+
+
+def device_of(array):
+    """The number of the CUDA device whose kernels can count these values, or None."""
+    of, number = device(), array.get_device()
+    if of.driver.is_capturing():
+        raise RecorderError("a CUDA graph is being captured: record outside of it, where it is replayed")
+    return number if array.numel() <= of.MOST_VALUES and number not in _refused and of.driver.is_usable(number) else None
+
+
+def begin(values, with_sums, on):
+    """They have array, numel and type, and lie on the device of this number. Whether it has begun."""
+    of = device()
+    if on in _refused:
+        return False
+    try:
+        for v in values:
+            v.array = v.array.contiguous()
+            of.driver.use(v.array)
+        started = of.start([(v.array.data_ptr(), v.array.numel(), v.type.number) for v in values], with_sums, on)
+    except of.driver.OutOfMemory:
+        return False
+    except of.driver.DeviceError as error:
+        refuse(on, error)
+        return False
+    for i, v in enumerate(values):
+        v.started, v.array = (started, i), None
+    return True
+
+
+def begin_taken(taken, kinds, with_sums):
+    """As begin, of gradients that compiled code has taken; kinds: number of values and type of each. Returns what has their tables,
+    or None."""
+    of = device()
+    if of.driver.is_capturing():
+        raise RecorderError("a CUDA graph is being captured: record outside of it, where it is replayed")
+    if taken.device in _refused:
+        return None
+    try:
+        with of.driver.on(taken.device):
+            taken.record_stream(of.driver.torch_stream())
+        return of.Started(kinds, integers(taken.addresses), with_sums, taken.device)
+    except of.driver.OutOfMemory:
+        return None
+    except of.driver.DeviceError as error:
+        refuse(taken.device, error)
+        return None
+
+
+def refuse(number, error):
+    _refused.add(number)
+    text = f"ulpscope: kernels do not run on cuda:{number} ({error}): torch's operations count there, which takes longer"
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+def kinds_of(taken):
+    """(number of values, type) of those that there are."""
+    return tuple(place[1:] for place in taken.places() if place is not None)
