@@ -5,6 +5,8 @@
     add, sub, mul, div, fma, sqrt, dot, exact_dot         their arithmetic
     compat                                                other packages' functions
     optim                                                 optimizers as the libraries step them, 8-bit states
+    torch                                                 quantize with a gradient, and as an operator of torch.compile
+    emulate                                               trains a model of torch as if in few bits
     open, Recording, Binades, Picture                     runs as they were recorded, and their pictures
     follow                                                a run while it is being recorded
     replay, sweep, outcomes, advise, precision, Scenario  what the program's commands of these names say of them
@@ -32,17 +34,19 @@ _PLACES = {
     **dict.fromkeys(("Following", "Step", "follow"), "_following"),
     **dict.fromkeys(("Scaler", "ScalerError", "scaler", "scalers"), "_scalers"),
     **dict.fromkeys(("Binades", "Picture", "Table"), "_run_tables"),
+    "emulate": "emulation",
     "Recorder": "_recorder",
     "RecorderError": "_errors",
 }
-_MODULES = ("compat", "optim")
+_MODULES = ("compat", "optim", "torch")
 
-# All but what `from ulpscope import *` would take away.
-__all__ = ["__version__", *(name for name in _PLACES if name != "open"), *_MODULES]
+# All but what `from ulpscope import *` would take away, and what needs torch.
+__all__ = ["__version__", *(name for name in (*_PLACES, *_MODULES) if name not in ("open", "torch", "emulate"))]
 
 if TYPE_CHECKING:
     from . import compat as compat
     from . import optim as optim
+    from . import torch as torch
     from ._arrays import add, decode, div, dot, encode, exact_dot, fma, mul, quantize, sqrt, stream_of, sub
     from ._errors import RecorderError
     from ._following import Following, Step, follow
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
     from ._recorder import Recorder
     from ._run_tables import Binades, Picture, Table
     from ._scalers import Scaler, ScalerError, scaler, scalers
+    from .emulation import emulate
 
 
 def __getattr__(name: str):
