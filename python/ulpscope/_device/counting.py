@@ -74,7 +74,7 @@ class Launch:
         self.first, self.of_tensors, self.of_pieces, self.owners = [0], [], [], []
 
     def share(self, kinds):
-        """Whether all have a table where they need one; those that have none left are not counted."""
+        """Divides the values of its tensors among blocks. Returns those for which there is no table left."""
         share = sum(kinds[i][0] + OVERHEAD for i in self.tensors) // self.slots + OVERHEAD
         used, tensors, self.tensors = 0, self.tensors, []
         for at, i in enumerate(tensors):
@@ -160,7 +160,8 @@ class Plan:
         self.host_words = self.device_words + (more + max(words) if more else 0)
 
     def describe(self, addresses, shared, device, tables):
-        """Writes what the kernels read. addresses: of the values, an array; shared, device: of the words on the host and there; tables: of the device's."""
+        """Writes what the kernels read. addresses: of the values, an array; shared, device: where the words are on the host and
+        there; tables: those of the device."""
         at = len(self.described)
         stage = at + self.header_words
         words = self.described + 0
@@ -286,7 +287,11 @@ def table_at(header, words, numel, dtype, with_sums):
     parts = []
     for begin, end in (0, rows), (rows, rows + 2 * fraction):  # of normal values, and of subnormal ones as floats
         here = [((row, slot), n) for (row, slot), n in keys if begin <= row < end]
-        row_of = (lambda row: row) if begin == 0 else lambda row: (row - rows) // fraction * exponents + (row - rows) % fraction + dtype.bias
+
+        def row_of(row, begin=begin):
+            sign, binade = divmod(row - rows, fraction)
+            return row if begin == 0 else sign * exponents + binade + dtype.bias
+
         pairs = sorted((row_of(row) * SLOTS + slot, n) for (row, slot), n in here)
         of_rows = None
         if with_sums:

@@ -14,7 +14,8 @@ Or without the scaler, after backward and before unscale_ and clipping:
         rec.step(i, loss=loss, loss_scale=scaler.get_scale())
 
 Each step is one transaction: after a kill the file holds every step whose call returned; where gradients are on a CUDA device,
-every one but the last of these. The project's docs/recording-format.md specifies the file: counts of values in cells that decide exactly what a 16-bit format loses.
+every one but the last of these. The project's docs/recording-format.md specifies the file: counts of values in cells that
+decide exactly what a 16-bit format loses.
 """
 
 import functools
@@ -345,7 +346,8 @@ class Recorder:
         known = self._file.tensors
         can_wait = is_under_way and not self._wait and self._parts.is_decided and not [1 for name, *_ in all_taken if name not in known]
         given.hold(can_wait)
-        return Step(step, functools.partial(self._write, step, given, update, unscaled, values, named, watched, unfit), unfit, bool(can_wait))
+        write = functools.partial(self._write, step, given, update, unscaled, values, named, watched, unfit)
+        return Step(step, write, unfit, bool(can_wait))
 
     def _write(self, step, given, update, unscaled, values, named, watched, unfit):
         """Records what was taken of a step: in a thread of its own where devices are still counting. Returns its rows, and what it
