@@ -47,6 +47,7 @@ class Emulated:
         self.torch, self.limit, self.slots, self.order, self.launches = torch, shared, slots, order, []
         self.DeviceError, self.OutOfMemory = driver.DeviceError, driver.OutOfMemory
         self.gate, self.memory_left, self.refuses, self.capturing, self.used = None, None, False, False, []
+        self.refusals = 0
         self.library = ctypes.CDLL(LIBRARY)
         self.library.ulp_emulate.argtypes = [
             ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_uint64
@@ -62,6 +63,9 @@ class Emulated:
 
     def is_usable(self, device):
         return True
+
+    def allow_captures(self):
+        pass
 
     def is_capturing(self):
         return self.capturing
@@ -90,6 +94,7 @@ class Emulated:
 
     def memory(self, size):
         if self.memory_left is not None and size > self.memory_left:
+            self.refusals += 1
             raise self.OutOfMemory(f"{size} bytes")
         return self.torch.full((size,), 0xA5, dtype=self.torch.uint8)
 

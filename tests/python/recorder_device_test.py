@@ -2,15 +2,18 @@
 host, whatever the blocks and their order; nothing waits, and a step is in the file when the next step() returned.
 tests/device/measure_counting.py does the first on a device."""
 
+import gc
 import importlib
 import os
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import warnings
+from unittest import mock
 
 import support
 
@@ -129,7 +132,8 @@ def train(rec, model, steps, before=None):
             before(i)
         rec.step(i, loss=loss, loss_scale=1.0)
         for p in model.parameters():  # they may change as soon as step() returned
-            p.grad.fill_(7.0)
+            if p.grad is not None:
+                p.grad.fill_(7.0)
 
 
 def rows_of(path):
@@ -186,6 +190,102 @@ class Recording(unittest.TestCase):
             self.assertEqual(len(rows_of(self.path)), 8)
         self.assertEqual(rows_of(self.path), self.expected(8))
 
+    def test_steps_that_are_not_due_keep_the_promise(self):
+        with emulated_device.device(recorder, torch), recorder.Recorder(self.path, self.model, every=2) as rec:
+            train(rec, self.model, 8, lambda i: self.assertGreaterEqual(len(rows_of(self.path)), i // 2))
+
+    def test_nothing_waits_without_a_loss(self):
+        """Nor where a parameter has no gradient: what is taken is as in the step before."""
+        self.model.layers[1].weight.requires_grad_(False)
+        with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
+            train(rec, self.model, 4)
+            if recorder.Recorder.counting == "compiled":
+                self.assertIsNotNone(rec._gradients.alike)
+            emulated.hold_back()
+            rec.step(4, loss_scale=1.0)  # would wait for ever
+            emulated.release()
+        self.assertEqual(len(rows_of(self.path)), 5)
+
+    def test_numbers_are_as_they_were(self):
+        """Whatever becomes of what they are read from."""
+        with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
+            train(rec, self.model, 3)
+            for i, loss in enumerate((torch.tensor(1.0), np.array(1.0)), 3):
+                emulated.hold_back()
+                rec.step(i, loss_scale=1.0, loss=loss)
+                loss.fill(99.0) if isinstance(loss, np.ndarray) else loss.fill_(99.0)
+                emulated.release()
+        self.assertEqual([row[1] for row in rows_of(self.path)][3:], [1.0, 1.0])
+        held = sys.modules[recorder.__name__ + "._recorder.held"].held
+        on_host = torch.tensor(4.0)
+        of_host = held(on_host, True)
+        on_host.fill_(8.0)
+        self.assertEqual(of_host, 4.0)
+
+    def test_an_interrupt_while_it_waits(self):
+        with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
+            train(rec, self.model, 3)
+            emulated.hold_back()
+            rec.step(3, loss_scale=1.0)
+            with mock.patch.object(rec._writer._step.done, "wait", side_effect=KeyboardInterrupt):
+                with self.assertRaises(KeyboardInterrupt):
+                    rec.step(4, loss_scale=1.0)
+            emulated.release()
+            rec.step(5, loss_scale=1.0)
+        self.assertEqual([row[0] for row in rows_of(self.path)], [0, 1, 2, 3, 5])
+
+    def test_a_recorder_that_is_dropped(self):
+        before = threading.active_count()
+        with emulated_device.device(recorder, torch) as emulated:
+            rec = recorder.Recorder(self.path, self.model)
+            train(rec, self.model, 3)
+            emulated.hold_back()
+            rec.step(3, loss_scale=1.0)
+            del rec
+            emulated.release()
+            for _ in range(1000):
+                gc.collect()
+                with sqlite3.connect(self.path) as db:
+                    if db.execute("SELECT 1 FROM meta WHERE key='closed'").fetchone() and threading.active_count() == before:
+                        break
+                time.sleep(0.01)
+            self.assertEqual(threading.active_count(), before)
+        self.assertEqual(len(rows_of(self.path)), 4)
+
+    def test_a_fork_waits_for_nothing(self):
+        with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
+            train(rec, self.model, 3)
+            emulated.hold_back()
+            rec.step(3, loss_scale=1.0)
+            child = os.fork()
+            if child == 0:
+                rec.flush()
+                os._exit(7)
+            self.assertEqual(os.waitpid(child, 0)[1] >> 8, 7)
+            emulated.release()
+        self.assertEqual(len(rows_of(self.path)), 4)
+
+    def test_without_threads(self):
+        with emulated_device.device(recorder, torch), recorder.Recorder(self.path, self.model) as rec:
+            with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
+                train(rec, self.model, 4)
+        self.assertEqual(len(rows_of(self.path)), 4)
+
+    def test_strict_closes_what_failed(self):
+        with emulated_device.device(recorder, torch):
+            rec = recorder.Recorder(self.path, self.model, strict=True)
+            train(rec, self.model, 3)
+            rec.flush()
+
+            def failing(*arguments):
+                raise OSError("no space left")
+
+            rec._file.write = failing
+            rec.step(3, loss_scale=1.0)
+            with self.assertRaisesRegex(OSError, "no space left"):
+                rec.close()
+        self.assertFalse(os.path.exists(self.path + "-wal"))
+
     def test_wait(self):
         with emulated_device.device(recorder, torch), recorder.Recorder(self.path, self.model, wait=True) as rec:
             train(rec, self.model, 6, lambda i: self.assertEqual(len(rows_of(self.path)), i))
@@ -229,11 +329,13 @@ class Recording(unittest.TestCase):
 
     def test_little_memory(self):
         """Results go to the host one by one, and then torch's operations count: the bytes are the same."""
-        for i, left in enumerate((1 << 16, 0)):
+        for i, left in enumerate((1 << 12, 0)):
             path = f"{self.path}{i}"
             self.model.load_state_dict(self.state)
             with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(path, self.model) as rec:
                 train(rec, self.model, 8, lambda step: setattr(emulated, "memory_left", left if step > 3 else None))
+            self.assertEqual(emulated.refusals, 4 if left else 8)
+            self.assertEqual(len(emulated.launches), 2 * (8 if left else 4))
             self.assertEqual(rows_of(path), self.expected(8))
             os.remove(self.path + ".host")
 

@@ -40,8 +40,9 @@ struct gradients {
   [[nodiscard]] bool are_plain() const { return types.find('\xff') == std::string::npos; }
   // Device, types and numbers of values: what is alike in most steps.
   [[nodiscard]] py::bytes kinds() const {
-    std::string both = std::to_string(device) + ' ' + types;
+    std::string both = types;  // by parameter, first
     both.append(reinterpret_cast<const char*>(sizes.data()), sizes.size() * sizeof(sizes[0]));
+    both += std::to_string(device);
     return {both};
   }
   // (address, number of values, type) of each; None in place of others.
@@ -104,9 +105,10 @@ class torch_gradients {
     if (!on_host && !(on_devices_ && is_true(read(tensor, is_cuda_)))) return 255;
     const int device = on_host ? -1 : called(tensor, get_device_).cast<int>();
     if (all.arrays.empty()) all.device = device;
-    if (device != all.device) return 255;
+    const auto size = called(tensor, numel_).cast<std::size_t>();
+    if (device != all.device || (!on_host && size > std::size_t{1} << 31)) return 255;  // kernels count in 32 bits
     place = {.values = reinterpret_cast<const void*>(called(tensor, data_ptr_).cast<std::uintptr_t>()),
-             .size = called(tensor, numel_).cast<std::size_t>(),
+             .size = size,
              .type = static_cast<dtype>(known->second)};
     return known->second;
   }

@@ -30,37 +30,40 @@ def are_there():
 def device_of(array):
     """The number of the CUDA device whose kernels can count these values, or None."""
     of, number = device(), array.get_device()
-    if of.driver.is_capturing():
-        raise RecorderError("a CUDA graph is being captured: record outside of it, where it is replayed")
     return number if array.numel() <= of.MOST_VALUES and number not in _refused and of.driver.is_usable(number) else None
 
 
 def begin(values, with_sums, on):
-    """They have array, numel and type, and lie on the device of this number. Whether it has begun."""
+    """They have array, numel and type, and lie on the device of this number. Those that keep their
+    array it does not count."""
     of = device()
     if on in _refused:
-        return False
+        return
+    expect_no_capture(of.driver)
     try:
         for v in values:
             v.array = v.array.contiguous()
             of.driver.use(v.array)
         started = of.start([(v.array.data_ptr(), v.array.numel(), v.type.number) for v in values], with_sums, on)
     except of.driver.OutOfMemory:
-        return False
+        return
     except of.driver.DeviceError as error:
         refuse(on, error)
-        return False
+        return
     for i, v in enumerate(values):
         v.started, v.array = (started, i), None
-    return True
+
+
+def expect_no_capture(driver):
+    if driver.is_capturing():
+        raise RecorderError("a CUDA graph is being captured: record outside of it, where it is replayed")
 
 
 def begin_taken(taken, kinds, with_sums):
     """As begin, of gradients that compiled code has taken; kinds: number of values and type of each. Returns what has their tables,
     or None."""
     of = device()
-    if of.driver.is_capturing():
-        raise RecorderError("a CUDA graph is being captured: record outside of it, where it is replayed")
+    expect_no_capture(of.driver)
     if taken.device in _refused:
         return None
     try:

@@ -167,10 +167,13 @@ def begin(values, with_sums):
         v.table, v.array = table, None
     for device in {v.device for v in left if v.device is not None}:
         kernels.begin([v for v in left if v.device == device], with_sums, device)
+    begin_by_torch([v for v in left if v.array is not None], with_sums)
+
+
+def begin_by_torch(values, with_sums):
+    """Of values on devices, by torch's operations there."""
     vectors = []
-    for v in left:
-        if v.array is None:
-            continue
+    for v in values:
         v.vector, v.array = vector_of_bits(v.bits, v.type, with_sums), None
         vectors.append(v)
         if len(vectors) == WAITING:

@@ -1,5 +1,6 @@
 """Counts many tensors on a CUDA device in a few launches, for which nothing waits: python/device/count.hpp has the kernels."""
 
+import contextlib
 import ctypes
 import functools
 
@@ -24,6 +25,7 @@ THREADS = {8: 512, 16: 1024, 32: 512, 64: 512}  # of a block, by bits of a value
 THREADS_WITH_SUMS = {**THREADS, 32: 768}
 OVERHEAD = 1 << 13  # what a tensor costs besides its values, in values
 TABLES = 32 << 20  # bytes of tables on a device that are used at once
+STREAMS = 4  # that keep their tables
 ROOM = 24 << 20  # bytes of results that are on a device at once
 
 
@@ -194,9 +196,12 @@ class Pool:
         self._free = {}
 
     def take(self, size):
-        rounded = 1 << max(16, (size - 1).bit_length())
-        free = self._free.setdefault(rounded, [])
-        return free.pop() if free else driver.HostMemory(rounded)
+        step = 1 << max(16, size.bit_length() - 3)
+        rounded = -(-size // step) * step
+        try:
+            return self._free.setdefault(rounded, []).pop()
+        except IndexError:
+            return driver.HostMemory(rounded)
 
     def give_back(self, memory):
         self._free[memory.size].append(memory)
@@ -209,6 +214,9 @@ tables_on = {}  # by device and stream: memory that holds zeros whenever no kern
 def tables_for(device, stream, size):
     known = tables_on.get((device, stream))
     if known is None or known.numel() < size:
+        tables_on.pop((device, stream), None)
+        while len(tables_on) >= STREAMS:
+            tables_on.pop(next(iter(tables_on)))
         known = tables_on[device, stream] = driver.zeros(-(-size // (1 << 20)) << 20)
     return known.data_ptr()
 
@@ -248,8 +256,9 @@ class Started:
     def __del__(self):
         """What nobody asked for is still being written."""
         if getattr(self, "_done", None) is not None:
-            self._done.synchronize()
-            pool.give_back(self._host)
+            with contextlib.suppress(Exception):  # at exit all may be gone
+                self._done.synchronize()
+                pool.give_back(self._host)
 
 
 def start(places, with_sums, device):
@@ -260,7 +269,7 @@ def start(places, with_sums, device):
 
 def tables_in(headers, plan):
     words = headers + 8 * plan.header_words
-    if compiled is not None and hasattr(compiled, "device_tables"):
+    if compiled is not None:
         return compiled.device_tables(headers, words, plan.kinds, plan.with_sums)
     return [
         as_compiled(table_at(headers + 8 * HEADER * i, words, numel, TYPES_BY_NUMBER[number], plan.with_sums))

@@ -13,6 +13,7 @@ from .._counting.host import loaded_torch
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 MULTIPROCESSORS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 SHARED_OPTIN = 97  # CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 CAPABILITY = 7, 5  # which the PTX is for
 
 
@@ -40,7 +41,8 @@ def call(function, *arguments):
     if code != 0:
         name = ctypes.c_char_p()
         library().cuGetErrorName(code, ctypes.byref(name))
-        raise DeviceError(f"{function}: {(name.value or b'error %d' % code).decode()}")
+        refused = OutOfMemory if code == OUT_OF_MEMORY else DeviceError
+        raise refused(f"{function}: {(name.value or b'error %d' % code).decode()}")
 
 
 @functools.lru_cache(None)
@@ -125,6 +127,12 @@ def is_capturing():
     return loaded_torch().cuda.is_current_stream_capturing()
 
 
+def allow_captures():
+    """What this thread waits for does not end the capture of a graph in another one."""
+    relaxed = ctypes.c_int(2)  # CU_STREAM_CAPTURE_MODE_RELAXED
+    library().cuThreadExchangeStreamCaptureMode(ctypes.byref(relaxed))
+
+
 def copy_to_device(to, at, size, stream):
     """Of memory that the host shares with the device, without waiting."""
     call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(to), ctypes.c_void_p(at), ctypes.c_size_t(size), ctypes.c_void_p(stream))
@@ -169,8 +177,8 @@ def on_the_side(device, memory, begin):
     torch = loaded_torch()
     beside = side(device)
     beside.wait_stream(torch.cuda.current_stream())
-    begin(beside.cuda_stream)
     memory.record_stream(beside)
+    begin(beside.cuda_stream)
     done = torch.cuda.Event(blocking=True)
     done.record(beside)
     return done

@@ -3,7 +3,7 @@
 from .._counting import kernels
 from .._counting.tables import Tables
 from .._counting.types import TYPES_BY_NUMBER
-from .._counting.values import PlainValues, number_of_threads, plain_values, tables_of
+from .._counting.values import PlainValues, begin_by_torch, number_of_threads, plain_values, tables_of
 from .graph import UNSEEN
 
 
@@ -66,8 +66,10 @@ class Bunch:
             self._tables = self.taken.count(with_sums, number_of_threads())
         else:
             self._started = kernels.begin_taken(self.taken, self.of.sizes(self.taken), with_sums)
-            if self._started is None:  # one by one
-                self._tables = Tables(tables_of([v for v in plain_values(self.taken) if v is not None], with_sums))
+            if self._started is None:  # torch's operations count
+                values = [v for v in plain_values(self.taken) if v is not None]
+                begin_by_torch(values, with_sums)
+                self._tables = Tables(tables_of(values, with_sums))
         self.taken = None
 
     def forget_parts(self, name):

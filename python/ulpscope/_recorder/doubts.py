@@ -16,6 +16,7 @@ class Doubts:
         self._scope, self._parameters, self._parts, self._every = scope, parameters, parts, every
         self._looks = LOOKS  # that are left
         self._suspected = set()
+        self._named = []  # parameters, as they are when gradients are taken
         self._scale_before, self._finite_before = None, False
         self._weight_grads_of = None, []
 
@@ -24,6 +25,12 @@ class Doubts:
         if self._weight_grads_of[0] is not infos:
             self._weight_grads_of = infos, [i for i, info in enumerate(infos) if info.kind == "weight_grad"]
         return self._weight_grads_of[1]
+
+    def see_names(self):
+        """Before values are looked at, which may be in another thread."""
+        graph = self._parts.graph
+        if self._looks > 0 and graph is not None and "float16" in graph.casts.values():
+            self._named = self._parameters.listed()
 
     def suspicions(self, rows, scale, scaled, factor, microbatch, next_scale=None):
         """Sentences. next_scale: a loss scale that step() was given and that the scaler did not have."""
@@ -123,7 +130,7 @@ class Doubts:
         if graph is None or "float16" not in graph.casts.values():
             return {}
         tables = {info.name: table for info, table in zip(rows.infos, rows.tables)}
-        names = [(plain(name), id(p)) for name, p in self._parameters.listed()]
+        names = [(plain(name), id(p)) for name, p in self._named]
         return {
             name: tables[name]
             for name, of in names

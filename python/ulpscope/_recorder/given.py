@@ -27,6 +27,23 @@ class Given:
             given = getattr(self, name)
             setattr(self, name, held(given.detach() if hasattr(given, "detach") else given, later))
 
+    def check_arguments(self):
+        """Raises RecorderError for what no step has, as far as it is known at once."""
+        if self.microbatch < -1 or (self.attempt or 0) < 0:
+            raise RecorderError(
+                f"attempt={self.attempt}, microbatch={self.microbatch}: counted from 0; -1 is all microbatches"
+            )
+        if not 0 < self.factor < math.inf:
+            raise RecorderError(f"factor={self.factor}: must be above 0 and finite")
+        if isinstance(self.loss_scale, (int, float)):
+            self._check_scale()
+
+    def _check_scale(self):
+        if not self.loss_scale > 0:
+            raise RecorderError(
+                f"loss_scale={self.loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
+            )
+
     def settle(self):
         """For which the host may have to wait."""
         for name in ("loss", "loss_scale", "grad_norm", "lr", "found_inf", "applied"):
@@ -47,20 +64,12 @@ class Given:
         return other_scale
 
     def check(self):
-        """Numbers become floats. Raises RecorderError for what no step has."""
+        """Numbers become floats. Raises RecorderError for a loss scale that no step has."""
         self.loss, self.loss_scale, self.grad_norm, self.lr = (
             None if x is None else float(x) for x in (self.loss, self.loss_scale, self.grad_norm, self.lr)
         )
-        if self.microbatch < -1 or (self.attempt or 0) < 0:
-            raise RecorderError(
-                f"attempt={self.attempt}, microbatch={self.microbatch}: counted from 0; -1 is all microbatches"
-            )
-        if not 0 < self.factor < math.inf:
-            raise RecorderError(f"factor={self.factor}: must be above 0 and finite")
-        if self.loss_scale is not None and not self.loss_scale > 0:
-            raise RecorderError(
-                f"loss_scale={self.loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
-            )
+        if self.loss_scale is not None:
+            self._check_scale()
 
     def key(self, step, shown):
         """Of its row. shown: the recording's name."""

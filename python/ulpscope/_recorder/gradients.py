@@ -110,11 +110,16 @@ class Gradients:
         those = [(parameter, gradient) for (_, parameter), gradient in zip(named, taken.tensors) if gradient is not None]
         return tuple(1 if is_low else self._parts.parts_of(*of) for is_low, of in zip(self.alike.in_few_bits, those))
 
-    def learn(self, rows):
-        """What is known of gradients that were taken one by one, now that they are in the file."""
-        if self._seen is None:
+    def take_seen(self):
+        """What gradients there are, where they were taken one by one: of the step that is taken now."""
+        seen, self._seen = self._seen, None
+        return seen
+
+    def learn(self, rows, seen):
+        """What is known of them, now that they are in the file."""
+        if seen is None:
             return
-        (named, kinds), self._seen = self._seen, None
+        named, kinds = seen
         of = {info.name: (info, number) for info, number in zip(rows.infos, rows.type_numbers)}
         its = [of.get(name) for (name, _), number in zip(named, kinds) if number != 0]
         if its and None not in its:

@@ -1,6 +1,7 @@
 """Numbers that are on a device, on their way to the host."""
 
 from .._counting import kernels
+from .._counting.host import loaded_torch
 
 
 class Held:
@@ -14,15 +15,15 @@ class Held:
     def __float__(self):
         if self._done is not None:
             self._done.synchronize()
-            self._done = None
-        return float(self._copy)
+            self._copy, self._done = float(self._copy), None
+        return self._copy
 
     def __bool__(self):
         return bool(float(self))
 
 
 class AnyOf:
-    """Whether any of several numbers is not 0."""
+    """Whether any of several numbers is above 0."""
 
     __slots__ = ("_numbers",)
 
@@ -34,9 +35,14 @@ class AnyOf:
 
 
 def held(what, later):
-    """A number, as it is now: Held if it is a tensor on a CUDA device that is asked for later."""
-    is_there = later and getattr(what, "is_cuda", False) and what.numel() == 1
-    return Held(what) if is_there else what
+    """A number as it is now, whatever becomes of what it is read from: Held if that is on a CUDA device and it is asked for later."""
+    if what is None or isinstance(what, (bool, int, float, Held)):
+        return what
+    torch = loaded_torch()
+    if later and torch is not None and type(what) is torch.Tensor and what.is_cuda and what.numel() == 1:
+        if kernels.device().driver.is_usable(what.get_device()):
+            return Held(what)
+    return float(what)
 
 
 def number(what):

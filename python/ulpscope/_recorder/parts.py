@@ -133,7 +133,7 @@ class Parts:
     @property
     def is_decided(self):
         """Whether values have no say in it any more."""
-        return self.is_sure or self.shown_by != "output" or not self.passes
+        return self.is_sure or self.shown_by != "output" or not self.passes or "float16" not in self.casts.values()
 
     def settle(self):
         self._is_taken = True

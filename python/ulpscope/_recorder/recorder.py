@@ -52,8 +52,12 @@ FAILURES = 10  # in a row, after which recording stops
 
 
 def close(writer, file):
-    writer.end()
+    """Of a Recorder, which may be gone."""
+    done = writer.end()
+    writer.stop()
     file.close()
+    if done is not None and done.error is not None:
+        warnings.warn(printable(f"ulpscope: {file.shown}: step {done.step}: {done.error}"), RuntimeWarning, stacklevel=2)
 
 
 class Recorder:
@@ -226,7 +230,11 @@ class Recorder:
         if self._updates is not None:
             self._updates.record_waiting()
         self._seen.watched = []
-        self._settle()
+        error = None
+        try:
+            self._settle(4)
+        except Exception as failure:  # what can be closed is closed before it is raised
+            error = failure
         if self._file is None:  # that step was the last failure
             return
         if self._updates is not None:
@@ -234,6 +242,8 @@ class Recorder:
         file, self._file, self._closed, self._schedule.is_open = self._file, None, True, False
         is_lost = file.process == os.getpid() and not file.lock.holds(file.path)
         self._finish()
+        if error is not None:
+            raise error
         if is_lost and self._scope.strict:
             raise RecorderError(f"{file.shown}: {LOST}")
         if is_lost:
@@ -287,6 +297,9 @@ class Recorder:
         warnings.warn(f"ulpscope: {text}", RuntimeWarning, stacklevel=3)
 
     def _record(self, step, given):
+        self._settle(5)
+        if self._file is None:  # the step before was the last failure
+            return
         update, ends_step = None, given.microbatch == -1
         if self._updates is not None and ends_step:
             update = self._updates.take()
@@ -305,19 +318,16 @@ class Recorder:
             self._forget_local(ends_step)
             self._parts.end_of(() if self._updates is not None else self._parts.passes)
             return
-        self._settle()
-        if self._file is None:  # the step before was the last failure
-            return
         try:
-            self._writer.begin(self._taken(step, given, update, watched, trouble, unfit))
+            is_done = self._writer.begin(self._taken(step, given, update, watched, trouble, unfit))
         except Exception as error:
             self._gradients.forget()
             if self._scope.strict:
                 raise
-            self._say_failure(step, error)
+            self._say_failure(step, error, 4)
             return
-        if not self._writer.is_busy:
-            self._settle()
+        if is_done:
+            self._settle(5)
 
     def _taken(self, step, given, update, watched, trouble, unfit):
         """What is seen of a step now, on its way to the file."""
@@ -332,6 +342,8 @@ class Recorder:
         dropped = self._parts.look_behind(given.loss)
         if update is not None:
             self._updates.forget_parts(update, dropped)
+        given.key(step, self._file.shown)
+        given.check_arguments()
         values, watched = self._values(given, update, watched, unfit)
         if isinstance(values, Bunch):
             values.count(self._scope.sums)
@@ -344,10 +356,12 @@ class Recorder:
         begin([of for *_, of in all_taken], self._scope.sums)
         is_under_way = isinstance(values, Bunch) and values.is_started or [1 for *_, of in all_taken if of.started is not None]
         known = self._file.tensors
-        can_wait = is_under_way and not self._wait and self._parts.is_decided and not [1 for name, *_ in all_taken if name not in known]
+        can_wait = is_under_way and not self._wait and self._parts.is_decided
+        can_wait = can_wait and not [1 for name, *_, of in all_taken if name not in known or of.vector is not None]
         given.hold(can_wait)
+        self._doubts.see_names()
         write = functools.partial(self._write, step, given, update, unscaled, values, named, watched, unfit)
-        return Step(step, write, unfit, bool(can_wait))
+        return Step(step, write, unfit, self._gradients.take_seen(), bool(can_wait))
 
     def _write(self, step, given, update, unscaled, values, named, watched, unfit):
         """Records what was taken of a step: in a thread of its own where devices are still counting. Returns its rows, and what it
@@ -367,8 +381,9 @@ class Recorder:
         self._file.write(given.key(step, self._file.shown), given.scalars(), rows, joint)
         return rows, suspicions
 
-    def _settle(self):
-        """Waits until the step before is in the file, and says what became of it."""
+    def _settle(self, stacklevel):
+        """Waits until the step before is in the file, and says what became of it. stacklevel: of the user's call, seen from what
+        this calls."""
         done = self._writer.end()
         if done is None:
             return
@@ -376,20 +391,21 @@ class Recorder:
             self._gradients.forget()
             if self._scope.strict:
                 raise done.error
-            self._say_failure(done.step, done.error)
+            self._say_failure(done.step, done.error, stacklevel)
             return
         rows, suspicions = done.result
         self._failures = 0
-        self._gradients.learn(rows)
+        self._gradients.learn(rows, done.seen)
         if not self._parts.passes:
             self._parts.leave_root()  # roles are in the file
-        self._say_unfit(done.step, done.unfit)
+        self._say_unfit(done.step, done.unfit, stacklevel)
         for text in suspicions:
-            warnings.warn(printable(f"ulpscope: {self._file.shown}: step {done.step}: {text}"), RuntimeWarning, stacklevel=4)
+            text = printable(f"ulpscope: {self._file.shown}: step {done.step}: {text}")
+            warnings.warn(text, RuntimeWarning, stacklevel=stacklevel - 1)
 
     def flush(self):
         """Waits until every step of which step() returned is in the file."""
-        self._settle()
+        self._settle(4)
 
     def _values(self, given, update, watched, unfit):
         """Gradients, and what else is recorded whatever becomes of the step."""
@@ -418,18 +434,18 @@ class Recorder:
         if ends_step and self._gradients.local is not None:
             self._gradients.local.taken.clear()
 
-    def _say_failure(self, step, error):
+    def _say_failure(self, step, error, stacklevel):
         self._failures += 1
         text = str(error) if isinstance(error, RecorderError) else f"{type(error).__name__}: {error}"
         place = "" if text.startswith(self._file.shown) else f"{self._file.shown}: step {step}: "
         is_last = self._failures == FAILURES
         end = "; this is the tenth failure in a row: recording stops" if is_last else ""
-        warnings.warn(printable(f"ulpscope: {place}{text}{end}"), RuntimeWarning, stacklevel=4)
+        warnings.warn(printable(f"ulpscope: {place}{text}{end}"), RuntimeWarning, stacklevel=stacklevel)
         if is_last:
             self.close()
             self._closed = False
 
-    def _say_unfit(self, step, unfit):
+    def _say_unfit(self, step, unfit, stacklevel):
         new = [name for name in unfit if name not in self._told]
         if not new or len(self._told) > 1000:  # names that change all the time
             return
@@ -438,4 +454,4 @@ class Recorder:
         others = "" if len(new) == 1 else f"; so is {new[1]!r}"
         others += f", and {len(new) - 2} more" if len(new) > 2 else ""
         text = f"{self._file.shown}: step {step}: {reason}: it is left out of this and all later steps{others}"
-        warnings.warn(printable(f"ulpscope: {text}"), RuntimeWarning, stacklevel=5)
+        warnings.warn(printable(f"ulpscope: {text}"), RuntimeWarning, stacklevel=stacklevel)

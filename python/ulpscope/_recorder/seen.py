@@ -1,7 +1,7 @@
 """What hooks see between two steps."""
 
 from .._counting.host import loaded_torch
-from .._counting.values import WAITING, bring_to_host
+from .._counting.values import WAITING, tables_of
 from .graph import tensors_in
 
 
@@ -16,12 +16,12 @@ class Seen:
         self._pending = []  # values that were counted on a device
 
     def bound(self, values):
-        """Lets no more vectors wait on a device than step() would."""
-        if values.vector is not None:
+        """Lets no more wait on a device than step() would."""
+        if values.vector is not None or values.started is not None:
             self._pending.append(values)
         if len(self._pending) == WAITING:
             pending, self._pending = self._pending, []
-            bring_to_host([v for v in pending if v.vector is not None], self._sums)
+            tables_of([v for v in pending if v.table is None], self._sums)
 
     def take_watched(self):
         watched, self.watched = self.watched, []

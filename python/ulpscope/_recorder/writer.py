@@ -1,23 +1,29 @@
 """Writes steps that devices are still counting in a thread of its own."""
 
+import os
 import queue
 import threading
+
+from .._counting import kernels
 
 
 class Step:
     """One on its way to the file. write() writes it."""
 
-    __slots__ = ("step", "write", "unfit", "can_wait", "result", "error")
+    __slots__ = ("step", "write", "unfit", "seen", "can_wait", "done", "result", "error")
 
-    def __init__(self, step, write, unfit, can_wait):
-        self.step, self.write, self.unfit, self.can_wait = step, write, unfit, can_wait
+    def __init__(self, step, write, unfit, seen, can_wait):
+        """seen: what gradients there are, where that is new; can_wait: whether the thread may write it."""
+        self.step, self.write, self.unfit, self.seen, self.can_wait = step, write, unfit, seen, can_wait
+        self.done = threading.Event()
         self.result = self.error = None
 
-    def run(self):
+    def run(self, caught=Exception):
         try:
             self.result = self.write()
-        except Exception as error:  # whoever asks for the step raises or says it
+        except caught as error:  # whoever asks for the step raises or says it
             self.error = error
+        self.done.set()  # before what it holds goes: that may be the last that holds the recorder, which then waits for it
         self.write = None
 
 
@@ -25,36 +31,50 @@ class Writer:
     """Has one step at a time."""
 
     def __init__(self):
-        self._step = None
-        self._begun, self._done = queue.SimpleQueue(), queue.SimpleQueue()
-        self._thread = None
-
-    @property
-    def is_busy(self):
-        return self._step is not None and self._step.can_wait
+        self._step, self._thread, self._process = None, None, os.getpid()
+        self._begun = queue.SimpleQueue()
 
     def begin(self, step):
-        if not step.can_wait:
-            step.run()
+        """Whether it is done already."""
+        if step.can_wait and self._has_thread():
             self._step = step
-            return
+            self._begun.put(step)
+            return False
+        step.run()
         self._step = step
-        if self._thread is None or not self._thread.is_alive():  # a fork has none
-            self._thread = threading.Thread(target=work, args=(self._begun, self._done), name="ulpscope", daemon=True)
-            self._thread.start()
-        self._begun.put(step)
+        return True
+
+    def _has_thread(self):
+        if self._thread is None or not self._thread.is_alive():
+            thread = threading.Thread(target=work, args=(self._begun,), name="ulpscope", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # as many as the machine allows
+                return False
+            self._thread = thread
+        return True
 
     def end(self):
-        """The step that was begun, written or failed; None without one."""
-        step, self._step = self._step, None
-        if step is not None and step.can_wait:
-            self._done.get()
+        """The step that was begun, written or failed; None without one, and in a fork, where nobody writes it."""
+        step = self._step
+        if step is None or os.getpid() != self._process:
+            return None
+        step.done.wait()  # an interrupt leaves it as it is
+        self._step = None
         return step
 
+    def stop(self):
+        """After end()."""
+        if self._thread is not None:
+            self._begun.put(None)
+            self._thread = None
 
-def work(begun, done):
+
+def work(begun):
+    kernels.device().driver.allow_captures()
     while True:
         step = begun.get()
-        step.run()
+        if step is None:
+            return
+        step.run(BaseException)
         del step
-        done.put(None)
