@@ -41,7 +41,7 @@ class Given:
     def _check_scale(self):
         if not self.loss_scale > 0:
             raise RecorderError(
-                f"loss_scale={self.loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
+                f"loss_scale={float(self.loss_scale)}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
             )
 
     def settle(self):

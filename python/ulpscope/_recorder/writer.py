@@ -57,7 +57,7 @@ class Writer:
     def end(self):
         """The step that was begun, written or failed; None without one, and in a fork, where nobody writes it."""
         step = self._step
-        if step is None or os.getpid() != self._process:
+        if step is None or not (step.done.is_set() or os.getpid() == self._process):
             return None
         step.done.wait()  # an interrupt leaves it as it is
         self._step = None
