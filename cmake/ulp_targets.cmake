@@ -92,8 +92,12 @@ endfunction()
 # ulp_test(NAME SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT seconds] [EXHAUSTIVE])
 # One Catch2 program, one ctest entry; it is told where the project, its tool and the shared data are. It is skipped if it says
 # so and has checked nothing. EXHAUSTIVE: exhaustive_NAME goes through what NAME takes strides through (tests/support/strides.hpp).
+# Without the option ULP_BUILD_EXHAUSTIVE there are no programs that are exhaustive alone.
 function(ulp_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "EXHAUSTIVE" "TIMEOUT" "SOURCES;LINK;LABELS")
+  if(arg_LABELS STREQUAL "exhaustive" AND NOT ULP_BUILD_EXHAUSTIVE)
+    return()
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} ulp_test_support ulp_compile)
   add_test(NAME ${name} COMMAND ${name})
