@@ -276,11 +276,7 @@ class Recording(unittest.TestCase):
             rec = recorder.Recorder(self.path, self.model, strict=True)
             train(rec, self.model, 3)
             rec.flush()
-
-            def failing(*arguments):
-                raise OSError("no space left")
-
-            rec._file.write = failing
+            rec._file.write = mock.Mock(side_effect=OSError("no space left"))
             rec.step(3, loss_scale=1.0)
             with self.assertRaisesRegex(OSError, "no space left"):
                 rec.close()
@@ -315,13 +311,7 @@ class Recording(unittest.TestCase):
             rec = recorder.Recorder(self.path, self.model, strict=True)
             train(rec, self.model, 3)
             rec.flush()
-
-            def failing(*arguments):
-                raise OSError("no space left")
-
-            rec._file.write = failing
-            for i, p in enumerate(self.model.parameters()):
-                p.grad.fill_(i + 1.0)
+            rec._file.write = mock.Mock(side_effect=OSError("no space left"))
             rec.step(3, loss_scale=1.0)
             with self.assertRaisesRegex(OSError, "no space left"):
                 rec.flush()
