@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <ulp/ask/questions/typed_values.hpp>
@@ -77,7 +78,9 @@ run_examination::run_examination(advice_options options, selection counted, name
       checked_(std::move(checked)),
       scenarios_(scaler_trials(options_, counted_, checked_)),
       whole_(counted_, checked_),
-      trials_(std::in_place, scenarios_) {}
+      trials_(std::in_place, scenarios_) {
+  options_.ends_early = counted_.end_step != std::numeric_limits<std::int64_t>::max();
+}
 
 void run_examination::add(const step& now, const std::vector<tensor_info>& tensors) {
   whole_.add(now, tensors);

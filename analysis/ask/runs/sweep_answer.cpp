@@ -114,7 +114,7 @@ std::vector<swept_policy> ranked(const std::vector<scenario_text>& grid, const s
   std::vector<swept_policy> all;
   for (std::size_t i = 0; i < grid.size(); ++i) all.push_back({grid[i], results[i], front[i]});
   std::ranges::stable_sort(all, {}, [&](const swept_policy& p) {
-    return std::tuple{!p.on_front, p.result.lost_steps(steps), p.result.underflow_share(), most_lost(p.result, steps)};
+    return std::tuple{!p.on_front, p.result.lost_share(steps), most_lost(p.result, steps)};
   });
   return all;
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "evidence.hpp"
+#include "excerpt.hpp"
 
 namespace ulp {
 namespace {
@@ -37,7 +38,10 @@ diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensor
   for (const auto examine : std::span{examine_all}.subspan(1)) examine(e, d.causes);
   std::ranges::stable_partition(d.causes, ended_the_run);
   if (e.died && e.healthy < e.steps.size()) d.died_at = e.steps[e.healthy].key.step;
-  if (!e.died) d.rise = lasting_rise_of(e.steps);
+  if (!e.died) {
+    d.rise = lasting_rise_of(e.steps);
+    d.excerpt = excerpt_of(e.steps, d.told_steps);
+  }
   return d;
 }
 

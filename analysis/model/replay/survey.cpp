@@ -30,6 +30,7 @@ void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info, std
     of.least_zero_share =
         std::min(of.least_zero_share, static_cast<double>(t.table.zeros) / static_cast<double>(t.table.numel));
   of.max_abs = std::max(of.max_abs, t.table.largest_possible() / t.unit());
+  of.is_sum = of.is_sum || t.parts.is_sum();
   if (t.table.nonfinite() == 0) of.history.add(step, t.table, t.unit());
 }
 
@@ -161,6 +162,7 @@ std::optional<step_surveyor::surveyed> step_surveyor::see(const step& now, const
   s.max_abs = sums.largest.value();
   if (now.tensors.empty() && s.known) s.largest_whole = s.max_abs;
   s.norm = sums.norm.value();
+  s.norm_is_exact = sums.norm.exact();
   s.with_nan = static_cast<std::uint32_t>(seen.with_nan.size());
   s.with_infinities = static_cast<std::uint32_t>(seen.with_infinities.size());
   return seen;
@@ -190,6 +192,18 @@ void survey::see_weights(const step& now, const std::vector<tensor_info>& all) {
     lost_weights_ = std::move(lost);
 }
 
+void survey::see_lost(const step_surveyor::surveyed& seen) {
+  if (seen.step.lost == 0) return;
+  std::vector<std::uint32_t> lost;
+  std::ranges::set_union(seen.with_nan, seen.with_infinities, std::back_inserter(lost));
+  for (const std::uint32_t i : lost) {
+    tensor_survey& t = tensors_[i];
+    if (t.lost_steps++ == 0) t.first_lost_step = seen.step.key.step;
+  }
+  // NaN follows from infinities.
+  ++tensors_[seen.with_infinities.empty() ? lost.back() : seen.with_infinities.back()].lost_first;
+}
+
 void survey::add(const step& now, const std::vector<tensor_info>& all) {
   std::optional<step_surveyor::surveyed> seen = surveyor_.see(now, all);
   if (!seen) return;
@@ -203,6 +217,7 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   }
   for (const tensor_row& t : now.tensors)
     if (tensors_[t.tensor].counted) add_to(tensors_[t.tensor], t, all[t.tensor], now.key.step);
+  see_lost(*seen);
   steps_.push_back(seen->step);
   const step_survey& s = steps_.back();
   const step_survey* const before = steps_.size() > 1 ? &steps_[steps_.size() - 2] : nullptr;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ulp/report/findings/weights_finding.hpp>
+#include <variant>
 
 #include "findings.hpp"
 #include "summary.hpp"
@@ -35,6 +36,8 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   const advice_options& o = examined.options;
   const bool values = examined.has_values();
   const bool maxima = examined.has_maxima();
+  const bool is_clipped = std::ranges::any_of(
+      examined.found.causes, [](const cause& c) { return std::holds_alternative<recorded_clipped>(c); });
   const window w = window_of(run.steps(), o.how);
   const std::vector<named_kind> kinds = kinds_of(run, tensors);
 
@@ -48,13 +51,14 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   const auto is_well = [](const weights_told& of) { return of.about.grade == finding_grade::fine; };
   for (const weights_told& of : weights)
     if (!is_well(of)) all.findings.push_back(of.about);
+  if (std::optional<finding> first = which_overflow_first(whole, tensors, o)) all.findings.push_back(std::move(*first));
   std::optional<best_trial> best;
   if (!examined.died_at_once() && (values || maxima)) {
     if (run.as_recorded()) all.findings.push_back(recorded_values());
     if (values && !run.as_recorded()) all.findings.push_back(which_format(run, kinds, o));
-    if (maxima) {
+    if (maxima && !is_clipped) {
       all.findings.push_back(which_scale(run, kinds, w, o, values));
-      all.findings.push_back(which_policy(run, examined.trials, examined.tried, best));
+      all.findings.push_back(which_policy(run, tensors, examined.trials, examined.tried, best));
     }
     if (values) {
       constexpr int usual = 16;
@@ -62,7 +66,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
       std::vector<compared_sets> sets{{sets_by_tensor(run, tensors), "tensor"}};
       if (!o.groups.empty()) sets.push_back({sets_by_group(run, tensors, o.groups), "group"});
       for (const compared_sets& of : sets) all.findings.push_back(which_lose_most(run, of, scale_log2, o));
-      if (!run.as_recorded() &&
+      if (!run.as_recorded() && !is_clipped &&
           std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
         all.findings.push_back(which_clipping(run));
       for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(run, of, w, o));

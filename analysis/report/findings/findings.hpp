@@ -85,8 +85,12 @@ struct best_trial {
 [[nodiscard]] finding which_format(const survey& run, const std::vector<named_kind>& kinds, const advice_options& o);
 [[nodiscard]] finding which_scale(const survey& run, const std::vector<named_kind>& kinds, const window& w,
                                   const advice_options& o, bool has_values);
-[[nodiscard]] finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
-                                   const std::vector<sweep_result>& results, std::optional<best_trial>& best_of);
+[[nodiscard]] finding which_policy(const survey& run, const std::vector<tensor_info>& tensors,
+                                   const std::vector<scenario>& scenarios, const std::vector<sweep_result>& results,
+                                   std::optional<best_trial>& best_of);
+// nullopt where every recorded tensor is finite throughout.
+[[nodiscard]] std::optional<finding> which_overflow_first(const survey& run, const std::vector<tensor_info>& tensors,
+                                                          const advice_options& o);
 [[nodiscard]] finding which_clipping(const survey& run);
 [[nodiscard]] finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors,
                                                const window& w, const advice_options& o);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -55,9 +56,26 @@ named_values numbers_of(const trial& t) {
            {"mean_log2_scale", t.result->mean_log2_scale}}};
 }
 
+// What would decide which steps a trial skips.
+std::string why_not_decided(const survey& run, const std::vector<tensor_info>& tensors) {
+  std::string why;
+  if (std::ranges::any_of(run.steps(), [](const step_survey& s) { return s.lost > 0 || s.found_inf.value_or(false); }))
+    why =
+        " What overflowed in the run is taken not to overflow at smaller scales; [low, high] is what may have been. "
+        "Gradients that were recorded in float32 would decide it.";
+  std::vector<std::string> sums;
+  for (std::size_t i = 0; i < run.tensors().size(); ++i)
+    if (run.tensors()[i].checked && run.tensors()[i].is_sum) sums.push_back(tensors[i].name);
+  if (!sums.empty())
+    why += fmt::format(
+        " Of {} the sum of several uses was recorded: one of them may overflow where the sum does not, or the other way round.",
+        fmt::join(sums, ", "));
+  return why;
+}
+
 }  // namespace
 
-finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
+finding which_policy(const survey& run, const std::vector<tensor_info>& tensors, const std::vector<scenario>& scenarios,
                      const std::vector<sweep_result>& results, std::optional<best_trial>& best_of) {
   constexpr double most_skipped = 0.01;
   finding f{.topic = "growth", .question = "Which start and growth interval of PyTorch's GradScaler?"};
@@ -91,16 +109,12 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   const std::uint64_t allowed =
       std::max(least_skipped, static_cast<std::uint64_t>(most_skipped * static_cast<double>(run.steps().size())));
   std::erase_if(trials, [&](const trial& t) { return t.result->skipped > allowed; });
-  // Of those that lose about as little as the one that loses least the fewest skips, then the longest interval from the
-  // usual start. Skips are certain, and a difference of a tenth of the underflow is none in training.
-  constexpr double about = 1.1;
-  const double least_underflow = std::ranges::min(trials, {}, [](const trial& t) {
-                                   return t.result->underflow_share();
-                                 }).result->underflow_share();
+  // As a sweep ranks them; of those that lose as good as nothing more than the best, the one nearest to the defaults.
+  constexpr double as_good = 1e-4;
+  const auto lost = [&](const trial& t) { return t.result->lost_share(run.steps().size()); };
+  const double least = lost(std::ranges::min(trials, {}, lost));
   const auto rank = [&](const trial& t) {
-    const double underflow = t.result->underflow_share();
-    return std::tuple{underflow > about * least_underflow, t.result->skipped, -t.interval,
-                      std::abs(std::log2(t.start / default_start)), underflow};
+    return std::tuple{lost(t) > least + as_good, std::abs(std::log2(t.start / default_start)), -t.interval, lost(t)};
   };
   const trial best = std::ranges::min(trials, {}, rank);
   best_of = {best.start, best.interval, line(best), best.result->uncertain == 0};
@@ -116,10 +130,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   if (best.interval > static_cast<double>(run.steps().size()))
     f.limits +=
         fmt::format(" An interval of {} steps is longer than this run, in which the scale never grew.", best.interval);
-  if (best.result->uncertain > 0)
-    f.limits +=
-        " What overflowed in the run is taken not to overflow at smaller scales; [low, high] is what may have been. "
-        "Gradients that were recorded in float32 would decide it.";
+  if (best.result->uncertain > 0) f.limits += why_not_decided(run, tensors);
   return f;
 }
 

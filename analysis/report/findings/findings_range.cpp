@@ -35,6 +35,7 @@ bool is_cut_off(const survey& run, const tensor_set& of, double epsilon) {
 // What one kind of tensors answers.
 struct kind_answer {
   std::string sufficient;  // of 16 bits
+  std::string on_gpus;     // likewise, of those that GPUs compute with
   std::string perhaps;     // where the input leaves it open
   bool unknown = false;    // too much may have underflowed before it was recorded
   named_values formats;
@@ -46,7 +47,8 @@ struct kind_answer {
 
 std::string answer_text(const kind_answer& a) {
   if (a.unknown) return "unknown, since zeros were rounded to a narrow format before they were recorded";
-  const std::string sure = a.sufficient.empty() ? "none of 16 bits" : a.sufficient;
+  std::string sure = a.sufficient.empty() ? "none of 16 bits" : a.sufficient;
+  if (!a.on_gpus.empty() && a.on_gpus != a.sufficient) sure += fmt::format(" (on GPUs {})", a.on_gpus);
   return a.perhaps.empty() || a.perhaps == a.sufficient
              ? sure
              : fmt::format("{} (perhaps {}: the input leaves that open)", sure, a.perhaps);
@@ -74,6 +76,8 @@ kind_answer formats_for(const survey& run, const named_kind& kind, const advice_
                       holds ? finding_grade::fine : finding_grade::notable});
     if (to.width() != 16 || overflowing > 0) continue;
     if (a.sufficient.empty() && loss.is_within(o.epsilon)) a.sufficient = name;
+    const bool has_gpu = to == float16 || to == bfloat16;
+    if (has_gpu && a.on_gpus.empty() && loss.is_within(o.epsilon)) a.on_gpus = name;
     if (a.perhaps.empty() && loss.magnitude.low <= o.epsilon) a.perhaps = name;
   }
   return a;

@@ -50,23 +50,28 @@ finding which_clipping(const survey& run) {
   finding f{.topic = "clipping", .question = "How often would clipping by the norm trigger?"};
   std::vector<double> norms;
   for (const step_survey& s : run.steps()) norms.push_back(s.norm);
+  // As a replay marks what is modelled.
+  const char* const about = std::ranges::all_of(run.steps(), &step_survey::norm_is_exact) ? "" : "~";
   const clip_rates rates(clip_rates::compares::norm, norms);
   const double largest = rates.finite() == 0 ? not_known : rates.quantile(1);
   if (rates.finite() < steps_for_rates) {
-    f.conclusion = fmt::format("not answered: {} cannot tell; the largest norm is {:.3g}",
-                               count_text(rates.finite(), "finite step"), largest);
+    f.conclusion = fmt::format("not answered: {} cannot tell; the largest norm is {}{:.3g}",
+                               count_text(rates.finite(), "finite step"), about, largest);
     f.numbers = {{"norms", integer(rates.finite())}, {"largest", largest}};
     return f;
   }
-  f.conclusion = fmt::format("--clip-norm 1 would trigger in {} of the finite steps, --clip-norm {:.4g} in at most 1 %",
-                             percent(rates.rate(1)), rates.bound_for(0.01));
-  f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % up to {:.3g}, 99 % up to {:.3g}, largest {:.3g}",
-                                   count_text(rates.finite(), "finite step"), rates.quantile(0.5), rates.quantile(0.9),
-                                   rates.quantile(0.99), largest));
+  f.conclusion =
+      fmt::format("--clip-norm 1 would trigger in {}{} of the finite steps, --clip-norm {}{:.4g} in at most 1 %", about,
+                  percent(rates.rate(1)), about, rates.bound_for(0.01));
+  f.evidence.push_back(
+      fmt::format("norm in {0}: median {1}{2:.3g}, 90 % up to {1}{3:.3g}, 99 % up to {1}{4:.3g}, largest {1}{5:.3g}",
+                  count_text(rates.finite(), "finite step"), about, rates.quantile(0.5), rates.quantile(0.9),
+                  rates.quantile(0.99), largest));
   f.numbers = {{"trigger_rate_at_1", rates.rate(1)}, {"norms", integer(rates.finite())},
                {"median", rates.quantile(0.5)},      {"p90", rates.quantile(0.9)},
                {"p99", rates.quantile(0.99)},        {"largest", largest}};
   f.limits = "These are norms of the gradients as recorded; training with clipping would have had different ones.";
+  if (*about != 0) f.limits += " Those marked ~ are estimated from cells: record with sums for exact ones.";
   return f;
 }
 

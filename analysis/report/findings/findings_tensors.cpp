@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
 #include <ulp/model/machines/policy_analysis.hpp>
 
 #include "findings.hpp"
@@ -25,10 +27,55 @@ finding_grade grade_of(const value_range& lost, const advice_options& o) {
                                       : finding_grade::fine;
 }
 
+// Zeros that were there before are no underflow, and are not hidden by "nothing".
+std::string nothing_text(const survey& run) {
+  std::uint64_t zeros = 0;
+  for (const tensor_survey& t : run.tensors())
+    if (t.counted) zeros += t.zeros;
+  return zeros == 0
+             ? "none: nothing underflows"
+             : fmt::format("none: of what is not zero nothing underflows ({} recorded as zero)", were(zeros, "value"));
+}
+
 // "tensors", "groups": the noun where all of them are meant.
 std::string all_text(const compared_sets& of) { return fmt::format("{}s", of.noun); }
 
 }  // namespace
+
+std::optional<finding> which_overflow_first(const survey& run, const std::vector<tensor_info>& tensors,
+                                            const advice_options& o) {
+  std::vector<std::size_t> lost;
+  std::uint64_t steps = 0;  // that some tensor is first in
+  for (std::size_t i = 0; i < run.tensors().size(); ++i) {
+    if (run.tensors()[i].lost_steps > 0) lost.push_back(i);
+    steps += run.tensors()[i].lost_first;
+  }
+  if (lost.empty()) return std::nullopt;
+  const auto of = [&](std::size_t i) -> const tensor_survey& { return run.tensors()[i]; };
+  std::ranges::stable_sort(lost, std::greater{}, [&](std::size_t i) {
+    return std::pair{of(i).lost_first, of(i).lost_steps};
+  });
+  const std::size_t first = lost.front();
+  finding f{.topic = "first_overflow", .question = "Which tensors overflow first?"};
+  f.conclusion = fmt::format("{}: first in {} of {} overflows, and infinite or NaN in {}, from step {} on",
+                             tensors[first].name, grouped(of(first).lost_first), grouped(steps),
+                             grouped(of(first).lost_steps), of(first).first_lost_step);
+  named_values shown;
+  for (const std::size_t i : std::span(lost).first(std::min(lost.size(), o.worst))) {
+    f.evidence.push_back(fmt::format("{}  first in {}, lost in {}, from step {} on", tensors[i].name,
+                                     grouped(of(i).lost_first), grouped(of(i).lost_steps), of(i).first_lost_step));
+    shown.all.push_back({tensors[i].name, named_values{{{"first_in", integer(of(i).lost_first)},
+                                                        {"lost_steps", integer(of(i).lost_steps)},
+                                                        {"first_step", of(i).first_lost_step}}}});
+  }
+  f.tensor = tensors[first].name;
+  f.step = of(first).first_lost_step;
+  f.numbers = {{"overflows", integer(steps)}, {"tensors", shown}};
+  f.limits =
+      "First is the last infinite tensor in the recorded order, since backward runs from the end of the model: it is where the "
+      "overflow was first seen, not always where it arose.";
+  return f;
+}
 
 finding which_lose_most(const survey& run, const compared_sets& of, int scale_log2, const advice_options& o) {
   const double scale = std::ldexp(1.0, scale_log2);
@@ -47,8 +94,8 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   losers.resize(std::min(losers.size(), o.worst));
   std::erase_if(losers, [](const loser& l) { return l.magnitude.high == 0; });
   if (losers.empty()) {
-    f.conclusion = run.censored() == 0 ? "none: nothing underflows"
-                                       : "none: nothing more underflows than had before it was recorded";
+    f.conclusion =
+        run.censored() == 0 ? nothing_text(run) : "none: nothing more underflows than had before it was recorded";
     return f;
   }
   std::size_t longest = 0;

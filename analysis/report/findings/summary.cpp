@@ -1,9 +1,12 @@
 #include "summary.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
 #include <variant>
 
 #include "loss.hpp"
@@ -56,6 +59,7 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
       all_steps_(whole.steps().size()),
       told_steps_(found.told_steps),
       rise_(found.rise),
+      excerpt_(found.excerpt),
       about_{tensors, options, told_steps_, !tensors.empty(), w.largest_safe(), usual_norm_of(judged)} {
   if (const auto ill = std::ranges::find_if(weights, [](const weights_told& of) { return !of.happened.empty(); });
       ill != weights.end())
@@ -110,7 +114,7 @@ advice_summary summary_of::summary(const std::optional<best_trial>& best) const 
 
 // What else was told keeps its place behind it.
 void summary_of::take_weights(advice_summary& s) const {
-  const bool is_clear = s.cause == "healthy" || s.cause == "unknown";
+  const bool is_clear = s.cause == "healthy" || s.cause == "unknown" || s.cause == "too_short";
   if (is_clear) {
     s.cause = weights_->about.topic;
     s.happened = weights_->happened + "; " + s.happened;
@@ -135,7 +139,9 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     say_the_loss_rose(s);
     return s;
   }
+  if (excerpt_) say_it_is_short(s, has_values);
   if (!has_values || say_what_underflows(s)) return s;
+  say_what_would_underflow(s);
   if (judged_.censored() > 0) s.sure += "; values rounded to zero before recording are unknown";
   if (judged_.as_recorded())
     s.sure += "; their factor is unknown, so scales are not judged";
@@ -167,7 +173,7 @@ std::optional<advice_summary> summary_of::not_judged() const {
 
 void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
   const std::uint64_t open = all_steps_ - told_steps_;
-  const bool is_clear = !weights_;
+  const bool is_clear = !weights_ && !excerpt_;
   const bool often = skips_often(skipped_, told_steps_);
   if (judged_.as_recorded() && handled_.empty() && has_values)
     s.happened = told_steps_ == 1 ? "the one recorded step is finite"
@@ -190,6 +196,37 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
                       : "the logged steps are certain; without gradients, underflow is unknown";
   s.change = "nothing";
   if (often) s.grade = finding_grade::notable;
+}
+
+namespace {
+
+// "the loss goes from 2.28 (step 3) to 11.1 (step 9)"
+std::string course_text(std::string_view of, const short_course& c) {
+  std::string text =
+      fmt::format("{} goes from {} (step {}) to {}", of, loss_number(c.least), c.least_at, loss_number(c.last));
+  if (c.largest > c.last) text += fmt::format(", with {} in step {}", loss_number(c.largest), c.largest_at);
+  return text;
+}
+
+}  // namespace
+
+// What rises is said; that the run is well is not.
+void summary_of::say_it_is_short(advice_summary& s, bool has_values) const {
+  std::vector<std::string> rising;
+  if (excerpt_->loss) rising.push_back(course_text("the loss", *excerpt_->loss));
+  if (excerpt_->norm) rising.push_back(course_text("the size of the gradients", *excerpt_->norm));
+  const std::string few =
+      fmt::format("{} {} too few to judge a run by", steps_text(excerpt_->steps), excerpt_->steps == 1 ? "is" : "are");
+  s.cause = "too_short";
+  s.happened = rising.empty() ? fmt::format("{}; {}", s.happened, few)
+                              : fmt::format("{}; {}; {}", fmt::join(rising, ", "), s.happened, few);
+  s.change = !rising.empty()
+                 ? "watch it: if that goes on, lower the learning rate, and go on from a checkpoint before it"
+             : has_values ? s.change
+                          : "nothing follows from so few steps: give more of the log";
+  s.sure = has_values ? "the counts of these steps are exact; of the rest of the run they say nothing"
+                      : "of the run nothing is sure; without gradients, underflow is unknown";
+  if (!rising.empty() || !has_values) s.grade = finding_grade::notable;
 }
 
 void summary_of::say_the_loss_rose(advice_summary& s) const {
@@ -248,6 +285,32 @@ bool summary_of::say_what_underflows(advice_summary& s) const {
   advise_against_underflow(s.change, s.lines, about_, scale, losers_at(safe_scale(about_)).empty());
   s.sure = "certain for these gradients; their effect on training is unknown";
   return true;
+}
+
+// Of a run that did without a loss scale, what the format would make zero without one.
+void summary_of::say_what_would_underflow(advice_summary& s) const {
+  constexpr double noticeable = 0.01;
+  constexpr std::size_t most = 3;
+  if (scale_of_the_run(judged_) || judged_.censored() > 0 || judged_.as_recorded()) return;
+  const auto zeros_at = [&](double scale, const tensor_set* of) {
+    return underflow_share(of ? judged_.outcomes(*of, options_.how, scale) : judged_.outcomes(options_.how, scale)).low;
+  };
+  const double all = zeros_at(1, nullptr);
+  if (all < noticeable) return;
+  std::vector<std::pair<double, std::string>> worst;
+  for (const tensor_set& set : sets_that_matter())
+    if (const double share = zeros_at(1, &set); share >= all) worst.emplace_back(share, set.name);
+  std::ranges::sort(worst, std::greater{});
+  std::vector<std::string> names;
+  for (const auto& [share, name] : std::span(worst).first(std::min(worst.size(), most)))
+    names.push_back(fmt::format("{} {}", name, percent(share)));
+  constexpr int usual = 16;
+  const int safe = std::min(window_.largest_safe().value_or(usual), usual);
+  s.happened += fmt::format("; without a loss scale {} would make {} of the nonzero gradients zero{}, at 2^{} {}",
+                            options_.format_name, percent(all),
+                            names.empty() ? "" : fmt::format(" (most: {})", fmt::join(names, ", ")), safe,
+                            percent(zeros_at(std::ldexp(1.0, safe), nullptr)));
+  s.grade = finding_grade::notable;
 }
 
 void summary_of::recommend(advice_summary& s, const best_trial& best) const {

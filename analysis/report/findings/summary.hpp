@@ -30,6 +30,8 @@ class summary_of {
   // Of weight gradients, but those that are tiny.
   [[nodiscard]] std::vector<tensor_set> sets_that_matter() const;
   [[nodiscard]] bool say_what_underflows(advice_summary& s) const;
+  void say_what_would_underflow(advice_summary& s) const;
+  void say_it_is_short(advice_summary& s, bool has_values) const;
   void recommend(advice_summary& s, const best_trial& best) const;
   void take_weights(advice_summary& s) const;
 
@@ -40,6 +42,7 @@ class summary_of {
   std::uint64_t all_steps_;
   std::uint64_t told_steps_;
   std::optional<loss_rise> rise_;
+  std::optional<excerpt> excerpt_;
   telling about_;
   std::vector<finding> causes_;
   std::optional<told> first_;

@@ -66,6 +66,20 @@ told told_of(const recorded_wrongly& r, const telling&) {
   return t;
 }
 
+told told_of(const recorded_clipped& r, const telling&) {
+  told t;
+  t.happened = fmt::format(
+      "the gradients were clipped before they were recorded: their norm is about {:.3g} in {} of {} and never more",
+      r.limit, grouped(r.at_limit), steps_text(r.of));
+  t.change =
+      "record before clip_grad_norm_: call step() between backward() and clipping; what follows is of the clipped gradients, and "
+      "neither a scale nor a norm to clip at is advised from them";
+  t.sure =
+      "very sure: norms that nothing limits do not pile up at their largest; a normalization of the gradients does the same";
+  t.numbers = {{{"limit", r.limit}, {"steps", integer(r.at_limit)}, {"of", integer(r.of)}}};
+  return t;
+}
+
 told told_of(const divergence& d, const telling& about) {
   const char* const size = d.of == gradient_size::largest ? "the largest gradient" : "the gradient norm";
   told t;

@@ -94,6 +94,14 @@ told told_of(const initial_scale& h, const telling& about) {
   return t;
 }
 
+namespace {
+
+std::string end_text(const telling& about) {
+  return about.options.ends_early ? "the chosen steps end" : "the input ends";
+}
+
+}  // namespace
+
 told told_of(const gradient_overflow& h, const telling& about) {
   told t;
   const bool is_one = h.skipped.steps == 1;
@@ -101,8 +109,8 @@ told told_of(const gradient_overflow& h, const telling& about) {
                                 : fmt::format("{} of {} overflowed ({}) and {} skipped", grouped(h.skipped.steps),
                                               steps_text(about.steps), where(h.skipped), was(h.skipped));
   if (h.at_end > 0 && about.steps > 1)
-    t.happened +=
-        is_one ? "; the input ends with it" : fmt::format("; the input ends with {} of them", grouped(h.at_end));
+    t.happened += is_one ? fmt::format("; {} with it", end_text(about))
+                         : fmt::format("; {} with {} of them", end_text(about), grouped(h.at_end));
   else if (h.at_end == 0 && h.fell)
     t.happened += is_one ? "; a lower scale was enough" : "; each time, a lower scale was enough";
   t.change = "nothing: that is how a dynamic loss scale works";
@@ -153,13 +161,14 @@ told told_of(const forward_overflow& f, const telling& about) {
                              f.lost.first, share_text(f.losses_lost, f.lost), scales);
     constexpr std::uint64_t few = 3;
     t.sure = f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
-                 ? "not sure: the input ends with it, so it may have been a single batch"
+                 ? fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about))
              : f.starts_the_run ? "certain that no loss scale cures it; what led there is not in the input"
                                 : "certain: no loss scale reaches the forward pass";
   } else {
     const bool stays_finite = f.losses_finite == f.lost.steps;
-    t.happened = fmt::format("{} {} not finite{}, to the end of the run: that is no matter of the scale, but {}",
+    t.happened = fmt::format("{} {} not finite{}, to the end of {}: that is no matter of the scale, but {}",
                              span_text(f.lost), f.lost.steps == 1 ? "is" : "are", scales,
+                             about.options.ends_early ? "the chosen steps" : "the run",
                              stays_finite ? "NaN that arises in the backward pass, or the forward pass"
                                           : "overflow or NaN in the forward pass");
     t.sure = stays_finite ? "fairly sure: the loss stays finite, so look at the backward pass first"
@@ -205,8 +214,8 @@ told told_of(const open_overflow& o, const telling& about) {
   const bool is_one = o.lost.steps == 1;
   const bool is_known = !std::isnan(o.first_scale);
   const bool is_search = o.starts_the_run && !(o.last_scale < 0x1p16);
-  t.happened = fmt::format("{} overflow{}{}, and the input ends with {}", span_text(o.lost), is_one ? "s" : "",
-                           scales_text(o.first_scale, o.last_scale, o.lost), is_one ? "it" : "them");
+  t.happened = fmt::format("{} overflow{}{}, and {} with {}", span_text(o.lost), is_one ? "s" : "",
+                           scales_text(o.first_scale, o.last_scale, o.lost), end_text(about), is_one ? "it" : "them");
   if (is_search && o.first_scale > 0x1p16) {
     t.happened += ": a search for the scale from far above the usual 2^16";
     t.change = "start at 2^16";
@@ -221,8 +230,9 @@ told told_of(const open_overflow& o, const telling& about) {
                   "see whether a scaler skips these steps and its scale still falls; if none is at work, go on "
                   "from a checkpoint before step {} with a lower learning rate",
                   o.lost.first);
-    t.sure = is_known ? "not sure: the input ends before a lower scale could have ended it"
+    t.sure = is_known ? fmt::format("not sure: {} before a lower scale could have ended it", end_text(about))
                       : "not sure: the input has neither the loss scale nor more steps";
+    if (about.options.ends_early) t.change = "look at the steps that --steps leaves out: " + t.change;
   }
   t.numbers = numbers_of(o.lost);
   t.numbers.all.push_back({"first_scale", o.first_scale});

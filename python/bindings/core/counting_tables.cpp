@@ -107,6 +107,14 @@ void bind_tables(py::module_& counting) {
           },
           py::arg("at") = py::none())
       .def(
+          "squares",
+          [](const tables& of, const places& at) {
+            double sum = 0;
+            for_each(of, at, [&](const auto& t) { sum += squares_sum(t->row.table).value; });
+            return sum;
+          },
+          py::arg("at") = py::none())
+      .def(
           "merged",
           [](const tables& of, const places& at) {
             const py::gil_scoped_release released;

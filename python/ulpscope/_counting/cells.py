@@ -161,6 +161,9 @@ class Tables(list):
     def largest(self, at=None):
         return max((t.largest for t in self._some(at)), default=0.0)
 
+    def squares(self, at=None):
+        return sum(t.total(2) for t in self._some(at))
+
     def merged(self, at=None):
         return merge_tables(self._some(at))
 

@@ -4,6 +4,7 @@ import math
 
 from .._counting.lattice import off_float16
 from .._counting.types import TYPES
+from .clipping import limit_of
 from .names import plain
 
 LOOKS = 100  # steps whose values are looked at
@@ -16,6 +17,7 @@ class Doubts:
         self._scope, self._parameters, self._parts, self._every = scope, parameters, parts, every
         self._looks = LOOKS  # that are left
         self._suspected = set()
+        self._norms = []  # of the first steps
         self._named = []  # parameters, as they are when gradients are taken
         self._scale_before, self._finite_before = None, False
         self._weight_grads_of = None, []
@@ -44,6 +46,8 @@ class Doubts:
             self._looks -= 1
             self._parts.looks_for_digits = self._looks >= LOOKS - 2
             self._look_at_values(found, rows, at, scale, scaled, factor)
+            if microbatch == -1 and not self._scope.shards:
+                self._look_at_norm(found, rows, at)
         if microbatch == -1 and self._every == 1 and scale is not None:
             self._look_at_falls(found, rows.tables.are_finite(at), scale)
         new = [text for key, text in found.items() if key not in self._suspected]
@@ -90,6 +94,20 @@ class Doubts:
                     f"scaled=False was passed, but gradients that were computed in float16 (up to {most:.3g}, from "
                     f"{least:.3g}) are still multiplied by the loss scale: pass scaled=False only after scaler.unscale_()"
                 )
+
+    def _look_at_norm(self, found, rows, at):
+        squares = rows.tables.squares(at)
+        if squares < math.inf and rows.tables.are_finite(at):
+            self._norms.append(math.sqrt(squares))
+        if len(self._norms) not in (30, 60, LOOKS - 5):
+            return
+        limit = limit_of(self._norms)
+        if limit is not None:
+            found["clipped"] = (
+                f"gradients were clipped before they were recorded: many norms are about {limit:.3g}, and none is larger. Call step() "
+                "between backward() and clip_grad_norm_; what the optimizer is given tells neither which scale nor which norm to clip "
+                "at is right"
+            )
 
     def _look_at_falls(self, found, finite, scale):
         before = self._scale_before

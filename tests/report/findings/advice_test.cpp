@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -133,7 +134,7 @@ TEST_CASE("the least scale is that which loses no more than epsilon of the magni
   for (int i = 0; i < 40; ++i) strict.add({1}, {0x1p-26F, 0x1p-14F});
   CHECK(strict.number("static_scale", "lowest_log2") == "2");
   CHECK(says(strict.conclusion("static loss scales"), "2^2 to 2^15 lose at most 1e-07 % of the magnitude"));
-  CHECK(strict.conclusion("without a loss scale") == "cbfloat16");
+  CHECK(strict.conclusion("without a loss scale") == "cbfloat16 (on GPUs bfloat16)");
 }
 
 TEST_CASE("weight gradients are judged apart from activation gradients") {
@@ -141,7 +142,8 @@ TEST_CASE("weight gradients are judged apart from activation gradients") {
   const std::vector<tensor_info> both{{.name = "w", .kind = tensor_kind::weight_grad},
                                       {.name = "a", .kind = tensor_kind::activation_grad}};
   for (int i = 0; i < 40; ++i) r.add_step(step_of({1}, {0x1p-30F}), both);
-  CHECK(r.conclusion("without a loss scale") == "weight gradients: float16; activation gradients: cbfloat16");
+  CHECK(r.conclusion("without a loss scale") ==
+        "weight gradients: float16; activation gradients: cbfloat16 (on GPUs bfloat16)");
   CHECK(r.number("format", "format") == "float16");
   CHECK(says(r.number("format", "other_kinds"), R"("activation_grad":{"format":"cbfloat16")"));
 }
@@ -429,13 +431,13 @@ TEST_CASE("weights that are infinite or NaN come first") {
     return r.given();
   };
   const advice well = of({{1, 2}, {1, 2}, {1, 2}});
-  CHECK(says(well.first.happened, "no fault found"));
-  CHECK(well.first.cause == "healthy");
+  CHECK(says(well.first.happened, "none of 3 steps overflowed as recorded"));
+  CHECK(well.first.cause == "too_short");
   const advice all = of({{NAN, NAN}, {NAN, NAN}, {NAN, NAN}});
   CHECK(all.first.cause == "weights_not_finite");
   CHECK(all.first.happened ==
         "weights are infinite or NaN: all 2 elements of weight/a in step 0, and some in 2 later steps; none of 3 steps "
-        "overflowed as recorded");
+        "overflowed as recorded; 3 steps are too few to judge a run by");
   CHECK(says(all.first.change, "start from finite weights"));
   CHECK(all.first.grade == finding_grade::trouble);
   CHECK(all.findings.front().topic == "weights_not_finite");
@@ -443,4 +445,68 @@ TEST_CASE("weights that are infinite or NaN come first") {
   CHECK(says(late.first.happened, "1 of 2 elements of weight/a in step 2;"));
   CHECK(says(late.first.change, "a checkpoint before step 2"));
   CHECK(late.findings.front().step == 2);
+}
+
+TEST_CASE("an excerpt is not called healthy, and what it counts is") {
+  run r;
+  for (int i = 0; i < 5; ++i) r.add({1, 2}, {0.5F});
+  const advice_summary first = r.given().first;
+  CHECK(first.cause == "too_short");
+  CHECK(says(first.happened, "5 steps are too few to judge a run by"));
+  CHECK_FALSE(says(first.happened, "no fault"));
+  CHECK_FALSE(says(first.sure, "certain"));
+  CHECK(first.grade == finding_grade::fine);
+
+  run log;
+  for (const double loss : {2.28, 2.3, 9.0, 11.05}) {
+    step s;
+    s.scalars.loss = loss;
+    s.scalars.found_inf = false;
+    log.add_step(s, {});
+  }
+  const advice_summary rising = log.given().first;
+  CHECK(says(rising.happened, "the loss goes from 2.28 (step 0) to 11"));
+  CHECK(says(rising.sure, "nothing is sure"));
+  CHECK(rising.grade == finding_grade::notable);
+}
+
+TEST_CASE("what the format would lose without a scale is in the first line of a run that had none") {
+  run r;
+  for (int i = 0; i < 40; ++i) r.add({1, 2}, {0x1p-26F, 0x1p-27F, 1});
+  CHECK(says(r.given().first.happened, "without a loss scale float16 would make 40 % of the nonzero gradients zero"));
+  CHECK(says(r.given().first.happened, "small.weight 66.7 %"));
+  run large;
+  for (int i = 0; i < 40; ++i) large.add({1, 2}, {1});
+  CHECK_FALSE(says(large.given().first.happened, "without a loss scale"));
+}
+
+TEST_CASE("the tensor that overflows first is named, with its share of the overflows") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  run r;
+  for (int i = 0; i < 40; ++i) {
+    step s = step_of({i % 10 == 5 ? infinity : 1}, {i == 25 ? infinity : 1});
+    s.scalars.found_inf = i % 10 == 5;
+    s.scalars.loss_scale = i % 10 == 5 ? 65536 : 32768;
+    r.add_step(s, two);
+  }
+  CHECK(says(r.conclusion("overflow first"),
+             "big.weight: first in 3 of 4 overflows, and infinite or NaN in 4, from step 5 on"));
+}
+
+TEST_CASE("a growth interval is not advised that loses more than the defaults") {
+  run r;
+  std::vector<float> values(200, 0.1F);
+  values.front() = 0x1p-41F;
+  for (int i = 0; i < 300; ++i) r.add({i % 60 == 59 ? 0.9F : 0.4F}, values);
+  CHECK(says(r.conclusion("growth interval"), "init_scale=2^16 growth_interval=2000: 0 steps skipped"));
+}
+
+TEST_CASE("gradients that were clipped before they were recorded tell neither scale nor clipping") {
+  run r;
+  for (int i = 0; i < 60; ++i)
+    r.add({std::min(0.1F * static_cast<float>(i), 1.0F + 1e-6F * static_cast<float>(i))}, {0});
+  CHECK(r.given().first.cause == "recorded_clipped");
+  CHECK(r.conclusion("clipping").empty());
+  CHECK(r.conclusion("growth interval").empty());
+  CHECK(r.conclusion("static loss scales").empty());
 }

@@ -41,6 +41,7 @@ struct advice_options {
   double epsilon = 1e-5;                // the share of the magnitude of gradients that underflow may take
   std::size_t worst = 5;                // tensors that are named
   std::vector<tensor_group> groups;     // looked at beside single tensors
+  bool ends_early = false;              // --steps leaves out what comes after
   own_configuration configured;
 };
 

@@ -21,6 +21,7 @@
 // clang-format off
 #define ULP_CAUSES(ROW) \
   ROW(recorded_wrongly) \
+  ROW(recorded_clipped) \
   ROW(divergence) \
   ROW(initial_scale) \
   ROW(bad_batch) \
@@ -33,6 +34,8 @@
   ROW(underflow) \
   ROW(vanished) \
   ROW(vanished_in_depth) \
+  ROW(loss_peak) \
+  ROW(dying_units) \
   ROW(scale_at_floor) \
   ROW(dead_layer) \
   ROW(gradient_overflow)
@@ -56,6 +59,13 @@ struct step_span {
 // What the recording cannot be: a mistake of whoever recorded it. Nothing else is certain then.
 struct recorded_wrongly {
   std::string why;  // with what to do
+};
+
+// Norms that end at a limit: clipping came before the recording, or a normalization.
+struct recorded_clipped {
+  double limit = 0;
+  std::uint64_t at_limit = 0;  // steps
+  std::uint64_t of = 0;
 };
 
 // What grows when a run diverges.
@@ -209,6 +219,27 @@ struct vanished_in_depth {
   std::uint32_t all_zero = 0;  // layers of them
 };
 
+// Zeros come to many gradients together and stay, though not to almost all of any, while the loss stands still.
+struct dying_units {
+  std::vector<std::uint32_t> tensors;
+  double zeros_before = 0;  // shares: the largest of these tensors
+  double zeros_low = 0;     // the least and the largest in the later half of the run
+  double zeros_high = 0;
+  std::int64_t from = 0;  // the first steps that have gone half of the way: the earliest tensor's and the latest's
+  std::int64_t to = 0;
+};
+
+// The loss rises to more than twice what it was, for a while.
+struct loss_peak {
+  step_span high;  // above half of the rise
+  double before = not_known;
+  double highest = not_known;
+  std::int64_t highest_at = 0;
+  double at_end = not_known;
+  std::optional<rate_jump> jump;     // of the learning rate, before it
+  std::optional<dying_units> dying;  // whenever that began
+};
+
 // The scale fell to its least and stays there, though steps are finite; or because it may fall no further, though most
 // overflow.
 struct scale_at_floor {
@@ -243,6 +274,22 @@ struct loss_rise {
   bool is_back = false;  // where it began, or above
 };
 
+// From its least value on.
+struct short_course {
+  double least = not_known;
+  std::int64_t least_at = 0;  // steps
+  double last = not_known;
+  double largest = not_known;
+  std::int64_t largest_at = 0;
+};
+
+// Too few steps to judge a run by.
+struct excerpt {
+  std::uint64_t steps = 0;           // that tell of a loss or of a gradient's size, or of overflow where none does
+  std::optional<short_course> loss;  // where it rises noticeably
+  std::optional<short_course> norm;  // likewise, of the gradients' size
+};
+
 struct diagnosis {
   std::uint64_t told_steps = 0;  // of which the input tells whether they overflowed, or what they hold
   // The first explains most: what killed the run, then in the order of the rows.
@@ -251,6 +298,8 @@ struct diagnosis {
   std::optional<std::int64_t> died_at;
   // Of a run that did not die: not a cause, for tasks may let it rise.
   std::optional<loss_rise> rise;
+  // Of a run of fewer steps than a judgement takes.
+  std::optional<ulp::excerpt> excerpt;
 };
 
 [[nodiscard]] diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensors);

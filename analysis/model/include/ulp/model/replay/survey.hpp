@@ -63,6 +63,13 @@ struct tensor_survey {
   bool counted = false;
   bool checked = false;
   bool is_scaled = true;  // else no loss scale multiplies it: every scale is 1
+  bool is_sum =
+      false;  // of parts that were rounded one by one, in some step: a part may overflow where the sum does not
+  // Steps in which it holds NaN or infinities; of these, those where it is the last such tensor in the order of the model, which
+  // backward reaches first.
+  std::uint64_t lost_steps = 0;
+  std::uint64_t lost_first = 0;
+  std::int64_t first_lost_step = 0;
   tensor_history history;
 
   [[nodiscard]] outcome_counts outcomes(const treatment& how, double scale) const;
@@ -85,6 +92,7 @@ struct step_survey {
   double largest_whole = 0;
   double least_part = 0;
   double norm = not_known;  // as in trajectory_row
+  bool norm_is_exact = true;
   // As logged.
   double loss = not_known;
   double logged_norm = not_known;
@@ -208,6 +216,7 @@ class survey {
 
  private:
   void see_weights(const step& now, const std::vector<tensor_info>& all);
+  void see_lost(const step_surveyor::surveyed& seen);
 
   step_surveyor surveyor_;
   std::vector<tensor_survey> tensors_;

@@ -55,6 +55,14 @@ struct sweep_result {
   [[nodiscard]] std::uint64_t lost_steps(std::uint64_t all_steps) const noexcept {
     return skipped + poisoned + (error.empty() ? 0 : all_steps - steps);
   }
+
+  // The share of the run's gradient values that is lost, which ranks policies: all of a lost step, and what underflows in the
+  // others.
+  [[nodiscard]] double lost_share(std::uint64_t all_steps) const noexcept {
+    if (all_steps == 0) return 0;
+    const double lost = static_cast<double>(lost_steps(all_steps)) / static_cast<double>(all_steps);
+    return lost + (1 - lost) * underflow_share();
+  }
 };
 
 class sweep {

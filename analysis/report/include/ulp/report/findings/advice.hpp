@@ -49,8 +49,8 @@ struct weights_told {
 
 // The first three lines.
 struct advice_summary {
-  // name_of the first cause; where there is none "healthy", "underflow", "lost_updates", "weights_not_finite", "loss_rise" or
-  // "unknown".
+  // name_of the first cause; where there is none "healthy", "underflow", "lost_updates", "weights_not_finite", "loss_rise",
+  // "too_short" or "unknown".
   std::string cause;
   std::string happened;
   std::string change;
