@@ -55,14 +55,14 @@ std::optional<loss_peak> loss_peak_of(const evidence& e) {
   constexpr std::size_t least_losses = 20;
   constexpr double doubled = 2;
   constexpr double of_noise = 6;
-  constexpr double far_from_zero = 0.1;  // of where it began
+  constexpr double of_the_fall = 0.25;  // up to there: else what was learned is hardly touched
   const std::vector<point> all = losses_of(e.steps, e.healthy);
   if (all.size() < least_losses) return std::nullopt;
   const std::span<const point> losses(all);
   const peak_at at = highest_of(losses);
   const double least_rise = std::max(doubled, 1 + of_noise * noise_of(losses));
-  if (!(at.high > least_rise * at.before) || at.high < far_from_zero * median_of(losses.first(first_losses)))
-    return std::nullopt;
+  const double fell = median_of(losses.first(first_losses)) - at.before;
+  if (!(at.high > least_rise * at.before) || at.high - at.before < of_the_fall * fell) return std::nullopt;
   // From the first loss above half of the rise to the last one; gaps of a window or less are within.
   const double half = (at.before + at.high) / 2;
   std::size_t begin = at.first;
