@@ -107,7 +107,6 @@ int run(const options& o) {
   if (o.input == "-") throw usage_error("INPUT: standard input cannot be converted: name a file");
   refuse_overwriting_inputs({.csv = o.output}, {o.input});
   const file_conversion_options how = how_to_convert(o);
-  if (const std::string name_note = note_on_name(o.to); !name_note.empty()) note(name_note);
   if (o.output == "-" && o.json) throw usage_error("--json and -o - both write to standard output");
   file_conversion conversion(o.input, o.output, how);
   for (const std::string& line : conversion.notes()) note(fmt::format("{}: {}", o.input, line));
