@@ -53,7 +53,7 @@ int run(const options& o) {
       o.asked, on_stderr(), [&](const counted_outcomes& none) { check_order(outcome_table(none, {}), o.order); });
   table rows = outcome_table(answer.counted, answer.tensors);
   arrange(rows, o.order, on_stderr());
-  if (!o.output.machine_stdout()) print_heading(o.asked, answer.counted);
+  if (!o.output.json && o.output.csv.empty()) print_heading(o.asked, answer.counted);
   write_table("outcomes", rows, o.output);
   return done;
 }
