@@ -373,6 +373,7 @@ struct file_conversion::state {
       advance(bytes_in.size());
     }
     arrays[i].counts = chunks.counts();
+    arrays[i].bias = chunks.bias();
   }
 
   void copy(std::size_t i, array_output& out, const std::function<void(std::uint64_t)>& advance) const {
