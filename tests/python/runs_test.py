@@ -612,6 +612,8 @@ class Errors(InFolder):
     def test_values_that_mean_nothing(self):
         for settings, error in (
             ({"saturate": "False"}, TypeError),
+            ({"saturate": 2}, TypeError),
+            ({"per_tensor": "yes"}, TypeError),
             ({"clip_norm": [1, 2]}, TypeError),
             ({"every": 1.5}, ValueError),
             ({"every": -1}, ValueError),

@@ -91,6 +91,7 @@ class File:
             self._read_tensors()
             self.rows_before = count_rows(self.db)
         except BaseException as error:
+            reason = _reason_of(error)  # while what it was open for still is
             if self.db is not None:
                 with contextlib.suppress(sqlite3.Error):  # closing takes the log in: else the file would seem to lack it
                     self.db.keep_by("DELETE")
@@ -103,7 +104,7 @@ class File:
                 self.lock.release()
             if not isinstance(error, (sqlite3.Error, OSError, RecorderError)):
                 raise
-            raise RecorderError(f"{self.shown}: {_reason_of(error)}") from None
+            raise RecorderError(f"{self.shown}: {reason}") from None
         self.levels = Levels(self.db, ranks)
 
     @staticmethod

@@ -141,7 +141,7 @@ class Recorder:
             wait, strict = flag(wait, "wait"), flag(strict, "strict")
             shards = None if shards is None else flag(shards, "shards")
         except TypeError as problem:
-            raise RecorderError(problem) from None
+            raise RecorderError(str(problem)) from None
         self._file, self._updates, self._hooks = None, None, []
         self._closed, self._failures = False, 0
         self._writer, self._wait = Writer(), wait
