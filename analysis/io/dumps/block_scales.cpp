@@ -35,7 +35,7 @@ std::optional<std::vector<std::uint64_t>> block_of(const std::vector<std::uint64
   for (std::size_t i = 0; i < of.size(); ++i) {
     const bool is_usual = of[i] / usual_extent + (of[i] % usual_extent != 0 ? 1 : 0) == scales[i];
     if (!is_usual && (scales[i] == 0 || of[i] % scales[i] != 0)) return std::nullopt;
-    block.push_back(is_usual ? usual_extent : of[i] / scales[i]);
+    block.push_back(is_usual ? std::min(usual_extent, of[i]) : of[i] / scales[i]);
   }
   return block;
 }
