@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string_view>
 #include <type_traits>
 
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/formats/ambiguous_names.hpp>
 #include "command.hpp"
 #include "output.hpp"
 
@@ -207,6 +211,14 @@ named last_named(const CLI::App& app, const program& all) {
   return last;
 }
 
+// Whichever option, file or recording had the name.
+void note_once(std::string_view entry, const std::string& text) {
+  static std::mutex one_at_a_time;
+  static std::set<std::string, std::less<>> noted;
+  const std::lock_guard lock(one_at_a_time);
+  if (noted.emplace(entry).second) note(text);
+}
+
 }  // namespace
 
 void command::add(std::string option_name, option_value value, std::string option_help, option_details details) {
@@ -251,6 +263,7 @@ int run(const program& all, int argc, char** argv) {
     throw usage_error(fmt::format("{} (see {} --help)", text_of(problem, *last.app), last.name));
   }
   if (is_quiet) be_quiet();
+  listen_for_ambiguous_names(note_once);
   const named last = last_named(app, all);
   if (last.chosen->words != nullptr) *last.chosen->words = last.app->remaining();
   return last.chosen->run();

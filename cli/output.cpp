@@ -20,7 +20,8 @@
 namespace ulp::cli {
 
 void add_output(command& to, output_options& options) {
-  to.add("--csv", &options.csv, "write CSV to this file; - for standard output", {.type = "FILE", .check = a_name});
+  to.add("--csv", &options.csv, "write the rows as CSV to this file instead of printing them; - for standard output",
+         {.type = "FILE", .check = a_name});
   to.add("--json", &options.json, "print JSON");
 }
 
@@ -31,7 +32,7 @@ void write_table(std::string_view what, const table& t, const output_options& op
     csv.write(t);
     csv.finish();
   }
-  if (text && !options.machine_stdout()) fmt::print("{}", to_text(t));
+  if (text && !options.json && options.csv.empty()) fmt::print("{}", to_text(t));
 }
 
 std::string schema_of(std::string_view what) { return fmt::format("ulp.{}/1", what); }

@@ -24,7 +24,7 @@ struct output_options {
 
 void add_output(command& to, output_options& options);
 
-// Writes `t` as the options ask, JSON after all notes; as text when no form for machines goes to stdout and `text` is set.
+// Writes `t` as the options ask, JSON after all notes; as text when there is no form for machines and `text` is set.
 // `what` names the schema of its rows: the command, or what of it.
 void write_table(std::string_view what, const table& t, const output_options& options, bool text = true);
 

@@ -1,6 +1,7 @@
 #include <ulp/formats/ulp.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -53,9 +54,12 @@ T& checked(T* pointer, const char* name) {
   if (pointer == nullptr) refuse(std::string{name} + " is null");
   return *pointer;
 }
-// An array, which may be null where it is empty.
+// An array, which may be null where it is empty. No object has more bytes than a difference of pointers can tell; a count that
+// was negative before it became a size_t is beyond that.
 template <class T>
 std::span<T> checked(T* elements, std::size_t count, const char* name) {
+  if (count > PTRDIFF_MAX / sizeof(T))
+    refuse(std::string{name} + " cannot have " + std::to_string(count) + " elements");
   if (elements == nullptr && count != 0) refuse(std::string{name} + " is null");
   return {elements, count};
 }
@@ -140,7 +144,10 @@ ulp::basic_code_span<Constant> code_span_of(std::conditional_t<Constant, const v
     return checked(static_cast<element*>(codes), size, "the array of codes");
   };
   switch (bytes) {
-    case 0: return ulp::basic_code_span<Constant>::packed(elements(std::uint8_t{}, count / 2 + count % 2), count);
+    case 0: {
+      static_cast<void>(elements(std::uint8_t{}, count));  // half of a count that there is not would be one
+      return ulp::basic_code_span<Constant>::packed(elements(std::uint8_t{}, count / 2 + count % 2), count);
+    }
     case 1: return elements(std::uint8_t{}, count);
     case 2: return elements(std::uint16_t{}, count);
     case 4: return elements(std::uint32_t{}, count);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <map>
 #include <utility>
 
+#include <ulp/formats/ambiguous_names.hpp>
 #include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/text.hpp>
@@ -160,21 +162,37 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+std::atomic<ambiguous_name_listener> listener = nullptr;
+
+parsed<format> read_format(std::string_view name);
+
 const catalog_entry* entry_spelled(std::string_view name) noexcept {
   for (const catalog_entry& row : rows)
     if (row.name == name || std::find(row.aliases.begin(), row.aliases.end(), name) != row.aliases.end()) return &row;
   return nullptr;
 }
 
+// The entry that OCP has another word for than the pattern of the same letters, and that word: where `name` is one of them.
+std::pair<const catalog_entry*, std::string_view> of_ocp(std::string_view name) {
+  for (const catalog_entry& row : rows)
+    for (const std::string_view word : row.aliases) {
+      const std::string pattern = lower(word);
+      if (pattern != word && (name == word || name == pattern || lower(name) == "float8_" + pattern))
+        return {&row, word};
+    }
+  return {nullptr, ""};
+}
+
 // "e4m3 is IEEE-style, ...; OCP's E4M3 is float8_e4m3fn, ...", whichever of them `name` is.
 std::string ocp_note(std::string_view name, std::string_view word, const catalog_entry& row) {
   const auto largest = [](const format& f) { return exact_decimal(decode(f, f.max_finite_code())); };
   const std::string pattern = lower(word);
-  const format ieee = *find_format(pattern);
+  const format ieee = *read_format(pattern).value;
   const std::string of_ocp = std::string{row.name} + ", which ends at " + largest(row.format);
   const std::string of_ieee = "IEEE-style, with infinities, and ends at " + largest(ieee);
-  if (name == word) return std::string{word} + " is OCP's: " + of_ocp + "; " + pattern + " is " + of_ieee;
-  return std::string{name} + " is " + of_ieee + "; OCP's " + std::string{word} + " is " + of_ocp;
+  const std::string clear = "; to be clear write " + std::string{row.name} + " or " + pattern + ",specials=ieee";
+  if (name == word) return std::string{word} + " is OCP's: " + of_ocp + "; " + pattern + " is " + of_ieee + clear;
+  return std::string{name} + " is " + of_ieee + "; OCP's " + std::string{word} + " is " + of_ocp + clear;
 }
 
 }  // namespace
@@ -186,7 +204,9 @@ const catalog_entry* find_entry(std::string_view name) {
   return entry != nullptr ? entry : entry_spelled(lower(name));
 }
 
-parsed<format> parse_format(std::string_view name) {
+namespace {
+
+parsed<format> read_format(std::string_view name) {
   if (const catalog_entry* row = find_entry(name)) return {row->format, ""};
   const auto wrong = [&](const std::string& what) {
     return parsed<format>{{}, "format " + quoted(name) + ": " + what};
@@ -194,7 +214,7 @@ parsed<format> parse_format(std::string_view name) {
   const std::size_t comma = name.find(',');
   const std::string head = lower(name.substr(0, comma));
   for (const other_name& other : other_names)
-    if (comma == std::string_view::npos && other.name == head) return parse_format(other.pattern);
+    if (comma == std::string_view::npos && other.name == head) return read_format(other.pattern);
   const auto fields = exmy(head);
   if (!fields) {
     for (const family& several : families)
@@ -239,17 +259,22 @@ parsed<format> parse_format(std::string_view name) {
                                   ", not " + std::to_string(f.bias));
 }
 
+}  // namespace
+
+parsed<format> parse_format(std::string_view name) {
+  if (const ambiguous_name_listener tell = listener)
+    if (const auto [row, word] = of_ocp(name); row != nullptr) tell(row->name, ocp_note(name, word, *row));
+  return read_format(name);
+}
+
 std::optional<format> find_format(std::string_view name) { return parse_format(name).value; }
 
 std::string note_on_name(std::string_view name) {
-  for (const catalog_entry& row : rows)
-    for (const std::string_view word : row.aliases) {
-      const std::string pattern = lower(word);
-      if (pattern != word && (name == word || name == pattern || lower(name) == "float8_" + pattern))
-        return ocp_note(name, word, row);
-    }
-  return "";
+  const auto [row, word] = of_ocp(name);
+  return row == nullptr ? "" : ocp_note(name, word, *row);
 }
+
+void listen_for_ambiguous_names(ambiguous_name_listener tell) noexcept { listener = tell; }
 
 std::string to_string(const format& f) {
   for (const catalog_entry& row : rows)

@@ -78,13 +78,36 @@ constexpr std::array rows{
                 "subnormal operands and results are zeros; instructions named _1k, others have groups of 2"},
 };
 
+// NVIDIA's by compute capability (developer.nvidia.com/cuda-gpus: 7.0, 7.5, 8.0, 8.9, 9.0, 10.0), AMD's by their targets
+// (llvm.org/docs/AMDGPUUsage.html: gfx908, gfx90a).
+struct processor {
+  std::string_view name;
+  std::string_view unit;
+};
+constexpr std::array processors{
+    processor{"v100", "volta"},   processor{"t4", "turing"},      processor{"a100", "ampere"},
+    processor{"a30", "ampere"},   processor{"l4", "ada"},         processor{"l40", "ada"},
+    processor{"l40s", "ada"},     processor{"h100", "hopper"},    processor{"h200", "hopper"},
+    processor{"gh200", "hopper"}, processor{"b200", "blackwell"}, processor{"gb200", "blackwell"},
+    processor{"mi100", "cdna1"},  processor{"mi210", "cdna2"},    processor{"mi250", "cdna2"},
+    processor{"mi250x", "cdna2"},
+};
+
+bool equal_but_for_case(std::string_view small, std::string_view any) noexcept {
+  return std::equal(small.begin(), small.end(), any.begin(), any.end(),
+                    [](char s, char a) { return a == s || (s >= 'a' && s <= 'z' && a == s - 'a' + 'A'); });
+}
+
 }  // namespace
 
 std::span<const tensor_core> tensor_cores() noexcept { return rows; }
 
 const tensor_core* find_tensor_core(std::string_view name, const format& operands) noexcept {
-  const auto* const row = std::find_if(rows.begin(), rows.end(),
-                                       [&](const tensor_core& t) { return t.name == name && t.operands == operands; });
+  for (const processor& p : processors)
+    if (equal_but_for_case(p.name, name)) name = p.unit;
+  const auto* const row = std::find_if(rows.begin(), rows.end(), [&](const tensor_core& t) {
+    return equal_but_for_case(t.name, name) && t.operands == operands;
+  });
   return row == rows.end() ? nullptr : row;
 }
 

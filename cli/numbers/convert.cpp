@@ -57,6 +57,7 @@ array_conversion total_of(const std::vector<array_conversion>& arrays) {
     if (!a.converted) continue;
     total.numel += a.numel;
     total.counts += a.counts;
+    total.bias += a.bias;
   }
   return total;
 }
@@ -66,6 +67,7 @@ table counts_table(const std::vector<array_conversion>& arrays) {
   const auto count = [](const char* key, const char* title, std::uint64_t conversion_counts::*of) {
     return column<row>{key, title, [of](const row& a) { return value_if(a.converted, exactly(a.counts.*of)); }};
   };
+  const bool has_bias = std::ranges::any_of(arrays, [](const row& a) { return a.bias.values > 0; });
   const std::vector<column<row>> columns{
       {"tensor", "tensor", [](const row& a) { return a.name; }},
       {"from", "from", [](const row& a) { return a.from; }},
@@ -79,7 +81,11 @@ table counts_table(const std::vector<array_conversion>& arrays) {
       count("subnormal", "subnormal", &conversion_counts::subnormal),
       count("inexact", "inexact", &conversion_counts::inexact),
       count("overflow", "overflow", &conversion_counts::overflowed),
-      count("nan", "NaN", &conversion_counts::nan)};
+      count("nan", "NaN", &conversion_counts::nan),
+      {"bias_ulps", "", [](const row& a) { return value_if(a.bias.values > 0, a.bias.mean()); }},
+      {"", has_bias ? "bias ulp" : "",
+       [](const row& a) { return a.bias.values > 0 ? fmt::format("{:+.1e}", a.bias.mean()) : ""; }, range_keys::none,
+       alignment::right}};
   return table_of(columns, arrays);
 }
 
@@ -107,7 +113,6 @@ int run(const options& o) {
   if (o.input == "-") throw usage_error("INPUT: standard input cannot be converted: name a file");
   refuse_overwriting_inputs({.csv = o.output}, {o.input});
   const file_conversion_options how = how_to_convert(o);
-  if (const std::string name_note = note_on_name(o.to); !name_note.empty()) note(name_note);
   if (o.output == "-" && o.json) throw usage_error("--json and -o - both write to standard output");
   file_conversion conversion(o.input, o.output, how);
   for (const std::string& line : conversion.notes()) note(fmt::format("{}: {}", o.input, line));
@@ -153,7 +158,8 @@ int run(const options& o) {
         {"subnormal", integer(c.subnormal)},
         {"inexact", integer(c.inexact)},
         {"overflow", integer(c.overflowed)},
-        {"nan", integer(c.nan)}}}};
+        {"nan", integer(c.nan)},
+        {"bias_ulps", value_if(total.bias.values > 0, total.bias.mean())}}}};
   if (o.json) {
     print_json("convert", lines, "tensors", counts_table(arrays));
     return done;
@@ -199,7 +205,8 @@ command convert_command() {
   made.footer =
       "Elements of FILE have the format's own type where there is one (float16 has; in .safetensors bfloat16 and "
       "8-bit formats too), else they are codes in unsigned integers. Other tensors - integers, booleans, those that "
-      "--tensor does not select - are copied. docs/inputs.md has the details, such as the random bits of each "
+      "--tensor does not select - are copied. bias: what stochastic rounding with fewer than 24 random bits errs by on "
+      "average over all draws, exactly, away from zero. docs/inputs.md has the details, such as the random bits of each "
       "element.\n"
       "Examples:\n"
       "  ulp convert tests/data/digits.step00100.safetensors --to cb16 -o /tmp/cb16.safetensors\n"

@@ -149,7 +149,6 @@ void print_card(const std::string& name, const format& f) {
     line("source", std::string{entry->source});
     if (!entry->note.empty()) line("note", std::string{entry->note});
   }
-  if (const std::string note = note_on_name(name); !note.empty()) line("note", note);
 }
 
 int run(const options& o) {

@@ -207,7 +207,6 @@ int run(const options& o) {
   const double error = is_code ? not_known : error_in_ulp(f, given, x);
   const int unit = ulp_exponent(f, x);
 
-  if (const std::string name_note = note_on_name(o.format_name); !name_note.empty()) note(name_note);
   if (is_code && o.rounding.given()) note("a code is shown as is; rounding options have no effect");
   if (o.json) {
     print_json("inspect", table_of_one({{"format", o.format_name},

@@ -36,6 +36,7 @@ struct outcome {
   std::uint64_t lines = 0;
   std::uint64_t differing = 0;
   std::uint64_t in_flags_only = 0;
+  bool has_flags = false;        // raised by some line
   std::uint64_t first_line = 0;  // of the differing
   std::string malformed;         // what is wrong with the line after those
   std::vector<kept_line> first;
@@ -60,6 +61,7 @@ outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
     const random_input random = line.random(kind);
     const encoded expected = result_of(kind, line);
     if (o.coverage) add_line(all.covered, kind, line.operands, random);
+    all.has_flags = all.has_flags || line.result.flags != status::none;
     if (++all.lines % between_looks == 0) shown.advance(between_looks);
     const bool same_code = same_result(kind.operation, kind.to, expected, line.result.code);
     if (same_code && (o.ignore_flags || expected.flags == line.result.flags)) [[likely]]
@@ -102,6 +104,8 @@ void print(const vector_kind& kind, const line_reader& lines, const outcome& all
     flags_only = fmt::format(", {} of them in the flags only", grouped(all.in_flags_only));
   const std::string shown = all.first.empty() ? "" : all.first.size() < all.differing ? "; the first:" : ":";
   fmt::print("{} {}{}{}\n", grouped(all.differing), all.differing == 1 ? "differs" : "differ", flags_only, shown);
+  if (all.in_flags_only > 0 && !all.has_flags)
+    fmt::print("no line raises a flag: --ignore-flags compares the results alone\n");
   for (const kept_line& l : all.first)
     fmt::print("line {}: {}\n{}", l.number, printable(l.text),
                to_string(kind.operation, kind.to, kind.from, kind.rounding, l.what, !o.ignore_flags));

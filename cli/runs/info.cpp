@@ -283,7 +283,7 @@ int run(const options& o) {
   if (o.output.json) print_json("info", lines, "tensors", t);
   if (!o.output.machine_stdout()) {
     print_text(lines);
-    fmt::print("\n");
+    if (o.output.csv.empty()) fmt::print("\n");
   }
   write_table("info", t, {.csv = o.output.csv}, !o.output.json);
   return done;

@@ -43,8 +43,11 @@ void print_heading(const outcome_question& o, const counted_outcomes& all) {
       "underflow: nonzero rounded to zero; lost L1: its share of the sum of magnitudes; SQNR: ~ where it is "
       "modelled\n");
   fmt::print("[low, high] where the input does not decide{}\n\n",
-             std::ranges::any_of(all.questions, &outcome_case::is_drawn) ? "; mean ± standard deviation over all draws"
-                                                                         : "");
+             std::ranges::any_of(all.questions, &outcome_case::is_drawn)
+                 ? "; mean ± standard deviation over all draws, "
+                   "of values by the cells that they are in: "
+                   "ulp convert counts one draw of a file exactly"
+                 : "");
 }
 
 int run(const options& o) {
@@ -53,7 +56,7 @@ int run(const options& o) {
       o.asked, on_stderr(), [&](const counted_outcomes& none) { check_order(outcome_table(none, {}), o.order); });
   table rows = outcome_table(answer.counted, answer.tensors);
   arrange(rows, o.order, on_stderr());
-  if (!o.output.machine_stdout()) print_heading(o.asked, answer.counted);
+  if (!o.output.json && o.output.csv.empty()) print_heading(o.asked, answer.counted);
   write_table("outcomes", rows, o.output);
   return done;
 }

@@ -61,6 +61,10 @@ int run(const options& o) {
   if (!best.empty())
     print_sentences("", fmt::format("{}. A skipped step costs 1, losing a step's whole magnitude {} (--magnitude-cost)",
                                     regret_meaning, o.magnitude_cost));
+  if (!o.output.csv.empty()) {
+    if (!lost_to_all.empty()) print_sentences("", lost_to_all);
+    return done;
+  }
   fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);

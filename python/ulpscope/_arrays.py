@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _core
 from ._array_types import converter_of, kind_of
+from ._flags import flag
 from ._formats import Format, format_name
 
 Array = TypeVar("Array")
@@ -223,9 +224,27 @@ def dot(
     Products are exact, or rounded to `products`. Each addition is exact and rounded once, to `sums` where given and
     then to `accumulator`. order: "sequential", "compensated", "pairwise", or with a size "lanes", "chunks",
     "tree-chunks" (whose sums are added in `outer`), "blocks" (added at once, each term first cut to align_bits below
-    the largest exponent, where given). `unit` is a matrix unit, "volta" to "blackwell", "cdna1", "cdna2", and says all
-    of this itself. `format` is that of a and b, where it is not that of their type; elements that are not its numbers
-    are an error. docs/kernels.md has the details. Further arguments are those of quantize except scale.
+    the largest exponent, where given). `format` is that of a and b, where it is not that of their type; elements that
+    are not its numbers are an error. Further arguments are those of quantize except scale.
+
+    order        how the products t_0, t_1, ... are added
+      "sequential"   ((c + t_0) + t_1) + ...
+      "compensated"  the same by Kahan's summation: the error of each addition is taken off the next term
+      "pairwise"     c + (the first half + the second half), each half likewise; the first has the middle one
+      "lanes"        `size` lanes, a power of two: lane i has the sum of t_i, t_(i+size), ...; the halves of the lanes are
+                     added until one is left, and that to c
+      "chunks"       the sequential sum of each `size` products is added to c, in `outer`
+      "tree-chunks"  the same with pairwise sums
+      "blocks"       the sum so far and the next `size` products are added at once, exactly, and rounded once
+    align_bits   of "blocks", 0 to 64: terms are first cut, by the rounding `align`, at so many bits below the largest
+                 exponent among them, which is align_floor at least. Exponents are those of the codes, as a multiplier
+                 adds them: 1.5 * 1.5 counts as 2**0. None: terms are not cut
+    products, sums, outer   formats that products, each sum (before `accumulator`) and the sums of chunks are rounded to
+    unit         a matrix unit instead of all of this, by architecture or processor, in upper or lower case: "volta"
+                 (V100), "turing" (T4), "ampere" (A100), "ada" (L4, L40S), "hopper" (H100, H200), "blackwell" (B200),
+                 "cdna1" (MI100), "cdna2" (MI250): what was measured of them. Operands are float16; from ampere on and of
+                 cdna bfloat16 too; ampere to blackwell tf32; ada to blackwell float8_e4m3fn and float8_e5m2, which are
+                 given by `format`. Kernels that split a dot product are several of these.
 
     >>> ulpscope.dot(numpy.float16([1, 2048]), numpy.float16([1, 1]), "float16")
     2048.0
@@ -307,14 +326,12 @@ def _conversion(
 ) -> Any:
     if not isinstance(rounding, str):
         raise TypeError(f"rounding: {rounding!r} is not text")
-    if isinstance(daz, str):
-        raise TypeError(f"daz: {daz!r} is not True or False")
     asked = (
         format_name(format),
         rounding,
         saturate,
         ftz,
-        bool(daz),
+        flag(daz, "daz"),
         bits,
         _number(scale, "scale"),
         _whole(seed, "seed"),

@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 from . import _runs
+from ._flags import flag
 from ._recorded_runs import Path, _given, _keywords
 from ._run_tables import Table
 
@@ -71,4 +72,4 @@ def follow(
 
     Ctrl-C raises KeyboardInterrupt. Raises ValueError if the file is not a recording.
     """
-    return Following(path, timeout, interval, "cells" if cells else "rows", options)
+    return Following(path, timeout, interval, "cells" if flag(cells, "cells") else "rows", options)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Union
+
+from ._shown_tables import as_html, as_text
 
 
 class Table(Dict[str, Any]):
@@ -13,6 +16,8 @@ class Table(Dict[str, Any]):
     among numbers and None among texts and flags: a column of integers with gaps is float64, or object with None where
     an integer is beyond 2**53; a column with nothing in it is float64, all NaN. Texts are object arrays of str. A value
     that the input leaves open has NAME_low and NAME_high beside NAME, which is then missing.
+
+    `len` is how many rows; printed, it shows the first and last of them, in notebooks as a table.
 
     schema     the name of the columns' meaning, as in JSON: "ulp.replay/1"
     notes      what a user should know of input and result, a line each
@@ -37,11 +42,22 @@ class Table(Dict[str, Any]):
 
     @property
     def height(self) -> int:
-        """How many rows; `len` is how many columns, as of every dictionary."""
+        """How many rows: `len`."""
         return len(next(iter(self.values()), ()))
 
+    def __len__(self) -> int:
+        return self.height
+
+    def __bool__(self) -> bool:
+        """Whether there are rows."""
+        return self.height > 0
+
     def __repr__(self) -> str:
-        return f"<Table{self.schema and ' ' + self.schema}: {self.height} rows of {', '.join(self)}>"
+        title = f"<Table{self.schema and ' ' + self.schema}: {self.height} rows of {len(self.keys())} columns>"
+        return "\n".join([title, *as_text(self, shutil.get_terminal_size().columns)])
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     def take(self, rows: Any) -> Table:
         """The same columns at these positions, or where a mask is true: an array, a list or a slice.

@@ -34,7 +34,9 @@ def scaler(name: str, *, start: Optional[Mapping[str, float]] = None, **paramete
 
 
 class Scaler:
-    """A loss scaler as its framework has it, quirks included, step by step. Made by `scaler`.
+    """A loss scaler as its framework has it, quirks included, step by step: `scaler`.
+
+    Parameters are keywords, Scaler("pytorch", growth_interval=3), or a dictionary where their names are no keywords.
 
     A step: multiply the loss by `scale`, look for infinities and NaN among the gradients, `update` with what was
     found. Not to be stepped by several threads at once.
@@ -45,10 +47,11 @@ class Scaler:
         name: str,
         start: Optional[Mapping[str, float]] = None,
         parameters: Optional[Mapping[str, Any]] = None,
+        **keywords: Any,
     ) -> None:
         first = dict(start or {})
         _check_state({name: value for name, value in first.items() if not isinstance(value, str)})  # texts as in --start
-        self._of = _runs.Scaler(name, first, dict(parameters or {}))
+        self._of = _runs.Scaler(name, first, {**(parameters or {}), **keywords})
         if self.scale < 0:
             raise ValueError(f"start: scale cannot be {self.scale}")
 

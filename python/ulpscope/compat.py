@@ -20,6 +20,7 @@ from typing import Any, Mapping, Optional, TypeVar
 
 from . import _core
 from ._arrays import _conversion, quantize
+from ._flags import flag
 
 Array = TypeVar("Array")
 
@@ -121,7 +122,7 @@ def round_float(
     if drawn and not (1 <= srnumbits <= 32 and 0 <= srbits < 1 << srnumbits):
         raise ValueError(f"srbits: {srbits} is not a number of srnumbits={srnumbits} bits, 1 to 32")
     of_p3109 = _is_extended_p3109(fi)
-    saturate = bool(sat) and not of_p3109
+    saturate = flag(sat, "sat") and not of_p3109
     how = _conversion(_of_gfloat(fi), _ROUNDINGS[name], saturate=saturate, bits=srnumbits if drawn else None)
     number, nan_is_lost, overflowed = _core.round_number(how, float(v), srbits if drawn else 0)
     to_zero = name in ("TowardZero", "ToOdd") or name == ("TowardNegative" if v > 0 else "TowardPositive")
@@ -240,10 +241,10 @@ class Chop:
     ) -> None:
         if rmode not in self._MODES:
             raise ValueError(f"rmode: {rmode!r} is not one of {', '.join(map(str, self._MODES))}")
-        self.exp_bits, self.sig_bits, self.rmode, self.subnormal = exp_bits, sig_bits, rmode, subnormal
+        self.exp_bits, self.sig_bits, self.rmode, self.subnormal = exp_bits, sig_bits, rmode, flag(subnormal, "subnormal")
         self.chunk_size, self.random_state, self.verbose = chunk_size, random_state, verbose
         self.u = 2.0 ** -(sig_bits + 1)
-        self._how = {"rounding": self._MODES[rmode], "ftz": None if subnormal else "before"}
+        self._how = {"rounding": self._MODES[rmode], "ftz": None if self.subnormal else "before"}
         _conversion((exp_bits, sig_bits), **self._how)  # says what is wrong with them
         self._draws = _Draws(random_state)
         if verbose:

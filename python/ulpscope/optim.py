@@ -22,6 +22,7 @@ import numpy
 
 from . import _core
 from ._arrays import _integer, encode, quantize
+from ._flags import flag
 from ._formats import Format, format_name
 
 # Parameters that are int64, as `ulp precision optimizer` writes them; all others are float64.
@@ -277,17 +278,17 @@ def dynamic_map(
     """
     exponent_bits = _integer(max_exponent_bits, "max_exponent_bits", 0, 64)
     bits = _integer(total_bits, "total_bits", 0, 64)
-    return _core.dynamic_map(bool(signed), _expect_text(arithmetic, "arithmetic"), exponent_bits, bits)
+    return _core.dynamic_map(flag(signed, "signed"), _expect_text(arithmetic, "arithmetic"), exponent_bits, bits)
 
 
 def linear_map(signed: bool = True, *, arithmetic: str = "torch26_nofma") -> Any:
     """bitsandbytes' create_linear_map in 8 bits."""
-    return _core.linear_map(signed, arithmetic)
+    return _core.linear_map(flag(signed, "signed"), arithmetic)
 
 
 def map_4bit(signed: bool = True, *, arithmetic: str = "torch26_nofma") -> Any:
     """torchao's maps of 16 numbers; the unsigned one has no zero."""
-    return _core.map_4bit(signed, arithmetic)
+    return _core.map_4bit(flag(signed, "signed"), arithmetic)
 
 
 def quantize_blockwise(

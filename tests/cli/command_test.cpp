@@ -252,6 +252,58 @@ TEST_CASE("--quiet leaves warnings and errors, and JSON its notes") {
   CHECK(run_ulp("--quiet info nosuch.npy").err == "ulp: nosuch.npy: No such file or directory\n");
 }
 
+TEST_CASE("a name of a format that OCP uses otherwise is noted once, whichever command reads it") {
+  const temporary_dir dir;
+  const std::string digits = "tests/data/octaves/digits.ulp";
+  const std::string dump = "tests/data/digits.step00100.safetensors";
+  const std::string weights = "tests/data/weights.step00100.safetensors";
+  const std::string out = (dir / "out.safetensors").string();
+  const std::vector<std::string> commands{
+      "formats e4m3",
+      "inspect 3 --format e4m3",
+      "convert " + dump + " --to e4m3 -o " + out,
+      "eval --op add --format e4m3",
+      "vectors --op sqrt --format E4M3 --from e4m3",
+      "verify --op add --format float16 --from e4m3",
+      "outcomes " + digits + " --format e4m3,E4M3 --by kind",
+      "replay " + digits + " --scaler pytorch --format e4m3",
+      "sweep " + digits + " --scaler pytorch --format fp16,float8_e4m3",
+      "advise " + digits + " --format e4m3",
+      "precision weights " + weights + " --lr 0.1 --format e4m3",
+      "precision accumulate " + dump + " --format e4m3",
+  };
+  for (const std::string& command : commands) {
+    CAPTURE(command);
+    const auto run = run_ulp(command, "38 38 40 00\n");
+    CAPTURE(run.err);
+    std::size_t notes = 0;
+    for (std::size_t at = 0; (at = run.err.find("OCP's", at)) != std::string::npos; ++at) ++notes;
+    CHECK(notes == 1);
+    CHECK(run.err.find("ends at 240") != std::string::npos);
+    CHECK(run.err.find("ends at 448") != std::string::npos);
+    CHECK(run.err.find("write float8_e4m3fn or e4m3,specials=ieee") != std::string::npos);
+  }
+  for (const std::string clear : {"e4m3,specials=ieee", "float8_e4m3fn", "e4m3fn"})
+    CHECK(run_ulp("outcomes " + digits + " --by kind --format " + clear).err.find("OCP's") == std::string::npos);
+  CHECK(run_ulp("formats e4m3 --quiet").err.empty());
+}
+
+TEST_CASE("--csv FILE has the rows, which are not printed too") {
+  const temporary_dir dir;
+  const std::string csv = (dir / "rows.csv").string();
+  for (const std::string command :
+       {"outcomes tests/data/octaves/digits.ulp --format fp16 --by kind", "info tests/data/octaves/digits.ulp",
+        "sweep tests/data/octaves/digits.ulp --scaler pytorch --format fp16", "formats", "scalers"}) {
+    CAPTURE(command);
+    const auto printed = run_ulp(command);
+    const auto written = run_ulp(command + " --csv " + csv);
+    CHECK(written.exit_code == 0);
+    CHECK(read_file(csv) == run_ulp(command + " --csv -").out);
+    const std::string last = printed.out.substr(printed.out.rfind('\n', printed.out.size() - 2) + 1);
+    CHECK(written.out.find(last) == std::string::npos);
+  }
+}
+
 TEST_CASE("with --json and --csv - nothing else is on stdout") {
   for (const std::string arguments : {"formats", "scalers", "scalers pytorch", "info tests/data/octaves/digits.ulp",
                                       "outcomes tests/data/octaves/digits.ulp --format fp16 --by kind",

@@ -1,5 +1,6 @@
 /* Pins ulp.h from C: that each function does what its C++ namesake does, by facts that other tests pin, and what is refused. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +248,60 @@ static void sums(void) {
   REFUSED(ulp_dot(&a, &b, &how, NULL, &sum), "size");
 }
 
+/* The sizes that come of -1 and of a difference that went below zero; PTRDIFF_MAX bytes are the most that an object has. */
+static void counts_beyond_all_memory(void) {
+  const ulp_format float16 = format_of("float16");
+  const ulp_format fp4 = format_of("float4_e2m1");
+  const size_t sizes[4] = {SIZE_MAX, SIZE_MAX - 15, (size_t)PTRDIFF_MAX + 1, (size_t)PTRDIFF_MAX / 4 + 1};
+  const char* const why = "cannot have";
+  ulp_random_stream stream;
+  ulp_random_words random;
+  ulp_numbers a;
+  ulp_sum sum;
+  ulp_result result;
+  float x[4] = {1.0F, 2.0F, 3.0F, 4.0F};
+  double y[4] = {1.0, 2.0, 3.0, 4.0};
+  uint32_t codes[4] = {0, 0, 0, 0};
+  uint32_t others[4] = {0, 0, 0, 0};
+  char name[32];
+  size_t i;
+  memset(&stream, 0, sizeof stream);
+  for (i = 0; i < 4; ++i) {
+    const size_t n = sizes[i];
+    REFUSED(ulp_encode_floats(&float16, x, n, codes, 2, NULL, NULL), why);
+    REFUSED(ulp_encode_floats(&fp4, x, n, codes, 0, NULL, NULL), why);
+    REFUSED(ulp_encode_doubles(&float16, y, n, codes, 2, NULL, NULL), why);
+    REFUSED(ulp_decode_floats(&float16, codes, 2, n, x, 1), why);
+    REFUSED(ulp_decode_floats(&fp4, codes, 0, n, x, 1), why);
+    REFUSED(ulp_decode_doubles(&float16, codes, 2, n, y, 1), why);
+    REFUSED(ulp_round_floats(&float16, x, n, x, NULL, NULL), why);
+    REFUSED(ulp_recode(&float16, codes, 4, &float16, others, 4, n, NULL, NULL), why);
+    REFUSED(ulp_fill_random_bits(&stream, 8, codes, n), why);
+    random.words = codes;
+    random.count = n;
+    REFUSED(ulp_encode(&float16, 1, NULL, &random, &result), why);
+    a.format = float16;
+    a.elements = codes;
+    a.count = n;
+    a.bytes = 4;
+    REFUSED(ulp_dot(&a, &a, NULL, NULL, &sum), why);
+    REFUSED(ulp_dot(&a, NULL, NULL, NULL, &sum), why);
+    REFUSED(ulp_exact_dot(&float16, &a, NULL, NULL, NULL, NULL, &result), why);
+    a.format = format_of("float64");
+    a.elements = y;
+    a.bytes = 8;
+    REFUSED(ulp_dot(&a, NULL, NULL, NULL, &sum), why);
+    if (i < 3) REFUSED(ulp_format_name(&float16, name, n, NULL), why);
+  }
+  for (i = 0; i < 3; ++i) {
+    a.format = fp4;
+    a.elements = codes;
+    a.count = sizes[i];
+    a.bytes = 0;
+    REFUSED(ulp_dot(&a, NULL, NULL, NULL, &sum), why);
+  }
+}
+
 int main(void) {
   CHECK(ulp_c_version() == ULP_C_VERSION);
   CHECK(strcmp(ulp_last_error(), "") == 0);
@@ -255,6 +310,7 @@ int main(void) {
   random_numbers();
   arrays();
   sums();
+  counts_beyond_all_memory();
   printf("%d checks, %d failed\n", checks, failures);
   return failures == 0 && checks > 100 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

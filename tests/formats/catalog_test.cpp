@@ -1,5 +1,6 @@
 // Pins catalog.hpp and format.hpp: names and aliases, which e<E>m<M> are formats, the published limits of each named
 // format, and that every limit derived in format.hpp is the one found by looking at all codes.
+#include <ulp/formats/ambiguous_names.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 
@@ -165,10 +166,13 @@ TEST_CASE("names are read as the documents spell them") {
 
 TEST_CASE("a name that OCP uses otherwise has a note, and one of several formats is refused") {
   CHECK(note_on_name("e4m3") ==
-        "e4m3 is IEEE-style, with infinities, and ends at 240; OCP's E4M3 is float8_e4m3fn, which ends at 448");
+        "e4m3 is IEEE-style, with infinities, and ends at 240; OCP's E4M3 is float8_e4m3fn, which ends at 448; to be "
+        "clear write float8_e4m3fn or e4m3,specials=ieee");
   CHECK(note_on_name("float8_e4m3").starts_with("float8_e4m3 is IEEE-style, "));
   CHECK(note_on_name("E4M3") ==
-        "E4M3 is OCP's: float8_e4m3fn, which ends at 448; e4m3 is IEEE-style, with infinities, and ends at 240");
+        "E4M3 is OCP's: float8_e4m3fn, which ends at 448; e4m3 is IEEE-style, with infinities, and ends at 240; to be "
+        "clear write float8_e4m3fn or e4m3,specials=ieee");
+  CHECK(find_format("e4m3,specials=ieee") == find_format("e4m3"));
   CHECK(note_on_name("e2m1").find("ends at 3; OCP's E2M1 is float4_e2m1, which ends at 6") != std::string::npos);
   for (const char* const clear : {"e4m3fn", "fp8_e4m3", "e5m2", "E5M2", "float16", "e4m3,bias=3", "nonsense"})
     CHECK(note_on_name(clear).empty());
@@ -178,6 +182,20 @@ TEST_CASE("a name that OCP uses otherwise has a note, and one of several formats
   }
   CHECK(parse_format("E4M3,bias=11").error ==
         "format 'E4M3,bias=11': options follow e<E>m<M>, not OCP's name: write e4m3");
+}
+
+TEST_CASE("who listens is told whenever such a name is read") {
+  static std::vector<std::string> heard;
+  heard.clear();
+  listen_for_ambiguous_names([](std::string_view entry, const std::string& note) {
+    CHECK(note.starts_with(heard.empty() ? "e4m3 is" : "E2M1 is"));
+    heard.emplace_back(entry);
+  });
+  for (const char* const name : {"e4m3", "float8_e4m3fn", "e4m3,specials=ieee", "float8_e3m4", "E2M1"})
+    CHECK(parse_format(name).value);
+  listen_for_ambiguous_names(nullptr);
+  static_cast<void>(parse_format("e4m3"));
+  CHECK(heard == std::vector<std::string>{"float8_e4m3fn", "float4_e2m1"});
 }
 
 TEST_CASE("options say what the pattern does not") {

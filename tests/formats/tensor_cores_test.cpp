@@ -57,6 +57,12 @@ TEST_CASE("the table of units holds what it promises") {
     CHECK(answer(unit, 0.5, {1, 2, 4, 1}) == 8.5);  // a valid accumulation
     CHECK(answer(unit, 1, {}) == 1);
   }
+  CHECK(find_tensor_core("H100", float8_e4m3fn) == find_tensor_core("hopper", float8_e4m3fn));
+  CHECK(find_tensor_core("Hopper", float16) == find_tensor_core("hopper", float16));
+  CHECK(find_tensor_core("mi250x", bfloat16)->name == "cdna2");
+  CHECK(find_tensor_core("L40S", float8_e5m2)->name == "ada");
+  for (const std::string_view none : {"H1000", "H10", "", "A10", "100"})
+    CHECK(find_tensor_core(none, float16) == nullptr);
   CHECK(find_tensor_core("volta", bfloat16) == nullptr);
   CHECK(find_tensor_core("pascal", float16) == nullptr);
 }

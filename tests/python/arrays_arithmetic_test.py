@@ -220,6 +220,7 @@ class Dot(unittest.TestCase):
         a, b = self.a.astype(np.float32), self.b.astype(float)
         plain = ulpscope.dot(self.a, self.b, unit="hopper")
         self.assertEqual(ulpscope.dot(a, b, unit="hopper", format="fp16"), plain)
+        self.assertEqual(ulpscope.dot(a, b, unit="H100", format="fp16"), plain)
         self.assertEqual(ulpscope.dot(self.a.astype(np.float64), b), ulpscope.dot(self.a, self.b))
 
     @unittest.skipIf(torch is None, "torch is not installed")

@@ -66,7 +66,11 @@ class Refused(unittest.TestCase):
         self.refused("says already how many", ulpscope.quantize, X, "fp16", "sr,bits=4", bits=8)
         self.refused("says already how many", ulpscope.quantize, X, "fp16", "nvidia", bits=8)
         self.refused("ftz: True is not", ulpscope.quantize, X, "fp16", ftz=True)
-        self.refused("saturate: 'yes' is not", ulpscope.quantize, X, "fp16", saturate="yes")
+        for other in ("yes", 2, -1, None, [True], np.array([True, False])):
+            self.refused("is not False, True or 'finite'", ulpscope.quantize, X, "fp16", saturate=other)
+            self.refused("is not True or False", ulpscope.quantize, X, "fp16", daz=other, error=TypeError)
+        for on in (True, 1, np.True_):
+            self.assertEqual(ulpscope.quantize(np.float32([7e4]), "fp16", saturate=on, daz=on)[0], 65504)
         for scale in (0, -1, float("nan"), float("inf")):
             self.refused("is not a finite number above zero", ulpscope.quantize, X, "fp16", scale=scale)
         self.refused("scale: 1", ulpscope.quantize, X, "fp16", scale=10**400)

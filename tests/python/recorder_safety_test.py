@@ -6,6 +6,7 @@ import math
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -224,6 +225,13 @@ class TrainingGoesOn(support.InFolder):
             warnings.simplefilter("always")
             call()
         return [str(w.message) for w in caught]
+
+    def test_options_that_are_on_or_off(self):
+        for name in ("sums", "append", "shards", "local", "wait", "strict"):
+            for value in (2, "False", [True]):
+                with self.assertRaisesRegex(recorder.RecorderError, f"{name}: .* is not True or False"):
+                    recorder.Recorder(self.path("a.ulp"), **{name: value})
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_mistakes_and_errors(self):
         path = self.path("a.ulp")
@@ -452,6 +460,23 @@ class Names(support.InFolder):
             "a.ulp: No such file or directory: does its folder exist, and is it writable?", self.path("none/a.ulp")
         )
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_too_many_open_files(self):
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        opened = []
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 20, limits[1]))
+            with contextlib.suppress(OSError):
+                while True:
+                    opened.append(open(os.devnull))
+            for _ in range(2):  # the lock cannot be opened, then SQLite's file
+                with self.assertRaisesRegex(recorder.RecorderError, "too many files are open in this process"):
+                    recorder.Recorder(self.path("a.ulp"))
+                opened.pop().close()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            for file in opened:
+                file.close()
 
     def test_special_names(self):
         """SQLite has no special ones here."""

@@ -609,9 +609,29 @@ class Errors(InFolder):
             with self.assertRaises(ValueError):
                 ask()
 
+    def test_tables_show_their_rows(self):
+        run = ulpscope.open(DIGITS)
+        table = run.tensors
+        self.assertEqual(len(table), table.height)
+        lines = repr(table).splitlines()
+        self.assertEqual(len(lines), 2 + len(table))
+        self.assertEqual(lines[0], f"<Table: {len(table)} rows of {len(table.keys())} columns>")
+        for name, line in zip(table["tensor"], lines[2:]):
+            self.assertTrue(line.startswith(name), line)
+        steps = run.steps
+        self.assertGreater(len(steps), 20)
+        self.assertEqual(repr(steps).count("\n..") + repr(steps).count("\n ..."), 1)
+        shown = steps._repr_html_()
+        self.assertEqual(shown.count("<tr>"), 1 + 10 + 1 + 5)
+        self.assertIn(f"{len(steps)} rows", shown)
+        self.assertIn("&lt;b&gt;", type(table)({"<b>": np.array(["x"], object)})._repr_html_())
+        self.assertFalse(table.take([]))
+
     def test_values_that_mean_nothing(self):
         for settings, error in (
             ({"saturate": "False"}, TypeError),
+            ({"saturate": 2}, TypeError),
+            ({"per_tensor": "yes"}, TypeError),
             ({"clip_norm": [1, 2]}, TypeError),
             ({"every": 1.5}, ValueError),
             ({"every": -1}, ValueError),

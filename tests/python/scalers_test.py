@@ -249,6 +249,16 @@ class Stepping(unittest.TestCase):
                 asked += 1
         self.assertGreaterEqual(asked, 1)
 
+    def test_parameters_are_keywords_or_a_dictionary(self):
+        for made in (
+            ulpscope.Scaler("pytorch", growth_interval=3),
+            ulpscope.Scaler("pytorch", None, {"growth_interval": 3}),
+            ulpscope.scaler("pytorch", growth_interval=3),
+        ):
+            self.assertEqual(made.parameters["growth_interval"], 3)
+        with self.assertRaisesRegex(TypeError, "no option 'growth'"):
+            ulpscope.Scaler("pytorch", growth=3)
+
     def test_refusals(self):
         for made, error, text in (
             (lambda: ulpscope.scaler("pytorh"), ValueError, "pytorch"),

@@ -41,6 +41,8 @@ struct stored_array {
   bool by_columns = false;
   std::optional<stored_elements> numbers;  // nullopt: it is copied
   bool by_from = false;                    // it holds codes because `from` says so
+  std::string how;                         // its numbers are read, where a user should know
+  std::optional<std::size_t> goes_into;    // the array that it has the scales of
   std::string member;                      // of an archive: its own name there
   std::uint64_t bytes_as_is = 0;           // of all that is copied: an archive's member has its header too
 };

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 
+#include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/model/precision/random_bit_need.hpp>
 
 namespace ulp::io {
 namespace {
@@ -43,6 +45,7 @@ void chunk_converter::start(const stored_elements& input, const conversion& how)
   input_ = input;
   how_ = how;
   counts_ = {};
+  bias_ = {};
   size_ = 0;
 }
 
@@ -85,8 +88,34 @@ void chunk_converter::encode(code_span codes) {
     recode_array(to_, codes, input_.of, codes_in(), how_, &counts_);
 }
 
+unpacked chunk_converter::element(std::size_t i) const {
+  const auto bits = bits_at(in_.data() + i * static_cast<std::size_t>(input_.bytes),
+                            static_cast<std::size_t>(input_.bytes), std::endian::little);
+  return decode(input_.of, bits);
+}
+
+void chunk_converter::add_bias() {
+  constexpr int few = 24;
+  const rounding& mode = how_.rounding;
+  if (mode.direction != direction::stochastic || mode.random_bits == exact_probability || mode.random_bits >= few ||
+      mode.flush != flush::never || mode.daz || !to_.has_subnormals())
+    return;
+  const unpacked scale = decode(binary64, std::bit_cast<std::uint64_t>(how_.scale));
+  for (std::size_t i = 0; i < size_; ++i) {
+    unpacked x = element(i);
+    if (x.kind == number_class::zero) ++bias_.values;
+    if (x.kind != number_class::finite) continue;
+    if (how_.scale != 1) x = detail::exact_product(x, scale);
+    const auto error = mean_stochastic_error(to_, x, mode.definition, mode.random_bits);
+    if (!error) continue;
+    bias_.sum += *error;
+    ++bias_.values;
+  }
+}
+
 std::span<const std::uint8_t> chunk_converter::convert() {
   to_little_endian();
+  add_bias();
   if (output_.of != to_) {  // numbers
     out_.resize(size_ * sizeof(float));
     const std::span<float> numbers = elements<float>(out_, size_);

@@ -32,6 +32,7 @@ class chunk_converter {
   [[nodiscard]] std::span<const std::uint8_t> convert();
 
   [[nodiscard]] const conversion_counts& counts() const noexcept { return counts_; }
+  [[nodiscard]] const rounding_bias& bias() const noexcept { return bias_; }
 
   // Of the last chunk the index in its array of the first element with bits above its code.
   [[nodiscard]] std::optional<std::uint64_t> first_beyond_code() const;
@@ -39,6 +40,8 @@ class chunk_converter {
  private:
   void to_little_endian();
   void encode(code_span codes);
+  void add_bias();
+  [[nodiscard]] unpacked element(std::size_t i) const;
   [[nodiscard]] const_code_span codes_in() const;
 
   format to_;
@@ -46,6 +49,7 @@ class chunk_converter {
   stored_elements input_;
   conversion how_;
   conversion_counts counts_;
+  rounding_bias bias_;
   std::size_t size_ = 0;
   std::vector<std::uint8_t> in_;
   std::vector<std::uint8_t> out_;

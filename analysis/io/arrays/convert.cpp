@@ -11,6 +11,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "arrays.hpp"
+#include "bytes/grouped_notes.hpp"
 #include "bytes/text.hpp"
 #include "chunks.hpp"
 #include "dumps/rows.hpp"
@@ -166,16 +167,21 @@ struct file_conversion::state {
 
   // Which arrays are converted, copied, left out.
   void choose() {
+    const auto is_converted = [&](const stored_array& array) {
+      return array.numbers && (!options.selects || options.selects(array.name));
+    };
     for (const stored_array& array : input->arrays()) {
       if (into == array_file_kind::npz || into == array_file_kind::safetensors) check_name(path, "", array.name);
-      const bool converted = array.numbers && (!options.selects || options.selects(array.name));
+      // Whoever reads the output would multiply by its scales once more.
+      const bool is_used_up = array.goes_into && is_converted(input->arrays()[*array.goes_into]);
+      const bool converted = is_converted(array) && !is_used_up;
       arrays.push_back({.name = array.name,
                         .from = array.type,
                         .to = converted ? type_in(into, elements) : array.type,
                         .shape = array.shape,
                         .numel = array.numel,
                         .converted = converted,
-                        .left_out = !converted && (from != into || holds_one(into))});
+                        .left_out = is_used_up || (!converted && (from != into || holds_one(into)))});
     }
   }
 
@@ -183,11 +189,14 @@ struct file_conversion::state {
     std::vector<std::string> converted;
     std::vector<std::string> copied;
     std::vector<std::string> left_out;
+    grouped_notes read_so;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       const array_conversion& a = arrays[i];
       if (a.converted) converted.push_back(in_quotes(a.name));
+      if (const std::string& how = input->arrays()[i].how; a.converted && !how.empty()) read_so.add(a.name, how);
       // What is not selected is what was asked for.
-      const bool is_noted = !a.converted && (!input->arrays()[i].numbers || a.left_out);
+      const bool is_used_up = input->arrays()[i].goes_into && arrays[*input->arrays()[i].goes_into].converted;
+      const bool is_noted = !a.converted && !is_used_up && (!input->arrays()[i].numbers || a.left_out);
       if (is_noted) (a.left_out ? left_out : copied).push_back(in_quotes(a.name) + " (" + a.from + ")");
     }
     if (converted.empty()) refuse_nothing();
@@ -201,6 +210,7 @@ struct file_conversion::state {
       notes.push_back("--from is not used: there are no unsigned integers of " +
                       std::to_string(8 * bytes_of_code(*options.from)) + " bits, which codes of " +
                       to_string(*options.from) + " are");
+    for (const std::string& note : read_so.all()) notes.push_back(note);
     if (!copied.empty()) notes.push_back("copied as they are: " + joined(copied));
     if (!options.from && !copied.empty() && !said_format().empty()) notes.push_back(said_format());
     if (!left_out.empty())
@@ -363,6 +373,7 @@ struct file_conversion::state {
       advance(bytes_in.size());
     }
     arrays[i].counts = chunks.counts();
+    arrays[i].bias = chunks.bias();
   }
 
   void copy(std::size_t i, array_output& out, const std::function<void(std::uint64_t)>& advance) const {

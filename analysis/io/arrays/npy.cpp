@@ -61,8 +61,12 @@ stored_array array_of(const npy_header& header, const std::string& name, const s
                      .numel = header.numel,
                      .by_columns = header.by_columns && has_two_orders(header.shape)};
   if (header.values) array.numbers = elements_of(header.values->type, header.values->order);
-  if (header.codes) array.numbers = codes_of(from, header.codes->size, header.codes->order);
-  array.by_from = header.codes && array.numbers;
+  if (header.codes)
+    if (const auto codes = codes_of(from, header.codes->size, header.codes->order)) {
+      array.numbers = codes;
+      array.by_from = true;
+    }
+  if (header.values && !array.by_from) array.how = how_read(header);
   return array;
 }
 

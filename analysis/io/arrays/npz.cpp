@@ -34,10 +34,10 @@ class npz_input final : public array_input {
   }
 
   void add(const zip_member& member, const std::optional<format>& from) {
-    if (member.name.ends_with(npy_suffix)) {
+    if (const auto name = name_of_array(archive_, member)) {
       const auto in = archive_.open(member);
       const npy_header header = header_of(*in, member);
-      arrays_.push_back(array_of(header, member.name.substr(0, member.name.size() - npy_suffix.size()), from));
+      arrays_.push_back(array_of(header, *name, from));
       if (header.object) arrays_.back().type = "pickled objects";
     } else {
       arrays_.push_back({.name = member.name, .type = "not a .npy"});

@@ -4,6 +4,7 @@
 #include <ulp/model/cells/element_types.hpp>
 
 #include "arrays.hpp"
+#include "dumps/block_scales.hpp"
 #include "dumps/safetensors_header.hpp"
 
 namespace ulp::io {
@@ -12,7 +13,7 @@ namespace {
 class safetensors_input final : public array_input {
  public:
   safetensors_input(const std::string& path, const std::optional<format>& from, const read_limits& limits)
-      : file_(path), header_(read_safetensors_header(file_, limits)) {
+      : file_(path), header_(read_safetensors_header(file_, limits)), scales_(block_scales_of(header_.entries)) {
     for (const safetensors_entry& entry : header_.entries) {
       stored_array& array = arrays_.emplace_back();
       array.name = entry.name;
@@ -24,10 +25,20 @@ class safetensors_input final : public array_input {
       array.by_from = array.numbers && entry.type->type == dtype::unknown;
       array.bytes_as_is = entry.bytes();
     }
+    for (std::size_t i = 0; i < scales_.size(); ++i) {
+      if (!scales_[i]) continue;
+      arrays_[i].numbers = elements_of(dtype::float64);
+      arrays_[i].how = text_of(*scales_[i], header_.entries);
+      arrays_[scales_[i]->scales].goes_into = i;
+    }
   }
 
   [[nodiscard]] const std::vector<stored_array>& arrays() const override { return arrays_; }
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) const override {
+    if (scales_.at(index)) return open_scaled(file_, header_, index, *scales_[index]);
+    return open_as_is(index);
+  }
+  [[nodiscard]] std::unique_ptr<byte_stream> open_as_is(std::size_t index) const override {
     const safetensors_entry& entry = header_.entries.at(index);
     return std::make_unique<file_stream>(file_, header_.data + entry.offsets[0], entry.bytes());
   }
@@ -36,6 +47,7 @@ class safetensors_input final : public array_input {
  private:
   file_reader file_;
   safetensors_header header_;
+  std::vector<std::optional<block_scales>> scales_;  // of the entries
   std::vector<stored_array> arrays_;
 };
 

@@ -7,6 +7,8 @@
 
 #include <ulp/io/bytes/error.hpp>
 
+#include "bytes/open_failure.hpp"
+
 namespace ulp::io {
 namespace {
 
@@ -65,8 +67,14 @@ std::int64_t database::number(const char* sql) const {
   return s.row() ? s.integer(0) : 0;
 }
 
+void database::refuse(const std::string& place, const std::string& reason) const {
+  refuse_change();
+  throw input_error(shown_, place, reason);
+}
+
 void database::fail(const std::string& place) const {
   const int last = errno;
+  refuse_change();
   std::string reason = handle_ ? sqlite3_errmsg(get()) : "out of memory";
   const int extended = handle_ ? sqlite3_extended_errcode(get()) : SQLITE_NOMEM;
   const int code = extended & 0xFF;
@@ -87,7 +95,7 @@ void database::fail(const std::string& place) const {
   if (code == SQLITE_FULL || system == ENOSPC) reason = "the disk is full";
   if (system == EDQUOT) reason = "the disk quota is used up";
   if (system == EFBIG) reason = "the file would exceed the file size limit (see ulimit -f)";
-  if (code == SQLITE_CANTOPEN) reason += ": does its folder exist, and is it writable?";
+  if (code == SQLITE_CANTOPEN) reason = open_failure(handle_ ? sqlite3_system_errno(get()) : 0, reason);
   throw input_error(shown_, place, reason);
 }
 

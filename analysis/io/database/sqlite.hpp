@@ -13,9 +13,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "encoding/numbers.hpp"
 #include "guarded_files.hpp"
+#include "unlocked_file.hpp"
 
 namespace ulp::io {
 
@@ -46,6 +48,15 @@ class database {
   [[nodiscard]] std::int64_t number(const char* sql) const;
   // Throws input_error with what SQLite says went wrong last.
   [[noreturn]] void fail(const std::string& place) const;
+  // Throws input_error with what is wrong with what was read.
+  [[noreturn]] void refuse(const std::string& place, const std::string& reason) const;
+
+  // From here on it is read without locks: what is wrong with it, and the end of each statement's rows, is a changed_error
+  // where the file was written to since.
+  void read_unlocked(unlocked_file before) { unlocked_ = std::move(before); }
+  void refuse_change() const {
+    if (unlocked_ && unlocked_->was_written()) throw changed_error(shown_);
+  }
 
   // The version of the recording format, once it was looked at; from version 2 on rows have checksums.
   [[nodiscard]] int version() const { return version_; }
@@ -82,6 +93,7 @@ class database {
   std::string shown_;
   std::unique_ptr<work> work_;
   std::unique_ptr<sqlite3, closer> handle_;
+  std::optional<unlocked_file> unlocked_;
   int version_ = 0;
   completeness complete_ = completeness::whole;
 };
@@ -122,6 +134,7 @@ class statement {
       db_->fail("");
     }
     sqlite3_reset(handle_.get());
+    db_->refuse_change();
     return false;
   }
 

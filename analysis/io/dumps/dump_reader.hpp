@@ -41,6 +41,9 @@ class dump_reader {
   // Both throw input_error.
   [[nodiscard]] virtual std::unique_ptr<byte_stream> open(std::size_t index) = 0;
 
+  // What a user should know of how the values are read.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+
   // The loss scale that the file says its values have, NaN where it says none: a hint, which nothing checks.
   [[nodiscard]] virtual double said_loss_scale() const { return not_known; }
 

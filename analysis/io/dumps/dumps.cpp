@@ -61,6 +61,8 @@ class dump_source final : public source, public divisible {
           notes_.push_back(printable(file.path) + ": holds no readable tensor; its step is empty");
         if (!reader->ignored().empty())
           notes_.push_back(printable(file.path) + ": not read: " + joined(reader->ignored()));
+        if (&step == &steps_.front())  // of the others' files the same would be said
+          for (const std::string& note : reader->notes()) notes_.push_back(printable(file.path) + ": " + note);
         see_loss_scale(file, reader->said_loss_scale());
       }
     }

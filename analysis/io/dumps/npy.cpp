@@ -85,7 +85,9 @@ std::optional<numpy_type> type_called(std::string_view descr) {
     case 'c': return one_of({8, 16, 24, 32});
     case 'S':
     case 'a': return numpy_type{.size = *size};
-    case 'V': return with_codes(numpy_type{.size = *size});
+    case 'V':
+      if (*size == 2) return with_codes(numpy_type{.size = 2, .values = element{dtype::bfloat16, bytes}});
+      return with_codes(numpy_type{.size = *size});
     case 'U':
       if (const auto characters = checked_mul(*size, 4)) return numpy_type{.size = *characters};
       return std::nullopt;
@@ -323,10 +325,12 @@ class npy_reader final : public dump_reader {
                         .shape = header.shape,
                         .numel = header.numel,
                         .row_by_row = !header.by_columns || header.shape.size() < 2});
+    if (const std::string how = how_read(header); !how.empty()) notes_.push_back(how);
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t /*index*/) override {
     return std::make_unique<file_stream>(file_, data_, file_.size() - data_);
   }
@@ -336,6 +340,7 @@ class npy_reader final : public dump_reader {
   std::uint64_t data_ = 0;
   std::vector<tensor> tensors_;
   std::vector<std::string> ignored_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace
@@ -374,6 +379,14 @@ npy_header read_npy_header(byte_stream& in, const std::string& file, const std::
   return header;
 }
 
+std::optional<std::string> name_of_array(const zip_archive& archive, const zip_member& member) {
+  constexpr std::string_view suffix = ".npy";
+  if (member.name.ends_with(suffix)) return member.name.substr(0, member.name.size() - suffix.size());
+  std::string start(std::min<std::uint64_t>(magic.size(), member.size), '\0');
+  archive.open(member)->read({reinterpret_cast<std::uint8_t*>(start.data()), start.size()});
+  return start == magic ? std::optional(member.name) : std::nullopt;
+}
+
 std::string npy_header_bytes(const std::string& descr, bool by_columns, const std::vector<std::uint64_t>& shape) {
   std::string dict = "{'descr': '" + descr + "', 'fortran_order': " + (by_columns ? "True" : "False") + ", 'shape': (";
   for (std::size_t i = 0; i < shape.size(); ++i)
@@ -391,8 +404,12 @@ std::string npy_header_bytes(const std::string& descr, bool by_columns, const st
 std::string why_ignored(const npy_header& header) {
   if (header.object) return "an object array is a Python pickle, which can run any code; it is never unpacked";
   if (header.descr.empty()) return "a structured type";
-  if (header.descr.ends_with("V2")) return "'V2': a bfloat16 whose type numpy has lost; save float32 or safetensors";
   return header.descr;
+}
+
+std::string how_read(const npy_header& header) {
+  if (!header.descr.ends_with("V2")) return "";
+  return header.descr + " is read as bfloat16: numpy saves that type of ml_dtypes without its name";
 }
 
 dump_kind npy_kind() {

@@ -10,6 +10,7 @@
 #include <ulp/model/cells/step.hpp>
 
 #include "bytes/cursor.hpp"
+#include "bytes/zip.hpp"
 
 namespace ulp::io {
 
@@ -19,7 +20,8 @@ struct element {
   std::endian order = std::endian::little;
 };
 
-// Bytes that may be codes: unsigned integers, or what is left of a type that numpy does not know ("|V2").
+// Bytes that may be codes: unsigned integers, or what is left of a type that numpy does not know ("|V1"). "|V2" is bfloat16,
+// the one such type of two bytes.
 struct code_bytes {
   int size = 1;  // 1, 2 or 4
   std::endian order = std::endian::little;
@@ -39,9 +41,16 @@ struct npy_header {
 // they are objects. A type that numpy does not know is an error. Errors name `file` and `place`.
 [[nodiscard]] npy_header read_npy_header(byte_stream& in, const std::string& file, const std::string& place);
 
+// The name under which numpy.load has a member of a .npz that is an array: one that ends with .npy, which is taken away, or
+// begins as an array does. nullopt for other members.
+[[nodiscard]] std::optional<std::string> name_of_array(const zip_archive& archive, const zip_member& member);
+
 // The header of version 1 that numpy writes.
 [[nodiscard]] std::string npy_header_bytes(const std::string& descr, bool by_columns,
                                            const std::vector<std::uint64_t>& shape);
+
+// What people should know of how its values are read; empty where there is nothing to say.
+[[nodiscard]] std::string how_read(const npy_header& header);
 
 // Why an array is not read, for people.
 [[nodiscard]] std::string why_ignored(const npy_header& header);

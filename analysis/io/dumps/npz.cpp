@@ -1,5 +1,6 @@
 #include <ulp/io/bytes/error.hpp>
 
+#include "bytes/grouped_notes.hpp"
 #include "bytes/text.hpp"
 #include "bytes/zip.hpp"
 #include "npy.hpp"
@@ -7,8 +8,6 @@
 
 namespace ulp::io {
 namespace {
-
-constexpr std::string_view suffix = ".npy";
 
 class npz_reader final : public dump_reader {
  public:
@@ -19,6 +18,7 @@ class npz_reader final : public dump_reader {
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_.all(); }
 
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
     auto in = archive_.open(*arrays_.at(index));
@@ -40,12 +40,13 @@ class npz_reader final : public dump_reader {
   }
 
   void add(const zip_member& member) {
-    if (!member.name.ends_with(suffix)) {
+    const std::optional<std::string> array = name_of_array(archive_, member);
+    if (!array) {
       ignored_.push_back(in_quotes(member.name) + " (not a .npy)");
       left_out_.push_back(&member);
       return;
     }
-    const std::string name = member.name.substr(0, member.name.size() - suffix.size());
+    const std::string& name = *array;
     const auto in = archive_.open(member);
     const npy_header header = header_of(*in, member);
     if (!header.values) {
@@ -61,12 +62,14 @@ class npz_reader final : public dump_reader {
                         .numel = header.numel,
                         .row_by_row = !header.by_columns || header.shape.size() < 2});
     arrays_.push_back(&member);
+    if (const std::string how = how_read(header); !how.empty()) notes_.add(name, how);
   }
 
   zip_archive archive_;
   std::vector<tensor> tensors_;
   std::vector<const zip_member*> arrays_;  // of tensors_
   std::vector<std::string> ignored_;
+  grouped_notes notes_;
   std::vector<const zip_member*> left_out_;
   const zip_member* pickled_ = nullptr;  // a member of Python objects
 };

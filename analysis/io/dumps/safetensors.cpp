@@ -1,6 +1,8 @@
 // The tensors of a .safetensors file.
 #include "safetensors_header.hpp"
 
+#include "block_scales.hpp"
+#include "bytes/grouped_notes.hpp"
 #include "bytes/text.hpp"
 #include "rows.hpp"
 
@@ -9,41 +11,49 @@ namespace {
 
 class safetensors_reader final : public dump_reader {
  public:
-  safetensors_reader(const std::string& path, const read_limits& limits) : file_(path) {
-    const safetensors_header header = read_safetensors_header(file_, limits);
-    data_ = header.data;
-    loss_scale_ = header.loss_scale;
-    for (const safetensors_entry& found : header.entries) add(found);
+  safetensors_reader(const std::string& path, const read_limits& limits)
+      : file_(path), header_(read_safetensors_header(file_, limits)), scales_(block_scales_of(header_.entries)) {
+    std::vector<bool> is_scale(header_.entries.size());
+    for (const auto& s : scales_)
+      if (s) is_scale[s->scales] = true;
+    for (std::size_t i = 0; i < header_.entries.size(); ++i)
+      if (!is_scale[i]) add(i);
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
-  [[nodiscard]] double said_loss_scale() const override { return loss_scale_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_.all(); }
+  [[nodiscard]] double said_loss_scale() const override { return header_.loss_scale; }
 
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
-    const tensor& info = tensors_.at(index);
-    return std::make_unique<file_stream>(file_, data_ + begins_[index], info.numel * size_of(info.type));
+    const std::size_t of = entries_.at(index);
+    if (scales_[of]) return open_scaled(file_, header_, of, *scales_[of]);
+    return std::make_unique<file_stream>(file_, header_.data + header_.entries[of].offsets[0],
+                                         header_.entries[of].bytes());
   }
 
  private:
-  void add(const safetensors_entry& found) {
+  void add(std::size_t i) {
+    const safetensors_entry& found = header_.entries[i];
     if (found.type->type == dtype::unknown) {
       ignored_.push_back(in_quotes(found.name) + " (" + std::string(found.type->name) + ")");
       return;
     }
     tensors_.push_back({.name = found.name,
-                        .type = found.type->type,
+                        .type = scales_[i] ? dtype::float64 : found.type->type,
                         .shape = found.shape,
                         .numel = checked_product(found.shape).value()});
-    begins_.push_back(found.offsets[0]);
+    entries_.push_back(i);
+    if (scales_[i]) notes_.add(found.name, text_of(*scales_[i], header_.entries));
   }
 
   file_reader file_;
-  std::uint64_t data_ = 0;
+  safetensors_header header_;
+  std::vector<std::optional<block_scales>> scales_;  // of the entries
   std::vector<tensor> tensors_;
-  std::vector<std::uint64_t> begins_;  // of tensors_, from data_
+  std::vector<std::size_t> entries_;  // of tensors_
   std::vector<std::string> ignored_;
-  double loss_scale_ = not_known;
+  grouped_notes notes_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "bytes/cursor.hpp"
 #include "dump_steps.hpp"
 #include "dumps/rows.hpp"
+#include "folders.hpp"
 #include "source/read_ahead.hpp"
 #include "tensorboard/tfevents.hpp"
 #include "tensorboard/tfrecord.hpp"
@@ -82,6 +83,19 @@ file_kind kind_of(const dump_kind& row) {
   return {row.name, row.globs, row.begins, open_given_dumps, /*joins=*/true, row.open};
 }
 
+std::vector<std::string> endings_of_dumps() {
+  std::vector<std::string> all;
+  for (const file_kind& row : file_kinds()) {
+    if (!row.is_dump()) continue;
+    for (std::string_view rest = row.globs; !rest.empty();) {
+      const std::size_t size = std::min(rest.find(' '), rest.size());
+      all.emplace_back(rest.substr(1, size - 1));
+      rest.remove_prefix(std::min(size + 1, rest.size()));
+    }
+  }
+  return all;
+}
+
 // Whether the name ends as the first of the globs says.
 bool is_named(std::string_view path, const file_kind& row) {
   return path.ends_with(row.globs.substr(1, row.globs.find(' ') - 1));
@@ -109,8 +123,11 @@ const file_kind& file_kind_of(const std::string& path, const read_limits& limits
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (path == "-" || status.type() == std::filesystem::file_type::fifo) return as_text;
-  if (std::filesystem::is_directory(status))
-    fail("is a folder without TensorBoard event files; name the files that are meant");
+  if (std::filesystem::is_directory(status)) {
+    const std::string files = pattern_of_files(path, endings_of_dumps());
+    fail("is a folder without TensorBoard event files; name the files that are meant" +
+         (files.empty() ? "" : ", such as " + files));
+  }
 
   const file_reader file(path);
   if (file.size() == 0) fail("is empty");

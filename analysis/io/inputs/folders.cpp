@@ -25,4 +25,31 @@ std::vector<std::string> with_event_files(const std::vector<std::string>& inputs
   return files;
 }
 
+std::string pattern_of_files(const std::string& folder, const std::vector<std::string>& endings) {
+  constexpr int deepest = 2;
+  constexpr int most = 10000;
+  struct place {
+    int depth = deepest + 1;
+    std::string ending;
+    std::string name;
+  } first;
+  std::error_code none;
+  int seen = 0;
+  using iterator = std::filesystem::recursive_directory_iterator;
+  for (iterator at(folder, std::filesystem::directory_options::skip_permission_denied, none), end;
+       !none && at != end && seen < most; at.increment(none), ++seen) {
+    if (at.depth() >= deepest) at.disable_recursion_pending();
+    std::error_code unknown;
+    if (!at->is_regular_file(unknown)) continue;
+    const std::string name = at->path().string();
+    for (const std::string& ending : endings)
+      if (name.ends_with(ending) && (at.depth() < first.depth || (at.depth() == first.depth && name < first.name)))
+        first = {at.depth(), ending, name};
+  }
+  if (first.depth > deepest) return "";
+  std::string pattern = folder.substr(0, folder.find_last_not_of('/') + 1);
+  for (int i = 0; i < first.depth; ++i) pattern += "/*";
+  return pattern + "/*" + first.ending;
+}
+
 }  // namespace ulp::io

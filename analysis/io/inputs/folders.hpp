@@ -11,6 +11,10 @@ namespace ulp::io {
 // their names. Other folders, and what is in folders within, stay as they are.
 [[nodiscard]] std::vector<std::string> with_event_files(const std::vector<std::string>& inputs);
 
+// "run/*/*.safetensors": what a shell writes for the files of that folder, or of the folders in it, whose names end with one of
+// these; the uppermost, and of those the first by name, decide. Empty where there are none among the first thousands.
+[[nodiscard]] std::string pattern_of_files(const std::string& folder, const std::vector<std::string>& endings);
+
 }  // namespace ulp::io
 
 #endif

@@ -41,10 +41,10 @@ class key_rows {
       key_ = key_at(*rows_);
       ranks_ = split<std::uint32_t>(rows_->bytes(3));
     } catch (const payload_error& problem) {
-      throw input_error(db_.path(), describe(key_), problem.what());
+      db_.refuse(describe(key_), problem.what());
     }
     if (!std::ranges::is_sorted(ranks_, std::ranges::less_equal{}))
-      throw input_error(db_.path(), describe(key_), "its list of ranks is damaged");
+      db_.refuse(describe(key_), "its list of ranks is damaged");
   }
 
  private:

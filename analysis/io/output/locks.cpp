@@ -13,6 +13,8 @@
 
 #include <ulp/io/bytes/error.hpp>
 
+#include "bytes/open_failure.hpp"
+
 namespace ulp::io {
 namespace {
 
@@ -52,7 +54,7 @@ writer_lock::writer_lock(const std::string& path, file which) {
   if (descriptor_ < 0) {
     if (errno == ENOENT && which == file::there) fail(path, "does not exist or is empty: nothing to append to");
     if (errno == ELOOP) fail(path, "is a symbolic link: give the name of the file itself");
-    fail(path, std::string{std::strerror(errno)} + ": does its folder exist, and is it writable?");
+    fail(path, open_failure(errno));
   }
   if (fstat(descriptor_, &state) != 0) fail(path, std::strerror(errno));
   if (!S_ISREG(state.st_mode)) fail(path, "is not a regular file, as a recording must be");

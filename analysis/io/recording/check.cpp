@@ -78,6 +78,7 @@ class checker {
     } catch (const enough&) {
       report_.gave_up = true;
     }
+    db_.refuse_change();
     return std::move(report_);
   }
 
@@ -340,7 +341,7 @@ class checker {
 }  // namespace
 
 recording_report check_recording(const std::string& path, const recording_check_options& options) {
-  return checker(path, options).report();
+  return io::read_steadily([&] { return checker(path, options).report(); });
 }
 
 void refuse_damaged(const std::string& path, const std::function<void()>& progress) {

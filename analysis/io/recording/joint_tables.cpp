@@ -33,6 +33,15 @@ class joint_reader {
   }
 
   void read(const take_joint_row& act) {
+    try {
+      read_rows(act);
+    } catch (const io::payload_error& problem) {
+      db_.refuse("table extra", problem.what());
+    }
+  }
+
+ private:
+  void read_rows(const take_joint_row& act) {
     if (!rows_) return;
     bool pending = rows_->row();
     while (pending && steps_->next()) {
@@ -46,9 +55,6 @@ class joint_reader {
     }
   }
 
-  [[nodiscard]] const io::database& db() const { return db_; }
-
- private:
   joint_row row_here() {
     io::check_row(db_, *rows_, io::extra_row, 1);
     const std::string place = io::describe(io::key_at(*rows_));

@@ -70,20 +70,22 @@ level_reader::level_reader(const std::string& path, std::int64_t width, level_pa
                            step_bounds within) {
   if (std::ranges::find(level_widths, width) == level_widths.end())
     throw std::invalid_argument("levels have no width " + std::to_string(width));
-  try {
+  io::read_steadily([&] {
     state_ = std::make_unique<state>(path, width, parts, within);
     state& s = *state_;
-    s.db.run("BEGIN");  // one state of the file for all reads
-    s.tensors = io::read_tensors(s.db);
-    s.levels.emplace(s.db, io::counted_attempts(s.db, attempts));
-    s.step_from = std::make_unique<statement>(
-        s.db, "SELECT step FROM step WHERE step>=? AND microbatch=-1 ORDER BY step LIMIT 1");
-    const std::optional<std::int64_t> first = s.first_wanted();
-    s.over = !first;
-    if (first) s.find(*first);
-  } catch (const io::payload_error& problem) {
-    throw input_error(path, "", problem.what());
-  }
+    try {
+      s.db.run("BEGIN");  // one state of the file for all reads
+      s.tensors = io::read_tensors(s.db);
+      s.levels.emplace(s.db, io::counted_attempts(s.db, attempts));
+      s.step_from = std::make_unique<statement>(
+          s.db, "SELECT step FROM step WHERE step>=? AND microbatch=-1 ORDER BY step LIMIT 1");
+      const std::optional<std::int64_t> first = s.first_wanted();
+      s.over = !first;
+      if (first) s.find(*first);
+    } catch (const io::payload_error& problem) {
+      s.db.refuse("", problem.what());
+    }
+  });
 }
 
 level_reader::~level_reader() = default;
@@ -98,15 +100,16 @@ bool level_reader::next(level_block& into) {
   try {
     into = s.levels->read(s.width, s.number, rows, s.parts, s.tensors.size());
   } catch (const io::payload_error& problem) {
-    throw input_error(s.db.path(), io::describe({.step = rows.first}), problem.what());
+    s.db.refuse(io::describe({.step = rows.first}), problem.what());
   }
+  s.db.refuse_change();
   if (!s.left.empty()) return true;
   const std::int64_t last = s.last_step();
   s.over = s.is_last();
   try {
     if (!s.over) s.find(last + 1);
   } catch (const io::payload_error& problem) {
-    throw input_error(s.db.path(), "after " + io::describe({.step = last}), problem.what());
+    s.db.refuse("after " + io::describe({.step = last}), problem.what());
   }
   return true;
 }

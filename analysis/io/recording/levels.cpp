@@ -140,8 +140,7 @@ level_block level_table::load(std::int64_t width, std::int64_t number, const blo
     sort_totals(block.totals);
     return block;
   } catch (const payload_error& problem) {
-    throw input_error(db_->path(), "level " + std::to_string(width) + " block " + std::to_string(number),
-                      problem.what());
+    db_->refuse("level " + std::to_string(width) + " block " + std::to_string(number), problem.what());
   }
 }
 
@@ -164,7 +163,7 @@ void level_table::merge_steps(std::int64_t first, std::int64_t last, const std::
       while (step_totals_.row()) into.add(checked_total(*db_, step_totals_));
     }
   } catch (const payload_error& problem) {
-    throw input_error(db_->path(), describe(key), problem.what());
+    db_->refuse(describe(key), problem.what());
   }
 }
 

@@ -59,9 +59,8 @@ void refuse_lost_rows_of(const database& db) {
     // Rows are numbered from 1 on, and no writer removes any.
     if (are_equal(db, of_index, std::string{"SELECT coalesce(max(rowid), 0) FROM "} + table)) continue;
     if (!are_equal(db, of_index, count + " NOT INDEXED" + all))
-      throw input_error(db.path(), std::string{"table "} + table,
-                        std::string{"has other rows than its index "} + index +
-                            ": the file is damaged (ulp check lists what is wrong)");
+      db.refuse(std::string{"table "} + table, std::string{"has other rows than its index "} + index +
+                                                   ": the file is damaged (ulp check lists what is wrong)");
   }
 }
 

@@ -74,7 +74,8 @@ database opened_still(const std::string& path, const std::string& file) {
 // A recording as it lies there.
 struct found {
   std::string file;  // without links
-  database alone;    // the file without what lies beside it
+  unlocked_file before;
+  database alone;  // the file without what lies beside it
   std::optional<file_header> header;
   bool is_ours = false;
   // Looked for where it is ours.
@@ -87,6 +88,18 @@ using completeness = database::completeness;
 
 completeness without_log(const std::optional<file_header>& header) {
   return header && header->has_log ? completeness::lacks_log : completeness::stopped;
+}
+
+// What is read of a log that nobody is connected to is nothing where somebody is by then.
+template <typename Read>
+auto read_still(const std::string& path, const std::string& file, Read read) {
+  try {
+    auto got = read();
+    if (!is_connected(file)) return got;
+  } catch (const input_error&) {
+    if (!is_connected(file)) throw;
+  }
+  throw changed_error(path);
 }
 
 // What the log of a writer that is gone lacks.
@@ -112,7 +125,9 @@ found look_at(const std::string& path, bool appending = false) {
   if (kind == std::filesystem::file_type::none) throw input_error(path, "", unknown.message());
   if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::not_found)
     throw input_error(path, "", "is not a regular file, as a recording must be");
-  found f{.file = file, .alone = opened(path, file, file_access::reading, true)};
+  const unlocked_file before(file);
+  found f{.file = file, .before = before, .alone = opened(path, file, file_access::reading, true)};
+  f.alone.read_unlocked(before);
   f.header = header_of(f.alone);
   if (!f.header) return f;
   // The first step of version 1 was in the log as a whole, the header of ours with it.
@@ -127,7 +142,9 @@ found look_at(const std::string& path, bool appending = false) {
   f.is_alive = !appending && (f.header->version < 2 ? f.is_connected : is_being_written(file));
   completeness complete = without_log(f.header);
   if (f.beside.log && f.header->has_log)
-    complete = f.is_alive ? completeness::whole : f.is_connected ? completeness::stopped : with_log_of(path, file);
+    complete = f.is_alive       ? completeness::whole
+               : f.is_connected ? completeness::stopped
+                                : read_still(path, file, [&] { return with_log_of(path, file); });
   f.alone.set_complete(complete);
   // One that holds nothing is left by a writer that had no room for more, or by a copy that failed.
   if (f.beside.log && !f.is_connected && *f.beside.log <= 32) f.beside.log.reset();
@@ -245,6 +262,7 @@ database with_journal(const std::string& path, found& f) {
   const bool is_hot = sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK;
   if (is_hot && sqlite3_extended_errcode(whole.get()) != SQLITE_READONLY_ROLLBACK) whole.fail("");
   database copy = is_hot ? played_back(path, f.file) : snapshot(path, whole);
+  if (is_hot) f.alone.refuse_change();
   if (is_hot) refuse_foreign_journal(path, f.alone, copy);
   if (is_hot)
     copy.set_complete(without_log(header_of(copy)));
@@ -259,10 +277,13 @@ database with_log(const std::string& path, found& f) {
     db.set_complete(f.alone.is_complete());
     return db;
   }
-  database still = opened_still(path, f.file);
-  refuse_foreign_log(path, f.alone, still);
-  still.set_complete(f.alone.is_complete());
-  return still;
+  return read_still(path, f.file, [&] {
+    database still = opened_still(path, f.file);
+    still.read_unlocked(f.before);
+    refuse_foreign_log(path, f.alone, still);
+    still.set_complete(f.alone.is_complete());
+    return still;
+  });
 }
 
 // The log stays until the file says that it was closed: else that is taken for a copy which lacks its log.
@@ -303,9 +324,17 @@ void refuse_damage(const std::string& path, const found& f) {
 }  // namespace
 
 database open_for_reading(const std::string& path) {
-  database db = opened_for_reading(path);
-  check_identity(db);
-  return db;
+  return read_steadily([&] {
+    const unlocked_file before(resolved(path));
+    try {
+      database db = opened_for_reading(path);
+      check_identity(db);
+      return db;
+    } catch (const input_error&) {
+      if (before.was_written()) throw changed_error(path);
+      throw;
+    }
+  });
 }
 
 database open_for_appending(const std::string& path) {

@@ -58,8 +58,9 @@ class opened : public source {
       if (part.before) goes_back_ = goes_back(*part.before, counted);
       rows_.emplace(db_, what, asked, std::move(counted));
       recorded_ = io::read_tensors(db_);
+      db_.refuse_change();
     } catch (const io::payload_error& problem) {
-      throw input_error(path, "", problem.what());
+      db_.refuse("", problem.what());
     }
   }
 
@@ -100,7 +101,7 @@ class opened : public source {
       read_tables(into);
       return true;
     } catch (const io::payload_error& problem) {
-      throw input_error(db_.path(), io::describe(into.key) + what_is_read(), problem.what());
+      db_.refuse(io::describe(into.key) + what_is_read(), problem.what());
     }
   }
 
@@ -220,32 +221,34 @@ class recorded_totals final : public opened {
   std::vector<tensor_info> groups_;
 };
 
-std::unique_ptr<recorded_totals> opened_totals(const std::string& path, totals_with with, const io::part_asked& asked) {
-  try {
-    return std::make_unique<recorded_totals>(path, with, asked);
-  } catch (const io::payload_error& problem) {
-    throw input_error(path, "", problem.what());
-  }
+template <typename Steps, typename... Asked>
+std::unique_ptr<Steps> opened_steps(const std::string& path, const Asked&... asked) {
+  return io::read_steadily([&] {
+    try {
+      return std::make_unique<Steps>(path, asked...);
+    } catch (const io::payload_error& problem) {
+      throw input_error(path, "", problem.what());
+    }
+  });
 }
 
 }  // namespace
 
 std::unique_ptr<source> open_recording(const std::string& path, which_attempts attempts) {
-  return std::make_unique<recording>(path, io::part_asked{.attempts = attempts});
+  return opened_steps<recording>(path, io::part_asked{.attempts = attempts});
 }
 
 std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last,
                                        which_attempts attempts) {
-  return std::make_unique<recording>(path, io::part_asked{.steps = {first, last}, .attempts = attempts});
+  return opened_steps<recording>(path, io::part_asked{.steps = {first, last}, .attempts = attempts});
 }
 
 std::unique_ptr<source> open_without_tensors(const std::string& path, step_bounds within, which_attempts attempts) {
-  return std::make_unique<recorded_steps>(path,
-                                          io::part_asked{.steps = {within.first, within.last}, .attempts = attempts});
+  return opened_steps<recorded_steps>(path, io::part_asked{.steps = {within.first, within.last}, .attempts = attempts});
 }
 
 std::unique_ptr<source> open_totals(const std::string& path, totals_with with, which_attempts attempts) {
-  return opened_totals(path, with, {.attempts = attempts});
+  return opened_steps<recorded_totals>(path, with, io::part_asked{.attempts = attempts});
 }
 
 io::recording_part io::open_part(const std::string& path, bool merged, const part_asked& asked) {
@@ -255,8 +258,8 @@ io::recording_part io::open_part(const std::string& path, bool merged, const par
     part.steps = std::move(steps);
     return part;
   };
-  if (merged) return part_of(opened_totals(path, totals_with::cells, asked));
-  return part_of(std::make_unique<recording>(path, asked));
+  if (merged) return part_of(opened_steps<recorded_totals>(path, totals_with::cells, asked));
+  return part_of(opened_steps<recording>(path, asked));
 }
 
 std::string without_checksums(const std::string& path) {
@@ -274,26 +277,29 @@ bool totals_are_as_good(const std::string& path) {
     });
   };
   const auto is_whole = [](const tensor_row& t) { return t.codes.empty() && !t.parts.is_sum(); };
-  try {
-    const database db = io::open_for_reading(path);
-    statement s(db, "SELECT 1 FROM total LIMIT 1");
-    if (!s.row()) return false;
-    // Of whole binades and buckets the smallest magnitude is not known: in its summary it is NaN.
-    statement open(
-        db,
-        "SELECT 1 FROM total WHERE substr(summary, 72, 1) IN (x'7F', x'FF') AND substr(summary, 71, 1) >= x'F0' "
-        "LIMIT 1");
-    if (open.row()) return false;
-    step now;
-    const auto rows = open_recording(path);
-    return agrees(rows->tensors()) && rows->next(now) && std::ranges::all_of(now.tensors, is_whole);
-  } catch (const io::payload_error&) {
-    return false;  // told when the step is read
-  }
+  return io::read_steadily([&] {
+    try {
+      const database db = io::open_for_reading(path);
+      statement s(db, "SELECT 1 FROM total LIMIT 1");
+      if (!s.row()) return false;
+      // Of whole binades and buckets the smallest magnitude is not known: in its summary it is NaN.
+      statement open(
+          db,
+          "SELECT 1 FROM total WHERE substr(summary, 72, 1) IN (x'7F', x'FF') AND substr(summary, 71, 1) >= x'F0' "
+          "LIMIT 1");
+      if (open.row()) return false;
+      step now;
+      const auto rows = open_recording(path);
+      return agrees(rows->tensors()) && rows->next(now) && std::ranges::all_of(now.tensors, is_whole);
+    } catch (const io::payload_error&) {
+      return false;  // told when the step is read
+    }
+  });
 }
 
-std::vector<step_total> read_totals(const std::string& path) {
-  const database db = io::open_for_reading(path);
+namespace {
+
+std::vector<step_total> totals_of(const database& db) {
   std::vector<step_total> all;
   std::vector<group_total> now;
   step row;
@@ -308,9 +314,15 @@ std::vector<step_total> read_totals(const std::string& path) {
       for (group_total& total : now) all.push_back({std::move(total), row.key});
     }
   } catch (const io::payload_error& problem) {
-    throw input_error(path, io::describe(row.key) + " total", problem.what());
+    db.refuse(io::describe(row.key) + " total", problem.what());
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<step_total> read_totals(const std::string& path) {
+  return io::read_steadily([&] { return totals_of(io::open_for_reading(path)); });
 }
 
 }  // namespace ulp

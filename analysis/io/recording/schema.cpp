@@ -80,17 +80,14 @@ void check_schema(const database& db) {
     const std::string_view name = objects.text_at(1);
     if (type != "table" && type != "index") {
       const std::string what{type == "view" || type == "trigger" ? type : "thing"};
-      throw input_error(db.path(), "schema",
-                        "holds a " + what + " " + in_quotes(name) + "; a recording has tables and indexes only");
+      db.refuse("schema", "holds a " + what + " " + in_quotes(name) + "; a recording has tables and indexes only");
     }
     const bool automatic = objects.is_null(2) && name.starts_with("sqlite_autoindex_");
     if (!automatic && (objects.is_null(2) || std::ranges::find(known, bare(objects.text_at(2))) == known.end()))
-      throw input_error(db.path(), "schema",
-                        "its " + std::string{type} + " " + in_quotes(name) + " differs from that of a recording");
+      db.refuse("schema", "its " + std::string{type} + " " + in_quotes(name) + " differs from that of a recording");
     std::erase(missing, name);
   }
-  if (!missing.empty())
-    throw input_error(db.path(), "schema", "lacks the table '" + missing.front() + "' of a recording");
+  if (!missing.empty()) db.refuse("schema", "lacks the table '" + missing.front() + "' of a recording");
 }
 
 void check_list(std::string_view text) {
@@ -104,20 +101,18 @@ void check_identity(database& db) {
   try {
     if (db.number("PRAGMA application_id") != application_id) {
       const bool nothing = db.number("PRAGMA schema_version") == 0;
-      throw input_error(db.path(), "header",
-                        nothing ? "is empty: its writer was stopped before the first step; remove it and the files "
-                                  "beside it (-journal, -wal, -shm)"
-                                : "is an SQLite database, but not a ulpscope recording");
+      db.refuse("header", nothing ? "is empty: its writer was stopped before the first step; remove it and the files "
+                                    "beside it (-journal, -wal, -shm)"
+                                  : "is an SQLite database, but not a ulpscope recording");
     }
     const std::int64_t version = db.number("PRAGMA user_version");
     if (version < 1 || version > format_version)
-      throw input_error(db.path(), "header",
-                        "has recording format " + std::to_string(version) + "; this program reads up to " +
-                            std::to_string(format_version) + ": use a newer ulpscope");
+      db.refuse("header", "has recording format " + std::to_string(version) + "; this program reads up to " +
+                              std::to_string(format_version) + ": use a newer ulpscope");
     db.set_version(static_cast<int>(version));
     check_schema(db);
   } catch (const payload_error& problem) {
-    throw input_error(db.path(), "schema", problem.what());
+    db.refuse("schema", problem.what());
   }
 }
 
@@ -163,13 +158,11 @@ run_header read_header(const database& db) {
     try {
       check_row(db, s, meta_row, 1);
     } catch (const payload_error& problem) {
-      throw input_error(db.path(), "header", problem.what());
+      db.refuse("header", problem.what());
     }
     const std::string_view key = s.text_at(0);
     const std::string_view value = s.text_at(1);
-    const auto fail = [&](const std::string& reason) {
-      throw input_error(db.path(), "header", in_quotes(key) + " " + reason);
-    };
+    const auto fail = [&](const std::string& reason) { db.refuse("header", in_quotes(key) + " " + reason); };
     const auto number = [&] {
       std::uint32_t n = 0;
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), n);
@@ -181,7 +174,7 @@ run_header read_header(const database& db) {
       return std::string{value};
     };
     constexpr std::size_t most_keys = 1000;
-    if (seen.size() == most_keys) throw input_error(db.path(), "header", "has more keys than any recording");
+    if (seen.size() == most_keys) db.refuse("header", "has more keys than any recording");
     seen.emplace_back(key);
     if (key == "run_id") {
       check_text(db.path(), "header", "run_id", value);
@@ -196,7 +189,7 @@ run_header read_header(const database& db) {
   constexpr std::array<std::string_view, 5> needed{"run_id", "rank", "world", "reduction", "layout"};
   for (const std::string_view key : needed)
     if (db.version() >= 2 && std::ranges::find(seen, key) == seen.end())
-      throw input_error(db.path(), "header", in_quotes(key) + " is missing: the file is damaged");
+      db.refuse("header", in_quotes(key) + " is missing: the file is damaged");
   return header;
 }
 
@@ -238,7 +231,7 @@ std::vector<tensor_info> read_tensors(const database& db) {
       tensors.push_back(std::move(t));
     }
   } catch (const payload_error& problem) {
-    throw input_error(db.path(), place(), problem.what());
+    db.refuse(place(), problem.what());
   }
   return tensors;
 }

@@ -51,9 +51,13 @@ bool never_moves(const position& at, std::uint64_t up, std::uint64_t draws) {
   return (at.from_inner && up == 0) || (at.from_outer && up == draws);
 }
 
+// Of the distance, from the number nearer to zero.
+double part_of(const discarded& lost) {
+  return std::ldexp(static_cast<double>(lost.leading), -33) + (lost.beyond_leading ? std::ldexp(1, -34) : 0);
+}
+
 void count(random_bit_need& all, const position& at, double update, bool outward) {
-  const double part =
-      std::ldexp(static_cast<double>(at.part.leading), -33) + (at.part.beyond_leading ? std::ldexp(1, -34) : 0);
+  const double part = part_of(at.part);
   for (int n = 0; n <= random_bit_need::most_bits; ++n) {
     random_bit_need::row& row = all.bits[static_cast<std::size_t>(n)];
     row.below += is_below(at, n) ? 1 : 0;
@@ -81,6 +85,13 @@ std::uint64_t draws_up(const discarded& lost, stochastic_definition definition, 
   const bool next = (top_and_next & 1) != 0;
   const bool below = lost.beyond_leading || (lost.leading & ((std::uint64_t{1} << (32 - bits)) - 1)) != 0;
   return top + (next && (below || (top & 1) != 0) ? 1 : 0);
+}
+
+std::optional<double> mean_stochastic_error(const format& to, const unpacked& x, stochastic_definition definition,
+                                            int bits) noexcept {
+  if (reaches_beyond(to, x)) return std::nullopt;
+  const discarded part = position_of(to, 0, x).part;
+  return std::ldexp(static_cast<double>(draws_up(part, definition, bits)), -bits) - part_of(part);
 }
 
 stochastic_movement& stochastic_movement::operator+=(const stochastic_movement& other) noexcept {

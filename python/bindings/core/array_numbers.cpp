@@ -12,6 +12,8 @@
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
 
+#include "../truth.hpp"
+
 namespace ulp::python {
 namespace {
 
@@ -45,12 +47,9 @@ rounding rounding_of(const std::string& text, const format& to, const py::object
 overflow_mode overflow_of(const py::object& saturate) {
   if (py::isinstance<py::str>(saturate) && saturate.cast<std::string>() == "finite")
     return overflow_mode::saturate_finite;
-  const int truth = py::isinstance<py::str>(saturate) ? -1 : PyObject_IsTrue(saturate.ptr());
-  if (truth < 0) {
-    PyErr_Clear();
-    refuse("saturate: " + py::repr(saturate).cast<std::string>() + " is not False, True or 'finite'");
-  }
-  return truth != 0 ? overflow_mode::saturate : overflow_mode::ieee;
+  const std::optional<bool> truth = truth_of(saturate);
+  if (!truth) refuse("saturate: " + py::repr(saturate).cast<std::string>() + " is not False, True or 'finite'");
+  return *truth ? overflow_mode::saturate : overflow_mode::ieee;
 }
 
 flush flush_of(const py::object& ftz) {

@@ -11,6 +11,8 @@
 #include <ulp/report/tables/table.hpp>
 #include <utility>
 
+#include "../truth.hpp"
+
 namespace ulp::python {
 namespace {
 
@@ -75,11 +77,10 @@ struct setter {
   const std::string& name;
 
   void operator()(bool* to) const {
-    if (py::isinstance<py::str>(value))  // of which "False" would be true
-      throw py::type_error(fmt::format("{}: takes True or False, not text", name));
-    const int truth = PyObject_IsTrue(value.ptr());
-    if (truth < 0) throw py::error_already_set();
-    *to = truth != 0;
+    const std::optional<bool> truth = truth_of(value);
+    if (!truth)
+      throw py::type_error(fmt::format("{}: {} is not True or False", name, py::repr(value).cast<std::string>()));
+    *to = *truth;
   }
   void operator()(std::string* to) const { *to = typed(value, name); }
   void operator()(std::vector<std::string>* to) const {

@@ -1,6 +1,7 @@
 """A recording open for writing."""
 
 import contextlib
+import errno
 import os
 import sqlite3
 
@@ -17,6 +18,26 @@ from .schema import APPLICATION, EXTRA, Info, SCHEMA, VERSION, check_identity, h
 CHECKED = 1 << 24  # longer recordings are not looked at wholly before they are appended to
 WRITER = f"ulpscope {__version__}"
 LOST = "was moved, removed or replaced during recording: the file of that name has none of its steps"
+_TOO_MANY = {
+    errno.EMFILE: "too many files are open in this process: close some, or raise the limit (ulimit -n)",
+    errno.ENFILE: "too many files are open on this machine: close some",
+}
+_OF_FOLDERS = (errno.EACCES, errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS)
+
+
+def _reason_of(error):
+    """Why the file could not be opened or made."""
+    if str(error).startswith("unable to open"):  # SQLite keeps the error's number to itself
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        except OSError as of_any_file:
+            error = of_any_file
+    if not isinstance(error, OSError):
+        return str(error)
+    if error.errno in _TOO_MANY:
+        return _TOO_MANY[error.errno]
+    hint = ": does its folder exist, and is it writable?" if error.errno in _OF_FOLDERS else ""
+    return f"{error.strerror}{hint}"
 
 
 class Layout:
@@ -70,6 +91,7 @@ class File:
             self._read_tensors()
             self.rows_before = count_rows(self.db)
         except BaseException as error:
+            reason = _reason_of(error)  # while what it was open for still is
             if self.db is not None:
                 with contextlib.suppress(sqlite3.Error):  # closing takes the log in: else the file would seem to lack it
                     self.db.keep_by("DELETE")
@@ -82,9 +104,7 @@ class File:
                 self.lock.release()
             if not isinstance(error, (sqlite3.Error, OSError, RecorderError)):
                 raise
-            reason = error.strerror if isinstance(error, OSError) else error
-            hint = ": does its folder exist, and is it writable?" if isinstance(error, OSError) else ""
-            raise RecorderError(f"{self.shown}: {reason}{hint}") from None
+            raise RecorderError(f"{self.shown}: {reason}") from None
         self.levels = Levels(self.db, ranks)
 
     @staticmethod

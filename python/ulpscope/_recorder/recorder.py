@@ -27,6 +27,7 @@ from .._counting import kernels
 from .._counting.compiled import counting as compiled_counting
 from .._counting.values import begin
 from .._errors import RecorderError, printable
+from .._flags import flag
 from .._file.recording import File, LOST
 from .alike import Bunch
 from .doubts import Doubts
@@ -135,6 +136,12 @@ class Recorder:
         wait=False,
         strict=False,
     ):
+        try:
+            sums, append, local = flag(sums, "sums"), flag(append, "append"), flag(local, "local")
+            wait, strict = flag(wait, "wait"), flag(strict, "strict")
+            shards = None if shards is None else flag(shards, "shards")
+        except TypeError as problem:
+            raise RecorderError(str(problem)) from None
         self._file, self._updates, self._hooks = None, None, []
         self._closed, self._failures = False, 0
         self._writer, self._wait = Writer(), wait

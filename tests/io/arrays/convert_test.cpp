@@ -446,3 +446,51 @@ TEST_CASE("damaged and hostile inputs, and what cannot be converted, are one lin
         std::string::npos);
   CHECK(refusal("w.npz", zip({{.name = "a\x1B.npy", .contents = good}}), "o.npz", how) != "");
 }
+
+TEST_CASE("scales of blocks go into the values, and not into the output") {
+  const std::string codes("\x38\x40\x38\xC0", 4);  // 1 2 1 -2
+  const std::string file = safetensors(R"({"w":{"dtype":"F8_E4M3","shape":[2,2],"data_offsets":[0,4]},)"
+                                       R"("w_scale_inv":{"dtype":"F32","shape":[2,1],"data_offsets":[4,12]}})",
+                                       codes + raw(std::vector<float>{0.5F, 3.0F}));
+  const converted all = convert_file("a.safetensors", file, "b.npz", {.to = float16});
+  REQUIRE(all.arrays.size() == 2);
+  CHECK((all.arrays[0].converted && all.arrays[1].left_out));
+  CHECK(all.notes ==
+        std::vector<std::string>{"'w': values are codes times their _scale_inv, one for each block of 1x2"});
+  const converted one = convert_file("a.safetensors", file, "b.npy", {.to = float16});
+  CHECK(as<std::uint16_t>(values_of(one.bytes)) == std::vector<std::uint16_t>{0x3800, 0x3C00, 0x4200, 0xC600});
+  const converted scales = convert_file("a.safetensors", file, "b.safetensors",
+                                        {.to = float16, .selects = [](std::string_view name) { return name != "w"; }});
+  CHECK((!scales.arrays[0].converted && scales.arrays[1].converted));
+  CHECK(scales.bytes.find(codes) != std::string::npos);
+}
+
+TEST_CASE("what numpy calls V2 is converted as bfloat16 unless --from says otherwise") {
+  const std::string file = npy(npy_dict("|V2", "(2,)"), raw(std::vector<std::uint16_t>{0x3F80, 0xC000}));
+  const converted all = convert_file("a.npy", file, "b.npy", {.to = float16});
+  CHECK(as<std::uint16_t>(values_of(all.bytes)) == std::vector<std::uint16_t>{0x3C00, 0xC000});
+  REQUIRE(all.notes.size() == 1);
+  CHECK(all.notes[0].starts_with("'a': |V2 is read as bfloat16"));
+  const converted codes = convert_file("a.npy", file, "b.npy", {.to = binary32, .from = cbfloat16});
+  CHECK(as<float>(values_of(codes.bytes))[0] == static_cast<float>(to_double(cbfloat16, 0x3F80)));
+  CHECK(codes.notes.empty());
+}
+
+// 1 + k/8 between the neighbours 1 and 1.5 of float8_e5m2 with a fraction of 2 bits, whose distance is 1/4: with one random
+// bit definition A rounds the part 1/2 up in one of two draws, and no smaller part.
+TEST_CASE("the bias of few random bits is that of all draws") {
+  const std::vector<float> values{1.0F, 1.0625F, 1.125F, 1.1875F, 0.0F};  // parts 0, 1/4, 1/2, 3/4
+  const std::string file = npy(npy_dict("<f4", "(5,)"), raw(values));
+  const auto bias = [&](stochastic_definition by, int bits) {
+    file_conversion_options how{.to = float8_e5m2};
+    how.how.rounding = {.direction = direction::stochastic, .definition = by, .random_bits = bits};
+    return convert_file("a.npy", file, "b.npy", how).arrays[0].bias;
+  };
+  CHECK(bias(stochastic_definition::a, 1).values == 5);
+  CHECK(bias(stochastic_definition::a, 1).sum == -0.5);  // 0, -1/4, 0, -1/4
+  CHECK(bias(stochastic_definition::b, 1).sum == 0.5);   // 0, 1/4, 0, 1/4: ties go up
+  CHECK(bias(stochastic_definition::a, 2).sum == 0);
+  CHECK(bias(stochastic_definition::a, 24).values == 0);  // not asked
+  file_conversion_options nearest{.to = float8_e5m2};
+  CHECK(convert_file("a.npy", file, "b.npy", nearest).arrays[0].bias.values == 0);
+}

@@ -193,8 +193,7 @@ TEST_CASE("npy: arrays that hold no floating-point numbers are named") {
   structured("[(('title', 'x'), '<f4', (2, 3)), ('', '|V4'),]", 28);
   structured("[('in', [('x', '<f8'), ('y', '|b1')], (2,))]", 18);
   structured("('<f4', (2,))", 8);
-  not_read(npy(npy_dict("<V2", "(1,)"), ".."),
-           "'V2': a bfloat16 whose type numpy has lost; save float32 or safetensors");
+  not_read(npy(npy_dict("|V1", "(1,)"), "."), "|V1");  // float8 of any kind
   CHECK(place.error("a.npy", npy("{'descr': [('x', '<f4'), ('y', '|O')], 'fortran_order': False, 'shape': (1,)}", ""))
             .find("Python pickle") != std::string::npos);
 }
@@ -247,4 +246,19 @@ TEST_CASE("npy: an array that is not read has the bytes of its shape") {
         "a.npy: the array needs 16 bytes of values, but 8 follow: 8 missing; the file was cut short");
   CHECK(error_of("<U2", std::string(8, '.')) ==
         "a.npy: the array needs 16 bytes of values, but 8 follow: 8 missing; the file was cut short");
+}
+
+// numpy.save(file, numpy.ones(3, ml_dtypes.bfloat16)) writes '<V2', older versions '|V2'.
+TEST_CASE("npy: two bytes of no type are bfloat16, and are said to be read so") {
+  const playground place;
+  const std::vector<std::uint16_t> codes{0x3F80, 0xC000, 0x0001};
+  for (const std::string descr : {"<V2", "|V2"}) {
+    INFO(descr);
+    const contents read = place.open("a.npy", npy(npy_dict(descr, "(3,)"), raw(codes)));
+    CHECK(read.table("a") == count_cells(std::vector<float>{1.0F, -2.0F, 0x1p-133F}));
+    CHECK(read.steps[0].tensors[0].type == dtype::bfloat16);
+    CHECK(read.notes ==
+          std::vector<std::string>{place.path("a.npy") + ": " + descr +
+                                   " is read as bfloat16: numpy saves that type of ml_dtypes without its name"});
+  }
 }

@@ -338,3 +338,16 @@ TEST_CASE("npz: gradients of zeros are read") {
   CHECK(place.open("a.npz", zip({{.name = "w.npy", .contents = zeros, .deflated = true}})).table("w").zeros ==
         25'000'000);
 }
+
+// numpy.load asks for the first bytes of a member, not for its name (numpy, lib/npyio.py, NpzFile.__getitem__).
+TEST_CASE("npz: a member without suffix is an array where it begins as one") {
+  const playground place;
+  const contents read = place.open("a.npz", zip({{.name = "w", .contents = weight_file},
+                                                 {.name = "b.npy", .contents = bias_file},
+                                                 {.name = "notes", .contents = "\x93NUMP"},
+                                                 {.name = "empty", .contents = ""}}));
+  check_both(read);
+  CHECK(read.tensors.size() == 2);
+  CHECK(read.notes ==
+        std::vector<std::string>{place.path("a.npz") + ": not read: 'notes' (not a .npy), 'empty' (not a .npy)"});
+}

@@ -257,3 +257,53 @@ TEST_CASE("safetensors: a loss scale in the metadata is a hint") {
   known.factor = 2;
   CHECK(notes_of({R"("scale":"4")"}, known).empty());
 }
+
+// As DeepSeek-V3's weight_dequant multiplies them (inference/kernel.py): block i, j of 128x128 by scale i, j.
+TEST_CASE("safetensors: 8-bit floats with scales of blocks are the products") {
+  const playground place;
+  const auto file = [&](std::size_t rows, std::size_t columns, const std::string& shape,
+                        const std::vector<float>& scales) {
+    const std::size_t n = rows * columns;
+    std::string codes(n, '\x38');  // 1
+    codes[0] = '\x40';             // 2
+    codes[n - 1] = '\xC0';         // -2
+    const std::string end = std::to_string(n + 4 * scales.size());
+    return safetensors("{" +
+                           entry("w", "F8_E4M3", "[" + std::to_string(rows) + "," + std::to_string(columns) + "]",
+                                 "[0," + std::to_string(n) + "]") +
+                           "," + entry("w_scale_inv", "F32", shape, "[" + std::to_string(n) + "," + end + "]") + "}",
+                       codes + raw(scales));
+  };
+  const auto check = [&](std::size_t rows, std::size_t columns, std::size_t of_rows, std::size_t of_columns,
+                         const std::string& shape, const std::vector<float>& scales, const std::string& blocks) {
+    INFO(rows << "x" << columns << " with scales " << shape);
+    std::vector<double> values;
+    const std::size_t in_a_row = (columns + of_columns - 1) / of_columns;
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < columns; ++c) {
+        const bool is_first = r + c == 0;
+        const bool is_last = r + 1 == rows && c + 1 == columns;
+        values.push_back((is_first  ? 2.0
+                          : is_last ? -2.0
+                                    : 1.0) *
+                         static_cast<double>(scales[r / of_rows * in_a_row + c / of_columns]));
+      }
+    const contents read = place.open("a.safetensors", file(rows, columns, shape, scales));
+    REQUIRE(read.tensors.size() == 1);
+    CHECK(read.table("w") == count_cells(values));
+    CHECK(read.steps[0].tensors[0].type == dtype::float64);
+    CHECK(read.notes == std::vector<std::string>{place.path("a.safetensors") +
+                                                 ": 'w': values are codes times their _scale_inv" + blocks});
+  };
+  const std::string of_128 = ", one for each block of 128x128";
+  check(4, 6, 4, 6, "[1,1]", {0.1F}, "");
+  check(4, 6, 4, 6, "[]", {3.0F}, "");
+  check(256, 384, 128, 128, "[2,3]", {1.0F, 0.1F, 0.3F, 7.0F, 1e-30F, 1e30F}, of_128);
+  check(200, 130, 128, 128, "[2,2]", {1.0F, 0.1F, 0.3F, 7.0F}, of_128);
+  check(4, 6, 2, 3, "[2,2]", {1.0F, 0.1F, 0.3F, 7.0F}, ", one for each block of 2x3");
+  check(3, 4, 1, 4, "[3,1]", {1.0F, 0.1F, 0.3F}, ", one for each block of 1x4");
+
+  const contents raw_codes = place.open("a.safetensors", file(4, 6, "[3,5]", std::vector<float>(15, 2.0F)));
+  CHECK(raw_codes.tensors.size() == 2);
+  CHECK(raw_codes.steps[0].tensors[0].type == dtype::float8_e4m3fn);
+}

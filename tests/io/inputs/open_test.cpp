@@ -48,7 +48,14 @@ TEST_CASE("source: what is not read is named") {
   CHECK(place.error(names{"absent"}) == "absent: No such file or directory");
   place.write("folder/a.npy", one_value(1));
   CHECK(place.error(names{"folder"}) ==
-        "folder: is a folder without TensorBoard event files; name the files that are meant");
+        "folder: is a folder without TensorBoard event files; name the files that are meant, such as folder/*.npy");
+  std::filesystem::create_directories(place.path("run/step100"));
+  CHECK(place.error(names{"run"}) == "run: is a folder without TensorBoard event files; name the files that are meant");
+  place.write("run/step100/b.safetensors", "");
+  place.write("run/step100/more/a.npy", "");
+  CHECK(place.error(names{"run"}) ==
+        "run: is a folder without TensorBoard event files; name the files that are meant, such as "
+        "run/*/*.safetensors");
   CHECK(
       place.error("a", std::string("\x01\x00\x02", 3)) ==
       "a: is not a supported input: recording, npy, pt, npz, safetensors, TensorBoard event file, CSV or training log");

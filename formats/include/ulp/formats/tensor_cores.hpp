@@ -36,7 +36,7 @@ struct tensor_core {
 // All of them, those of one name together. Does not allocate or throw.
 [[nodiscard]] std::span<const tensor_core> tensor_cores() noexcept;
 
-// nullptr where there is none.
+// By the name of the architecture or of a processor that has it ("H100"), in upper or lower case; nullptr where there is none.
 [[nodiscard]] const tensor_core* find_tensor_core(std::string_view name, const format& operands) noexcept;
 
 }  // namespace ulp

@@ -50,6 +50,21 @@ struct file_conversion_options {
   read_limits limits;
 };
 
+// What stochastic rounding with few random bits errs by on average over all draws, exactly: (mean result - value) in units in
+// the last place, positive away from zero. Of fewer than 24 bits, without flushing; with more it is below 2^-24.
+struct rounding_bias {
+  double sum = 0;
+  std::uint64_t values = 0;  // that do not overflow, zeros too
+
+  rounding_bias& operator+=(const rounding_bias& other) noexcept {
+    sum += other.sum;
+    values += other.values;
+    return *this;
+  }
+  // NaN where there are no values.
+  [[nodiscard]] double mean() const noexcept { return sum / static_cast<double>(values); }
+};
+
 struct array_conversion {
   std::string name;
   std::string from;  // the type of its elements as its file calls it: "<f4", "BF16"
@@ -59,6 +74,7 @@ struct array_conversion {
   bool converted = false;    // else copied as it is, or left out
   bool left_out = false;     // where the output holds converted arrays alone
   conversion_counts counts;  // after write()
+  rounding_bias bias;        // after write()
 };
 
 class file_conversion {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 
+#include <ulp/formats/codec.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
 
@@ -20,6 +21,11 @@ namespace ulp {
 // Of the 2^bits draws those that round up in magnitude. lost.leading and lost.beyond_leading are read; bits from 0, where
 // there is one draw, to 32.
 [[nodiscard]] std::uint64_t draws_up(const discarded& lost, stochastic_definition definition, int bits) noexcept;
+
+// What stochastic rounding of a finite x above zero in magnitude errs by on average over the draws: (mean result - x) in units
+// of the distance between its neighbours, positive away from zero. nullopt where a draw overflows. Formats as below.
+[[nodiscard]] std::optional<double> mean_stochastic_error(const format& to, const unpacked& x,
+                                                          stochastic_definition definition, int bits) noexcept;
 
 // Of updates under one definition and number of bits.
 struct stochastic_movement {
