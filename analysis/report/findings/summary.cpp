@@ -192,7 +192,12 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
   if (open > 0)
     s.happened +=
         fmt::format("; of {} it does not tell whether {} overflowed", steps_text(open), open == 1 ? "it" : "they");
+  // Which of several steps overflowed may be open too.
+  const bool in_part = open > 0 || std::ranges::any_of(judged_.steps(), [](const step_survey& of) {
+    return !of.bound_is_certain && of.found_inf.value_or(false);
+  });
   s.sure = has_values ? "the recorded steps are certain"
+           : in_part  ? "the log tells of its steps only in part; without gradients, underflow is unknown"
                       : "the logged steps are certain; without gradients, underflow is unknown";
   s.change = "nothing";
   if (often) s.grade = finding_grade::notable;

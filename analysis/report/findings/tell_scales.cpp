@@ -85,7 +85,8 @@ told told_of(const initial_scale& h, const telling& about) {
     t.lines = lines_for(about, {.format = about.options.format_name, .init_scale = h.fitting_scale});
   t.sure = is_jump ? fmt::format("very sure: only a scaler with a growth factor of {:.6g} or more does that by itself",
                                  h.first_scale / h.scale_before)
-                   : "certain: a falling scale alone ended it";
+                   : is_fitting ? "certain: a falling scale alone ended it"
+                                : "fairly sure: it ended by itself, but the input does not hold the scale that ended it";
   t.numbers = numbers_of(h.skipped);
   t.numbers.all.push_back({"first_scale", h.first_scale});
   t.numbers.all.push_back({"last_scale", h.last_scale});
