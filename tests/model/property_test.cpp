@@ -179,6 +179,7 @@ TEST_CASE("skips are growths and the octaves that the scale fell") {
   const std::vector<member> members{
       {"pytorch_gradscaler", "init_scale", "growth_interval", {}},
       {"pytorch_gradscaler_preguard", "init_scale", "growth_interval", {}},
+      {"pytorch_gradscaler_floor", "init_scale", "growth_interval", {{"min_scale", 0x1p-126}}},
       {"pytorch_fsdp_sharded_cpu", "init_scale", "growth_interval", {}},
       {"composer_closure", "init_scale", "growth_interval", {}},
       {"fairscale_sharded_cpu", "init_scale", "growth_interval", {}},

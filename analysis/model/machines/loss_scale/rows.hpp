@@ -7,11 +7,13 @@
 #define ULP_SCALERS(ROW) \
   ROW(pytorch_gradscaler) \
   ROW(pytorch_gradscaler_preguard) \
+  ROW(pytorch_gradscaler_floor) \
   ROW(pytorch_fsdp_sharded_cpu) \
   ROW(composer_closure) \
   ROW(fairscale_sharded_cpu) \
   ROW(nemo_gradscaler) \
   ROW(nemo_megatron) \
+  ROW(icefall_gradscaler) \
   ROW(apex_update_scale_hysteresis) \
   ROW(apex_amp) \
   ROW(apex_fp16_utils) \

@@ -34,6 +34,30 @@ std::string scales_of(scaler s, const std::string& overflows) {
 
 }  // namespace
 
+TEST_CASE("icefall's program doubles a small scale itself, and raises where it is too small") {
+  const scaler start = made("icefall_gradscaler");
+  scaler s = start;
+  std::vector<double> after;
+  for (int batch = 0; batch <= 1200; ++batch) {
+    CHECK(s.update({.found_inf = false}).error.empty());
+    if (batch % 100 == 0) after.push_back(s.scale());
+  }
+  CHECK(after == std::vector<double>{2, 4, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 32});
+  // Batch 0 makes 1 of 1/2 again; 17 overflows more make 2^-17, which is below 1e-5.
+  scaler falling = start;
+  int batch = 0;
+  for (; batch < 18; ++batch) CHECK(falling.update({.found_inf = true}).error.empty());
+  CHECK(falling.scale() == 0x1p-17);
+  for (; batch < 100; ++batch) CHECK(falling.update({.found_inf = false}).error.empty());
+  CHECK(falling.update({.found_inf = false}).error.substr(0, 12) == "RuntimeError");
+}
+
+TEST_CASE("a floor holds the scale of torch's scaler, and nothing else") {
+  CHECK(scales_of(made("pytorch_gradscaler_floor", {{"init_scale", 8.0}, {"min_scale", 2.0}, {"growth_interval", 2.0}}),
+                  "11110010") == "4 2 2 2 2 4 2 2");
+  CHECK_THROWS_AS(made("pytorch_gradscaler_floor", {{"min_scale", 0.0}}), parameter_error);
+}
+
 TEST_CASE("a window of 0 is a modulo by zero in the first good step, and no trouble before") {
   for (const std::string name : {"deepspeed_dynamic", "apex_fp16_utils"}) {
     CAPTURE(name);

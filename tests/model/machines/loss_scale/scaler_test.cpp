@@ -157,6 +157,7 @@ TEST_CASE("scalers of one class behave alike, those of different classes do not"
       {"A",
        {{"pytorch_gradscaler", torch},
         {"pytorch_gradscaler_preguard", torch},
+        {"pytorch_gradscaler_floor", torch},
         {"pytorch_fsdp_sharded_cpu", torch},
         {"fairscale_sharded_cpu", torch},
         {"composer_closure", torch},
