@@ -1,14 +1,16 @@
-// What a training loop logged of each step, as columns of a CSV.
+// What a training loop logged of each step, as columns of a table.
 #ifndef ULP_IO_CSV_SCALARS_HPP
 #define ULP_IO_CSV_SCALARS_HPP
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ulp/model/cells/step.hpp>
 
 #include "csv.hpp"
 #include "source/scalar_table.hpp"
+#include "table/run_table.hpp"
 
 namespace ulp::io {
 
@@ -29,8 +31,10 @@ class scalar_columns {
   column applied_;
 };
 
-// All rows of a CSV with a `step` column and at least one of these. Throws input_error.
-[[nodiscard]] scalar_table read_scalars(const std::string& path, const read_limits& limits = {});
+// All rows of a CSV with a `step` column and at least one of these, or of any other table of a run: of that, which columns were
+// taken goes into the notes. Throws input_error.
+[[nodiscard]] scalar_table read_scalars(const std::string& path, const read_limits& limits, const told_columns& told,
+                                        std::vector<std::string>& notes);
 
 }  // namespace ulp::io
 
