@@ -102,7 +102,8 @@ cell_value with_commas(std::string_view text, bool decimal_comma) {
     return is_point ? number(',', '.') : number('.', ',');
   }
   const bool one = text.find(',') == comma;
-  if (!is_grouped(text, ',') || (decimal_comma && one)) return one ? number('\0', ',') : cell_value{cell_value::kind::text};
+  if (!is_grouped(text, ',') || (decimal_comma && one))
+    return one ? number('\0', ',') : cell_value{cell_value::kind::text};
   cell_value value = number(',', '.');
   if (one) value.what = cell_value::kind::ambiguous;
   return value;

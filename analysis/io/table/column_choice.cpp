@@ -27,14 +27,15 @@ bool is_metric(column_meaning means) { return std::ranges::find(metrics, means) 
 struct column_content {
   std::uint64_t numbers = 0;
   std::uint64_t finite = 0;
-  bool whole = true;       // they can be steps
-  bool powers = true;      // of two, or 0
+  bool whole = true;         // they can be steps
+  bool powers = true;        // of two, or 0
   std::uint64_t beside = 0;  // rows that have it and a metric
 };
 
 class chooser {
  public:
-  chooser(const run_table& table, const told_columns& told) : table_(table), told_(told), content_(table.columns.size()) {}
+  chooser(const run_table& table, const told_columns& told)
+      : table_(table), told_(told), content_(table.columns.size()) {}
 
   chosen_columns choose() {
     check_told();
@@ -58,8 +59,9 @@ class chooser {
         continue;
       std::vector<std::string> names;
       for (const run_table::column& c : table_.columns) names.push_back(in_quotes(c.name));
-      throw input_error(table_.path, "",
-                        "has no column " + in_quotes(name) + ", which --columns names; its columns are " + joined(names));
+      throw input_error(
+          table_.path, "",
+          "has no column " + in_quotes(name) + ", which --columns names; its columns are " + joined(names));
     }
   }
 
@@ -77,14 +79,16 @@ class chooser {
   void count_beside() {
     for (std::size_t r = 0; r < table_.rows.size(); ++r) {
       const auto cells = table_.cells_of(r);
-      const bool has_metric = std::ranges::any_of(cells, [&](const run_table::cell& c) { return is_taken_metric(c.column); });
+      const bool has_metric =
+          std::ranges::any_of(cells, [&](const run_table::cell& c) { return is_taken_metric(c.column); });
       if (!has_metric) continue;
       ++with_metric_;
       for (const run_table::cell& c : cells) ++content_[c.column].beside;
     }
   }
   [[nodiscard]] bool is_taken_metric(std::uint32_t i) const {
-    return std::ranges::any_of(chosen_.by_meaning, [&](const auto& of) { return of.second == i && is_metric(of.first); });
+    return std::ranges::any_of(chosen_.by_meaning,
+                               [&](const auto& of) { return of.second == i && is_metric(of.first); });
   }
 
   // Whether the user said what has this meaning, or that nothing has.
@@ -128,12 +132,14 @@ class chooser {
     const column_reading best = *column(all.front()).reading;
     const auto ties = std::ranges::count_if(all, [&](std::uint32_t i) { return *column(i).reading == best; });
     if (ties > 1 && best.is_nested && means == m::grad_norm) {
-      chosen_.notes.push_back("none of the " + std::to_string(ties) + " norms from " + in_quotes(column(all.front()).name) +
+      chosen_.notes.push_back("none of the " + std::to_string(ties) + " norms from " +
+                              in_quotes(column(all.front()).name) +
                               " on is that of all gradients: say with --columns norm=NAME which to take");
       return;
     }
     if (best.of_validation)
-      chosen_.notes.push_back("no loss but " + in_quotes(column(all.front()).name) + ", of validation, is in the table");
+      chosen_.notes.push_back("no loss but " + in_quotes(column(all.front()).name) +
+                              ", of validation, is in the table");
     if (means == m::loss && best.is_part) {
       take_parts(all);
       return;
@@ -189,7 +195,8 @@ class chooser {
       if (!i) continue;
       used.insert(*i);
       if (means == m::epoch && by_step) continue;
-      chosen_.text += (chosen_.text.empty() ? "" : ", ") + std::string(to_string(means)) + " from " + in_quotes(column(*i).name);
+      chosen_.text +=
+          (chosen_.text.empty() ? "" : ", ") + std::string(to_string(means)) + " from " + in_quotes(column(*i).name);
     }
     std::vector<std::string> others;
     for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
@@ -221,7 +228,9 @@ bool chosen_columns::any_metric() const {
   return std::ranges::any_of(metrics, [&](column_meaning means) { return by_meaning.contains(means); });
 }
 
-chosen_columns choose_columns(const run_table& table, const told_columns& told) { return chooser(table, told).choose(); }
+chosen_columns choose_columns(const run_table& table, const told_columns& told) {
+  return chooser(table, told).choose();
+}
 
 bool are_of_run(const std::vector<std::string>& names) {
   bool counts = false;

@@ -215,10 +215,15 @@ constexpr std::array<std::string_view, 10> validation{"val",  "valid", "validati
                                                       "test", "dev",   "testing",    "holdout", "metrics_val"};
 // These say how a number was taken, and not what it is.
 constexpr std::array<std::string_view, 25> manner{
-    "avg",  "average", "mean",    "ave",   "running", "smooth",  "smoothed", "ema",     "reduced", "current", "cur",
-    "last", "batch",   "step",    "iter",  "global",  "metrics", "metric",   "history", "scalars", "logs",    "log",
-    "data", "stats",   "samples"};
+    "avg",     "average", "mean", "ave",   "running", "smooth", "smoothed", "ema",     "reduced",
+    "current", "cur",     "last", "batch", "step",    "iter",   "global",   "metrics", "metric",
+    "history", "scalars", "logs", "log",   "data",    "stats",  "samples"};
 constexpr std::array<std::string_view, 2> by_epoch{"epoch", "epochs"};
+// In names of what is set, and not measured: max_grad_norm, loss_scale_window. Those of parts of a network, too.
+constexpr std::array<std::string_view, 14> of_settings{"max",    "min",     "clip",    "clipping", "target",
+                                                       "window", "weight",  "weights", "coef",     "coeff",
+                                                       "init",   "initial", "param",   "layer"};
+constexpr std::array<std::string_view, 3> words_of_scale{"scale", "scaler", "scaling"};
 // W&B's table of several runs has these beside the values.
 constexpr std::array<std::string_view, 4> not_values{"__min", "__max", "_vs_samples", "__ystd"};
 
@@ -289,7 +294,11 @@ std::optional<column_reading> by_pattern(const std::string& name, column_reading
   if (has("lr_") || has("learning_rate_") || name.ends_with("_lr") || (name.size() == 3 && has("lr"))) return r;
   r.means = m::loss;
   r.is_part = true;
-  if (has("loss_") || name.ends_with("_loss")) return r;
+  const auto words = split(name, '_');
+  const bool is_setting = std::ranges::any_of(words, [](std::string_view word) { return is_in(of_settings, word); });
+  if (!is_setting && !is_in(words_of_scale, words.front()) && !is_in(words_of_scale, words.back()) &&
+      (has("loss_") || name.ends_with("_loss")))
+    return r;
   return std::nullopt;
 }
 
@@ -350,6 +359,8 @@ std::optional<column_reading> reading_of(std::string_view name) {
       if (auto found = by_pattern(joined_words(words), here)) return found;
     // "amp_grad_scale", where a path lost its strokes.
     here.is_nested = true;
+    const bool is_setting = std::ranges::any_of(words, [](std::string_view word) { return is_in(of_settings, word); });
+    if (is_setting) continue;
     for (words.erase(words.begin()); words.size() > 1; words.erase(words.begin()))
       if (const auto* const k = known(joined_words(words)); k != nullptr && k->means != m::step && k->means != m::epoch)
         return read(*k, here);
@@ -363,8 +374,8 @@ bool looks_important(std::string_view name) {
     if (plain.ends_with(end)) return false;
   for (const std::string_view word : split(plain, '/'))
     for (const std::string_view w : split(word, '_'))
-      for (const std::string_view important : {"loss", "norm", "gnorm", "scale", "scaler", "overflow", "skipped", "inf",
-                                               "nan", "grad", "gradient", "lr"})
+      for (const std::string_view important :
+           {"loss", "norm", "gnorm", "scale", "scaler", "overflow", "skipped", "inf", "nan", "grad", "gradient", "lr"})
         if (w == important) return true;
   return false;
 }
@@ -376,14 +387,22 @@ struct meaning_name {
   column_meaning means;
 };
 constexpr std::array meaning_names{
-    meaning_name{"step", m::step},           meaning_name{"epoch", m::epoch},
-    meaning_name{"loss", m::loss},           meaning_name{"grad_norm", m::grad_norm},
-    meaning_name{"lr", m::learning_rate},    meaning_name{"loss_scale", m::loss_scale},
-    meaning_name{"found_inf", m::found_inf}, meaning_name{"skipped", m::skipped},
-    meaning_name{"applied", m::applied},     meaning_name{"rank", m::rank},
-    meaning_name{"run", m::run},             meaning_name{"part", m::part},
-    meaning_name{"key", m::key},             meaning_name{"value", m::value},
-    meaning_name{"norm", m::grad_norm},      meaning_name{"learning_rate", m::learning_rate},
+    meaning_name{"step", m::step},
+    meaning_name{"epoch", m::epoch},
+    meaning_name{"loss", m::loss},
+    meaning_name{"grad_norm", m::grad_norm},
+    meaning_name{"lr", m::learning_rate},
+    meaning_name{"loss_scale", m::loss_scale},
+    meaning_name{"found_inf", m::found_inf},
+    meaning_name{"skipped", m::skipped},
+    meaning_name{"applied", m::applied},
+    meaning_name{"rank", m::rank},
+    meaning_name{"run", m::run},
+    meaning_name{"part", m::part},
+    meaning_name{"key", m::key},
+    meaning_name{"value", m::value},
+    meaning_name{"norm", m::grad_norm},
+    meaning_name{"learning_rate", m::learning_rate},
     meaning_name{"scale", m::loss_scale},
 };
 

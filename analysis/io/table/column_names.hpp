@@ -29,9 +29,9 @@ enum class column_meaning : std::uint8_t {
 struct column_reading {
   column_meaning means = column_meaning::step;
   bool of_validation = false;
-  bool of_epoch = false;   // a mean over an epoch
-  bool is_part = false;    // a loss that others are added to: box_loss
-  bool is_nested = false;  // beneath a name that says nothing: actor/grad_norm
+  bool of_epoch = false;    // a mean over an epoch
+  bool is_part = false;     // a loss that others are added to: box_loss
+  bool is_nested = false;   // beneath a name that says nothing: actor/grad_norm
   std::uint32_t place = 0;  // in the table of names: the usual ones first
 
   friend auto operator<=>(const column_reading& a, const column_reading& b) noexcept {

@@ -87,10 +87,14 @@ run_table read_csv_table(csv_reader rows, char separator, const told_columns& to
     const auto reading = reading_of(name);
     const bool is_told = std::ranges::any_of(told, [&](const auto& t) { return t.second == name; });
     if (is_of_one && !is_told && reading && reading->means == column_meaning::value) name = metric_of_path(rows.path());
+    if (reading && std::ranges::find(fields, name, [](const field& f) { return f.at.name; }) != fields.end())
+      throw input_error(rows.path(), "line 1", "the column " + in_quotes(name) + " appears twice");
     fields.push_back({{i, name}, table.column(name)});
   }
   std::uint64_t headers = 0;
+  bool any = false;
   while (rows.next()) {
+    any = true;
     if (rows.repeats_header()) {
       ++headers;
       continue;
@@ -106,9 +110,10 @@ run_table read_csv_table(csv_reader rows, char separator, const told_columns& to
     for (const field& f : fields) table.put(f.into, rows.text(f.at), separator == ';');
     table.end();
   }
+  if (!any) throw input_error(rows.path(), "", "holds no rows below its header");
   if (headers > 0)
-    table.add_note("the names of the columns are repeated " + std::to_string(headers) + (headers == 1 ? " time" : " times") +
-                   ", as where a run went on");
+    table.add_note("the names of the columns are repeated " + std::to_string(headers) +
+                   (headers == 1 ? " time" : " times") + ", as where a run went on");
   return table.take();
 }
 

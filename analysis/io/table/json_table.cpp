@@ -4,6 +4,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "column_choice.hpp"
 #include "json_values.hpp"
 #include "read_table.hpp"
 
@@ -43,13 +44,15 @@ class document {
       if (are_all(v, kind::object) && (best == nullptr || v.items.size() > best->items.size())) best = &v;
     });
     if (best != nullptr) {
+      if (root.find("log_history") == best) into_.is_of("Hugging Face Trainer");
       for (const json_value& row : best->items) add_row(row, row.line);
       return true;
     }
     visit(root, 0, [&](const json_value& v) {
       if (rows_ == 0 && v.is(kind::object)) static_cast<void>(add_split(v) || add_series(v) || add_columns(v));
     });
-    if (rows_ == 0 && root.is(kind::object)) add_row(root, root.line);
+    // One row alone may be the configuration of a run, unless it counts steps.
+    if (rows_ == 0 && root.is(kind::object) && are_of_run(root.keys)) add_row(root, root.line);
     return rows_ > 0;
   }
 
@@ -105,7 +108,8 @@ class document {
   bool add_split(const json_value& v) {
     const json_value* const names = v.find("columns");
     const json_value* const data = v.find("data");
-    if (names == nullptr || data == nullptr || !are_all(*names, kind::text) || !are_all(*data, kind::array)) return false;
+    if (names == nullptr || data == nullptr || !are_all(*names, kind::text) || !are_all(*data, kind::array))
+      return false;
     for (const json_value& row : data->items) {
       into_.begin(row.line);
       for (std::size_t i = 0; i < std::min(row.items.size(), names->items.size()); ++i)
@@ -139,16 +143,28 @@ class document {
   // Columns: {"loss": [...]} as of Keras' History, or {"loss": {"0": ...}} as pandas writes by default.
   bool add_columns(const json_value& v) {
     std::size_t rows = 0;
+    const bool has_counter = std::ranges::any_of(v.keys, [](const std::string& key) {
+      const auto reading = reading_of(key);
+      return reading && (reading->means == column_meaning::step || reading->means == column_meaning::epoch);
+    });
     const auto is_column = [](const json_value& c) {
       return !c.items.empty() && std::ranges::all_of(c.items, is_plain) &&
              (c.is(kind::array) || (c.is(kind::object) && std::ranges::all_of(c.keys, [](const std::string& key) {
-                return !key.empty() && key.find_first_not_of("0123456789") == std::string::npos;
-              })));
+                                      return !key.empty() && key.find_first_not_of("0123456789") == std::string::npos;
+                                    })));
     };
-    for (const json_value& c : v.items)
-      if (is_column(c)) rows = std::max(rows, c.items.size());
+    std::size_t validated = 0;  // as many, where validation has as many: of epochs
+    for (std::size_t i = 0; i < v.items.size(); ++i) {
+      if (!is_column(v.items[i])) continue;
+      rows = std::max(rows, v.items[i].items.size());
+      const auto reading = reading_of(v.keys[i]);
+      if (reading && reading->of_validation) validated = std::max(validated, v.items[i].items.size());
+    }
+    const bool are_epochs = !has_counter && rows > 0 && validated == rows;
+    if (are_epochs) into_.add_note("losses of validation are as many: each row is taken for an epoch, from 0 on");
     for (std::size_t r = 0; r < rows; ++r) {
       into_.begin(v.line);
+      if (are_epochs) into_.put(into_.column("epoch"), static_cast<double>(r));
       for (std::size_t i = 0; i < v.items.size(); ++i)
         if (is_column(v.items[i]) && r < v.items[i].items.size()) put(v.keys[i], v.items[i].items[r]);
       into_.end();
@@ -220,7 +236,8 @@ run_table read_json_table(line_reader lines, const told_columns& told, const rea
     text += '\n';
     text += line;
     if (text.size() > longest_document)
-      fail(path, lines.number(), "is a document of JSON of more than 64 MiB: save it as CSV, or as an object in each line");
+      fail(path, lines.number(),
+           "is a document of JSON of more than 64 MiB: save it as CSV, or as an object in each line");
   }
   table_builder table(path, "JSON", told, limits);
   try {

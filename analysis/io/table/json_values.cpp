@@ -111,7 +111,8 @@ class parser {
       }
       value.items.push_back(next(depth + 1));
       if (takes(end)) return value;
-      if (!takes(',')) fail(at_ == text_.size() ? "ends within a value: it was cut short" : "lacks a comma or a bracket");
+      if (!takes(','))
+        fail(at_ == text_.size() ? "ends within a value: it was cut short" : "lacks a comma or a bracket");
     }
   }
 
@@ -145,8 +146,7 @@ class parser {
 
 const json_value* json_value::find(std::string_view key) const noexcept {
   const auto found = std::ranges::find(keys, key);
-  return found == keys.end() || what != kind::object ? nullptr
-                                                     : &items[static_cast<std::size_t>(found - keys.begin())];
+  return found == keys.end() || what != kind::object ? nullptr : &items[static_cast<std::size_t>(found - keys.begin())];
 }
 
 json_value parse_json(std::string_view text, std::size_t most) { return parser(text, most).all(); }

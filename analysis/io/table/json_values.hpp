@@ -16,9 +16,9 @@ struct json_value {
   kind what = kind::null;
   double number = 0;  // 1 is true
   std::string text;
-  std::vector<std::string> keys;   // of an object, in its order
-  std::vector<json_value> items;   // of these, or of an array
-  std::size_t line = 0;            // of the text, from 1 on; of objects and arrays
+  std::vector<std::string> keys;  // of an object, in its order
+  std::vector<json_value> items;  // of these, or of an array
+  std::size_t line = 0;           // of the text, from 1 on; of objects and arrays
 
   [[nodiscard]] bool is(kind k) const noexcept { return what == k; }
   [[nodiscard]] const json_value* find(std::string_view key) const noexcept;

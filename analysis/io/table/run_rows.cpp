@@ -51,8 +51,7 @@ class row_reader {
     count_samples();
     put_together();
     count_skipped();
-    if (all_.rows.empty())
-      throw input_error(table_.path, "", "holds no row with a metric: " + chosen_.text);
+    if (all_.rows.empty()) throw input_error(table_.path, "", "holds no row with a metric: " + chosen_.text);
     describe();
     return std::move(all_);
   }
@@ -94,7 +93,8 @@ class row_reader {
   [[nodiscard]] bool has_complement() const {
     const auto loss = chosen_.of(m::loss);
     if (!loss) return false;
-    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> beside;  // rows with a number, where the loss is NaN, or is not
+    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>>
+        beside;  // rows with a number, where the loss is NaN, or is not
     std::uint64_t nans = 0;
     std::uint64_t finite = 0;
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
@@ -250,8 +250,8 @@ class row_reader {
     }
     std::erase_if(skipped_, [](const auto& v) { return !is_whole(v.second); });
     if (skipped_.empty()) return;
-    const bool in_all = std::ranges::is_sorted(skipped_, {}, [](const auto& v) { return v.second; }) &&
-                        skipped_.back().second > 1;
+    const bool in_all =
+        std::ranges::is_sorted(skipped_, {}, [](const auto& v) { return v.second; }) && skipped_.back().second > 1;
     double before = in_all ? not_known : 0;
     for (const auto& [row, value] : skipped_) {
       const double since = in_all ? value - std::exchange(before, value) : value;
@@ -282,7 +282,7 @@ class row_reader {
   const chosen_columns& chosen_;
   std::map<std::uint32_t, m> meanings_;
   std::vector<raw_row> rows_;
-  std::vector<std::int64_t> steps_;  // of these
+  std::vector<std::int64_t> steps_;                      // of these
   std::vector<std::pair<std::size_t, double>> found_;    // by row
   std::vector<std::pair<std::size_t, double>> skipped_;  // likewise
   std::uint64_t without_number_ = 0;
@@ -294,7 +294,7 @@ class row_reader {
 
 bool run_row::is_nonfinite() const noexcept {
   return logged.loss_is_nan || logged.grad_norm_is_nan || std::isinf(logged.loss) || std::isinf(logged.grad_norm) ||
-         logged.found_inf.value_or(false);
+         logged.found_inf.value_or(false) || skipped.value_or(0) > 0;
 }
 
 run_rows rows_of(const run_table& table, const chosen_columns& chosen) { return row_reader(table, chosen).read(); }

@@ -21,9 +21,9 @@ std::string in_small_letters(std::string_view text) {
 
 bool is_validation(std::string_view part) {
   const std::string word = in_small_letters(part);
-  return std::ranges::any_of(std::array{"val", "valid", "validate", "validation", "eval", "evaluation", "test", "dev",
-                                        "sanity_check"},
-                             [&](std::string_view name) { return word == name; });
+  return std::ranges::any_of(
+      std::array{"val", "valid", "validate", "validation", "eval", "evaluation", "test", "dev", "sanity_check"},
+      [&](std::string_view name) { return word == name; });
 }
 
 std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
@@ -94,8 +94,8 @@ void table_builder::put(std::uint32_t column, std::string_view text, bool decima
       return;
     default: break;
   }
-  const bool counts = *means == column_meaning::step || *means == column_meaning::epoch ||
-                      *means == column_meaning::loss_scale;
+  const bool counts =
+      *means == column_meaning::step || *means == column_meaning::epoch || *means == column_meaning::loss_scale;
   const bool is_number =
       value.what == cell_value::kind::number || (value.what == cell_value::kind::ambiguous && counts);
   if (is_number) {

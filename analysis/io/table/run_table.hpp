@@ -26,10 +26,10 @@ struct run_table {
   struct column {
     std::string name;
     std::optional<column_reading> reading;
-    std::uint64_t values = 0;          // fields that are not empty
-    std::uint64_t wrong_line = 0;      // of the first that is no number; 0: none
-    std::string wrong_text;            // and what it is
-    bool is_ambiguous = false;         // it is a number, of which a comma leaves open which
+    std::uint64_t values = 0;      // fields that are not empty
+    std::uint64_t wrong_line = 0;  // of the first that is no number; 0: none
+    std::string wrong_text;        // and what it is
+    bool is_ambiguous = false;     // it is a number, of which a comma leaves open which
   };
   struct cell {
     std::uint32_t column = 0;
@@ -41,7 +41,8 @@ struct run_table {
   };
 
   std::string path;
-  std::string form;                // "CSV", "JSON lines"
+  std::string form;                 // "CSV", "JSON lines"
+  std::string framework;            // whose it is, where that is known
   std::string place_word = "line";  // what `line` counts
   std::vector<column> columns;
   std::vector<row> rows;
@@ -64,6 +65,7 @@ class table_builder {
   void put(std::uint32_t column, double value);
   void end();
   void count_from(std::string place_word) { table_.place_word = std::move(place_word); }
+  void is_of(std::string framework) { table_.framework = std::move(framework); }
   void add_note(std::string note) { table_.notes.push_back(std::move(note)); }
 
   [[nodiscard]] run_table take();

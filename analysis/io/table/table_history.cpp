@@ -16,6 +16,7 @@ namespace {
 
 // "table" makes them records of a framework; see the table source for what it is called.
 constexpr log_dialect table_dialect{.name = "table"};
+constexpr log_dialect trainer_table_dialect{.name = "table", .replaces_loss = true};
 
 enum class scale_place : std::uint8_t { before, after, open };
 
@@ -56,11 +57,12 @@ double scale_behind(std::span<const run_row> rows, std::size_t i) {
   return next <= used / 2 ? used / 2 : not_known;
 }
 
-std::vector<scale_record> records_of(std::span<const run_row> rows, scale_place place, counted_by numbers) {
+std::vector<scale_record> records_of(std::span<const run_row> rows, scale_place place, counted_by numbers,
+                                     const log_dialect& dialect) {
   std::vector<scale_record> all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const run_row& row = rows[i];
-    scale_record r{.what = scale_record::kind::reached, .from = &table_dialect, .line = row.line, .step = row.step};
+    scale_record r{.what = scale_record::kind::reached, .from = &dialect, .line = row.line, .step = row.step};
     r.after = place == scale_place::before ? scale_behind(rows, i) : row.logged.loss_scale;
     r.loss = row.logged.loss;
     r.loss_is_nan = row.logged.loss_is_nan;
@@ -69,9 +71,12 @@ std::vector<scale_record> records_of(std::span<const run_row> rows, scale_place 
     r.learning_rate = row.logged.learning_rate;
     const bool is_first = i == 0 || rows[i - 1].step >= row.step;
     const std::int64_t gap = is_first ? 1 : row.step - rows[i - 1].step;
+    const bool falls_behind = place == scale_place::before && falls(row.logged.loss_scale, r.after) > 0;
     if (row.skipped) {
       r.skipped = std::min(*row.skipped, gap);
       r.steps = gap;
+    } else if (falls_behind && gap == 1) {
+      r.skipped = r.steps = 1;
     } else if (row.logged.found_inf && (gap == 1 || std::isnan(r.after))) {
       r.skipped = *row.logged.found_inf ? 1 : 0;
       r.steps = 1;
@@ -129,7 +134,7 @@ void set_scales(std::span<const run_row> rows, scale_place place, scale_history&
 
 }  // namespace
 
-scale_history history_of(const run_rows& table, const std::string& path) {
+scale_history history_of(const run_rows& table, const std::string& path, bool is_of_trainer) {
   scale_history all;
   if (table.numbers == counted_by::epoch) {
     all.runs = epochs_of(table.rows);
@@ -137,11 +142,13 @@ scale_history history_of(const run_rows& table, const std::string& path) {
     return all;
   }
   const scale_place place = scale_place_of(table.rows);
-  all = history_of(records_of(table.rows, place, table.numbers), path);
+  const log_dialect& dialect = is_of_trainer ? trainer_table_dialect : table_dialect;
+  all = history_of(records_of(table.rows, place, table.numbers, dialect), path);
   all.frameworks.clear();
   set_scales(table.rows, place, all);
   if (place == scale_place::before)
-    all.notes.push_back("the loss scale of a row is that before its step is over: it falls behind norms that are not finite");
+    all.notes.push_back(
+        "the loss scale of a row is that before its step is over: it falls behind norms that are not finite");
   if (place == scale_place::open)
     all.notes.push_back(
         "nothing tells whether the loss scale of a row is that before or after its step: a step that a fall proves to be "

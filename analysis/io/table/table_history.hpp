@@ -9,8 +9,8 @@
 
 namespace ulp::io {
 
-// `path` is for errors. Throws input_error where the rows cannot be of one run.
-[[nodiscard]] scale_history history_of(const run_rows& table, const std::string& path);
+// `path` is for errors. is_of_trainer: a loss of 0 may stand for one that is not finite, as in the Hugging Face Trainer. Throws input_error where the rows cannot be of one run.
+[[nodiscard]] scale_history history_of(const run_rows& table, const std::string& path, bool is_of_trainer);
 
 }  // namespace ulp::io
 

@@ -20,7 +20,8 @@ namespace ulp::io {
 [[nodiscard]] std::unique_ptr<source> open_run_table(const run_table& table, const told_columns& told);
 
 // By step; which columns were taken, and what was left out, goes into the notes.
-[[nodiscard]] scalar_table scalars_of(const run_table& table, const told_columns& told, std::vector<std::string>& notes);
+[[nodiscard]] scalar_table scalars_of(const run_table& table, const told_columns& told,
+                                      std::vector<std::string>& notes);
 
 }  // namespace ulp::io
 
