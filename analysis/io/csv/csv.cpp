@@ -76,6 +76,7 @@ bool csv_reader::read_line() { return lines_.next(line_, "CSV file"); }
 // RFC 4180, but a field does not run over the end of its line.
 void csv_reader::split() {
   field_count_ = 0;
+  if (separator_ == ' ') return split_at_blanks();
   std::size_t at = 0;
   for (;;) {
     if (field_count_ == fields_.size()) fields_.emplace_back();
@@ -97,6 +98,15 @@ void csv_reader::split() {
     }
     if (at >= line_.size()) return;
     ++at;
+  }
+}
+
+void csv_reader::split_at_blanks() {
+  for (std::string_view rest = trimmed(line_); !rest.empty(); rest = trimmed(rest)) {
+    const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+    if (field_count_ == fields_.size()) fields_.emplace_back();
+    fields_[field_count_++] = rest.substr(0, end);
+    rest.remove_prefix(end);
   }
 }
 

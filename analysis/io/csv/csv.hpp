@@ -1,4 +1,5 @@
-// CSV with a header line, plain or gzip-compressed, read line by line; fields may also be parted by semicolons or tabs. Numbers do not depend on the locale.
+// CSV with a header line, plain or gzip-compressed, read line by line; fields may also be parted by semicolons,
+// tabs, strokes or any number of blanks. Numbers do not depend on the locale.
 #ifndef ULP_IO_CSV_CSV_HPP
 #define ULP_IO_CSV_CSV_HPP
 
@@ -61,6 +62,7 @@ class csv_reader {
  private:
   bool read_line();
   void split();
+  void split_at_blanks();
 
   line_reader lines_;
   char separator_;

@@ -71,7 +71,8 @@ scalar_table read_csv(csv_reader rows) {
   const csv_reader::column step = rows.require("step");
   const scalar_columns columns(rows);
   if (!columns.any())
-    throw input_error(rows.path(), "line 1", "none of the columns loss, grad_norm, lr, scale, found_inf, applied is here");
+    throw input_error(rows.path(), "line 1",
+                      "none of the columns loss, grad_norm, lr, scale, found_inf, applied is here");
   scalar_table table;
   std::optional<std::int64_t> previous;
   while (rows.next()) {

@@ -74,6 +74,17 @@ std::unique_ptr<source> open_json(line_reader lines, const source_options& optio
   }
 }
 
+// Columns of text, if every line is one of them: words of a first line may be the beginning of anything.
+std::unique_ptr<source> open_columns(const std::string& path, const source_options& options) {
+  const told_columns told = told_by(options);
+  try {
+    csv_reader rows(line_reader(path, options.limits), ' ');
+    return open_run_table(read_csv_table(std::move(rows), ' ', told, options.limits), told);
+  } catch (const input_error&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<source> open_text(const std::string& path, const source_options& options) {
@@ -90,6 +101,8 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
     return open_run_table(read_csv_table(std::move(rows), separator, told, limits), told);
   };
   if (is_run && separator != ',') return open_table(csv_reader(std::move(lines), separator));
+  if (separator == 0 && is_header_of_run(lines.peek(), ' ') && can_read_twice(path))
+    if (auto table = open_columns(path, options)) return table;
   if (!names_columns(lines.peek()) && !is_run) {
     if (auto log = open_scale_log(std::move(lines), "")) return log;
     throw input_error(

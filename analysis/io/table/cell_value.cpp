@@ -115,6 +115,7 @@ cell_value value_of(std::string_view text, bool decimal_comma) {
   text = without_blanks(text);
   while (text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front())
     text = without_blanks(text.substr(1, text.size() - 2));
+  if (text.size() > 2 && text.find_first_not_of("-:") == std::string_view::npos) return {};  // a line below a heading
   text = unwrapped(text);
   double value = 0;
   if (!text.empty() && (is_digit(text.back()) || text.back() == '.') && parse(text, value))

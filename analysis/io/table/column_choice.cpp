@@ -114,6 +114,8 @@ class chooser {
       const auto& reading = column(i).reading;
       if (reading && reading->means == means && column(i).values > 0 && !is_told(i)) all.push_back(i);
     }
+    const auto has_number = [&](std::uint32_t i) { return content_[i].numbers > 0; };
+    if (std::ranges::any_of(all, has_number)) std::erase_if(all, std::not_fn(has_number));
     std::ranges::stable_sort(all, {}, [&](std::uint32_t i) { return *column(i).reading; });
     return all;
   }

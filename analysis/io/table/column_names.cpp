@@ -223,6 +223,8 @@ constexpr std::array<std::string_view, 2> by_epoch{"epoch", "epochs"};
 constexpr std::array<std::string_view, 14> of_settings{"max",    "min",     "clip",    "clipping", "target",
                                                        "window", "weight",  "weights", "coef",     "coeff",
                                                        "init",   "initial", "param",   "layer"};
+constexpr std::array<std::string_view, 8> settings{
+    "config", "cfg", "args", "hparams", "params", "hyperparams", "hyperparameters", "hyper_parameters"};
 constexpr std::array<std::string_view, 3> words_of_scale{"scale", "scaler", "scaling"};
 // W&B's table of several runs has these beside the values.
 constexpr std::array<std::string_view, 4> not_values{"__min", "__max", "_vs_samples", "__ystd"};
@@ -308,6 +310,8 @@ std::optional<column_reading> reading_of(std::string_view name) {
   const std::string plain = plain_of(name);
   for (const std::string_view end : not_values)
     if (plain.ends_with(end)) return std::nullopt;
+  if (is_in(settings, std::string_view(plain).substr(0, plain.find('/'))) && plain.find('/') != std::string::npos)
+    return std::nullopt;
   const auto read = [](const known_name& k, column_reading r) {
     r.means = k.means;
     r.place = static_cast<std::uint32_t>(&k - known_names.data());

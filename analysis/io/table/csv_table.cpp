@@ -11,7 +11,7 @@
 namespace ulp::io {
 namespace {
 
-constexpr std::array separators{',', ';', '\t'};
+constexpr std::array separators{',', ';', '\t', '|', ' '};
 
 bool has(const std::vector<std::string>& names, column_meaning means) {
   return std::ranges::any_of(names, [&](const std::string& name) {
@@ -34,7 +34,7 @@ char separator_of(std::string_view header) noexcept {
   char best = 0;
   std::ptrdiff_t most = 0;
   for (const char c : separators)
-    if (const auto n = std::ranges::count(header, c); n > most) {
+    if (const auto n = std::ranges::count(header, c); c != ' ' && n > most) {
       most = n;
       best = c;
     }
@@ -43,8 +43,13 @@ char separator_of(std::string_view header) noexcept {
 
 std::vector<std::string> names_in(std::string_view header, char separator) {
   std::vector<std::string> all;
+  if (separator == ' ') header = trimmed(header);
   for (std::size_t at = 0;;) {
     const std::size_t end = std::min(header.find(separator, at), header.size());
+    if (separator == ' ' && end == at && end < header.size()) {  // several blanks are one
+      ++at;
+      continue;
+    }
     std::string_view name = trimmed(header.substr(at, end - at));
     if (name.size() >= 2 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);
     all.emplace_back(trimmed(name));
@@ -57,7 +62,9 @@ bool is_header_of_run(std::string_view header, char separator) {
   if (separator == 0) return false;
   if (header.starts_with("\xEF\xBB\xBF")) header.remove_prefix(3);
   if (header.starts_with('#')) header.remove_prefix(1);
-  return are_of_run(names_in(header, separator));
+  const std::vector<std::string> names = names_in(header, separator);
+  const auto is_known = [](const std::string& name) { return reading_of(name).has_value(); };
+  return are_of_run(names) && (separator != ' ' || std::ranges::all_of(names, is_known));
 }
 
 std::string metric_of_path(const std::string& path) {
@@ -72,7 +79,7 @@ std::string metric_of_path(const std::string& path) {
 }
 
 run_table read_csv_table(csv_reader rows, char separator, const told_columns& told, const read_limits& limits) {
-  constexpr std::array forms{"CSV", "CSV with semicolons", "TSV"};
+  constexpr std::array forms{"CSV", "CSV with semicolons", "TSV", "Markdown", "columns of text"};
   const auto form = static_cast<std::size_t>(std::ranges::find(separators, separator) - separators.begin());
   table_builder table(rows.path(), forms[form], told, limits);
   const bool is_of_one = lacks_name(rows.header());

@@ -13,7 +13,8 @@
 
 namespace ulp::io {
 
-// What parts the fields of a first line that may name columns: ',', ';' or a tab; 0 where it is none of these.
+// What parts the fields of a first line that may name columns: ',', ';', a tab or '|'; 0 where it is none of these. ' ' parts
+// words, which separator_of never gives: too many lines have them.
 [[nodiscard]] char separator_of(std::string_view header) noexcept;
 // The names of columns in such a line, as far as they need no reader.
 [[nodiscard]] std::vector<std::string> names_in(std::string_view header, char separator);

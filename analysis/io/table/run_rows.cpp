@@ -116,7 +116,8 @@ class row_reader {
 
   // By steps; else by epochs, of which each has a row; else by the order of the rows.
   void choose_numbers() {
-    if (chosen_.of(m::step)) return number_by(m::step, counted_by::step);
+    if (chosen_.of(m::step) && !are_means_of_epochs()) return number_by(m::step, counted_by::step);
+    if (chosen_.of(m::step) && !chosen_.of(m::epoch)) return number_by(m::step, counted_by::epoch);
     std::uint64_t repeats = 0;
     double before = not_known;
     bool whole = chosen_.of(m::epoch).has_value();
@@ -131,6 +132,15 @@ class row_reader {
     std::erase_if(rows_, [](const raw_row& row) { return !row.has_metric(); });
     steps_.resize(rows_.size());
     std::iota(steps_.begin(), steps_.end(), std::int64_t{1});
+  }
+
+  // Keras' "epoch_loss", Lightning's "train_loss_epoch" alone.
+  [[nodiscard]] bool are_means_of_epochs() const {
+    return std::ranges::all_of(chosen_.by_meaning, [&](const auto& of) {
+      const auto& reading = table_.columns[of.second].reading;
+      const bool is_counter = of.first == m::step || of.first == m::epoch || of.first == m::learning_rate;
+      return is_counter || (reading && reading->of_epoch);
+    });
   }
 
   void number_by(m means, counted_by numbers) {

@@ -107,7 +107,7 @@ TEST_CASE("table: Lightning's rows of training and validation") {
   CHECK(
       read.notes.front() ==
       "columns: step from 'step', loss from 'train_loss_step', grad_norm from 'train_grad_norm', lr from 'lr-AdamW'; not "
-      "used: 'train_loss_epoch' and 'val_loss' (validation)");
+      "used: 'train_loss_epoch', 'val_loss' (validation)");
 }
 
 TEST_CASE("table: a row of an epoch is no step that was skipped") {
