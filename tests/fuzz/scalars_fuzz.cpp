@@ -1,6 +1,6 @@
 // What a training loop logged of each step.
-#include "csv/scalars.hpp"
 #include "support.hpp"
+#include "table/read_scalars.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ulp::fuzz::with_file({data, size}, [](const std::string& path) {

@@ -1,14 +1,9 @@
 #include "scalars.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <string_view>
 
 #include <ulp/io/bytes/error.hpp>
-
-#include "table/read_table.hpp"
-#include "table/table_source.hpp"
 
 namespace ulp::io {
 namespace {
@@ -51,23 +46,7 @@ step_scalars scalar_columns::read(const csv_reader& rows) const {
           .grad_norm_is_nan = is_nan_in(rows, grad_norm_)};
 }
 
-namespace {
-
-// Whether a line names all that it tells by the names that scalar_columns takes.
-bool has_own_names(std::string_view header) {
-  constexpr std::array own{"loss", "grad_norm", "lr", "learning_rate", "scale", "loss_scale", "found_inf", "applied"};
-  bool has_step = false;
-  for (const std::string& name : names_in(header, ',')) {
-    const auto reading = reading_of(name);
-    has_step = has_step || name == "step";
-    const bool tells = reading && reading->means != column_meaning::step && reading->means != column_meaning::epoch &&
-                       reading->means <= column_meaning::applied && !reading->of_validation;
-    if (tells && std::ranges::find(own, name) == own.end()) return false;
-  }
-  return has_step;
-}
-
-scalar_table read_csv(csv_reader rows) {
+scalar_table read_scalar_csv(csv_reader rows) {
   const csv_reader::column step = rows.require("step");
   const scalar_columns columns(rows);
   if (!columns.any())
@@ -81,21 +60,6 @@ scalar_table read_csv(csv_reader rows) {
   }
   if (table.empty()) throw input_error(rows.path(), "", "holds no rows below its header");
   return table;
-}
-
-}  // namespace
-
-scalar_table read_scalars(const std::string& path, const read_limits& limits, const told_columns& told,
-                          std::vector<std::string>& notes) {
-  line_reader lines(path, limits);
-  const std::string_view header = lines.peek();
-  if (begins_json(header)) return scalars_of(read_json_table(std::move(lines), told, limits), told, notes);
-  if (begins_mlflow_metric(header)) return scalars_of(read_mlflow_metric(std::move(lines), told, limits), told, notes);
-  const char separator = separator_of(header);
-  const bool is_plain = told.empty() && (separator == ',' || separator == 0) && has_own_names(header);
-  if (is_plain || (told.empty() && !is_header_of_run(header, separator))) return read_csv(csv_reader(std::move(lines)));
-  const char parts = separator == 0 ? ',' : separator;
-  return scalars_of(read_csv_table(csv_reader(std::move(lines), parts), parts, told, limits), told, notes);
 }
 
 }  // namespace ulp::io

@@ -1,16 +1,14 @@
-// What a training loop logged of each step, as columns of a table.
+// What a training loop logged of each step, as columns of a CSV.
 #ifndef ULP_IO_CSV_SCALARS_HPP
 #define ULP_IO_CSV_SCALARS_HPP
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <ulp/model/cells/step.hpp>
 
 #include "csv.hpp"
 #include "source/scalar_table.hpp"
-#include "table/run_table.hpp"
 
 namespace ulp::io {
 
@@ -31,10 +29,8 @@ class scalar_columns {
   column applied_;
 };
 
-// All rows of a CSV with a `step` column and at least one of these, or of any other table of a run: of that, which columns were
-// taken goes into the notes. Throws input_error.
-[[nodiscard]] scalar_table read_scalars(const std::string& path, const read_limits& limits, const told_columns& told,
-                                        std::vector<std::string>& notes);
+// All rows of a CSV with a `step` column and at least one of these. Throws input_error.
+[[nodiscard]] scalar_table read_scalar_csv(csv_reader rows);
 
 }  // namespace ulp::io
 

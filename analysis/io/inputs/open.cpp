@@ -7,13 +7,13 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/recording/recording.hpp>
 
-#include "csv/scalars.hpp"
 #include "dump_steps.hpp"
 #include "file_kind.hpp"
 #include "folders.hpp"
 #include "source/inferred_roles.hpp"
 #include "source/labels.hpp"
 #include "source/unit_factor.hpp"
+#include "table/read_scalars.hpp"
 #include "table/table_source.hpp"
 
 namespace ulp {

@@ -15,9 +15,9 @@
 
 #include "bytes/cursor.hpp"
 #include "bytes/text.hpp"
-#include "csv/scalars.hpp"
 #include "dump_steps.hpp"
 #include "file_kind.hpp"
+#include "table/read_scalars.hpp"
 #include "table/table_source.hpp"
 
 namespace ulp {

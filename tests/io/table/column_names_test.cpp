@@ -1,4 +1,4 @@
-// Names of columns as tools write them. Where each is from, table/column_names.cpp says.
+// Names of columns as tools write them. Where each is from, table/known_names.hpp says.
 #include "table/column_names.hpp"
 
 #include <string>
