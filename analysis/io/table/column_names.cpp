@@ -12,6 +12,8 @@ namespace {
 
 using m = column_meaning;
 
+constexpr std::size_t longest_name = 256;  // that anybody gives a column
+
 constexpr std::array<std::string_view, 4> training{"train", "training", "tr", "trn"};
 constexpr std::array<std::string_view, 10> validation{"val",  "valid", "validation", "eval",    "evaluation",
                                                       "test", "dev",   "testing",    "holdout", "metrics_val"};
@@ -109,6 +111,7 @@ std::optional<column_reading> by_pattern(const std::string& name, column_reading
 }  // namespace
 
 std::optional<column_reading> reading_of(std::string_view name) {
+  if (name.size() > longest_name) return std::nullopt;
   const std::string plain = plain_of(name);
   for (const std::string_view end : not_values)
     if (plain.ends_with(end)) return std::nullopt;
@@ -175,6 +178,7 @@ std::optional<column_reading> reading_of(std::string_view name) {
 }
 
 bool looks_important(std::string_view name) {
+  if (name.size() > longest_name) return false;
   const std::string plain = plain_of(name);
   for (const std::string_view end : not_values)
     if (plain.ends_with(end)) return false;

@@ -2,6 +2,7 @@
 #ifndef ULP_IO_TABLE_COLUMN_NAMES_HPP
 #define ULP_IO_TABLE_COLUMN_NAMES_HPP
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>

@@ -1,6 +1,8 @@
 #include "run_rows.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -19,19 +21,38 @@ using m = column_meaning;
 
 std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
 
-// A row as it stands in the table: its values by meaning.
-struct raw_row {
-  std::uint64_t line = 0;
-  std::map<m, double> values{};
+// A row as it stands in the table: its values by meaning, up to `applied`.
+class raw_row {
+ public:
+  static constexpr std::size_t meanings = static_cast<std::size_t>(m::applied) + 1;
 
-  [[nodiscard]] double of(m means) const {
-    const auto found = values.find(means);
-    return found == values.end() ? not_known : found->second;
+  explicit raw_row(std::uint64_t line) : line_(line) { values_.fill(not_known); }
+
+  [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
+  [[nodiscard]] bool has(m means) const { return has_.test(static_cast<std::size_t>(means)); }
+  [[nodiscard]] double of(m means) const { return values_[static_cast<std::size_t>(means)]; }
+  void set(m means, double value) {
+    has_.set(static_cast<std::size_t>(means));
+    values_[static_cast<std::size_t>(means)] = value;
   }
   [[nodiscard]] bool has_metric() const {
-    return std::ranges::any_of(
-        values, [](const auto& v) { return v.first != m::step && v.first != m::epoch && v.first != m::learning_rate; });
+    constexpr std::array others{m::step, m::epoch, m::learning_rate};
+    std::size_t n = has_.count();
+    for (const m means : others) n -= has(means) ? 1 : 0;
+    return n > 0;
   }
+  // Forgets the values that are NaN; whether there were any.
+  bool drop_nans() {
+    const std::size_t before = has_.count();
+    for (std::size_t i = 0; i < meanings; ++i)
+      if (std::isnan(values_[i])) has_.reset(i);
+    return has_.count() < before;
+  }
+
+ private:
+  std::uint64_t line_;
+  std::bitset<meanings> has_;
+  std::array<double, meanings> values_{};
 };
 
 bool is_whole(double x) { return x >= 0 && x == std::floor(x) && x <= 0x1p53; }
@@ -60,14 +81,14 @@ class row_reader {
   void collect() {
     const auto& parts = chosen_.parts_of_loss;
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
-      raw_row row{.line = table_.rows[i].line};
+      raw_row row(table_.rows[i].line);
       for (const run_table::cell& c : table_.cells_of(i)) {
         const auto found = meanings_.find(c.column);
-        if (found != meanings_.end()) row.values.try_emplace(found->second, c.value);
+        if (found != meanings_.end() && !row.has(found->second)) row.set(found->second, c.value);
         const bool is_part = std::ranges::find(parts, c.column) != parts.end();
-        if (is_part && !std::isfinite(c.value)) row.values[m::loss] = c.value;
+        if (is_part && !std::isfinite(c.value)) row.set(m::loss, c.value);
       }
-      if (row.has_metric() || row.values.contains(m::learning_rate)) rows_.push_back(std::move(row));
+      if (row.has_metric() || row.has(m::learning_rate)) rows_.push_back(std::move(row));
     }
   }
 
@@ -75,11 +96,9 @@ class row_reader {
   // just these have a loss of validation.
   void drop_missing() {
     std::uint64_t dropped = 0;
-    const auto drop = [&](raw_row& row) {
-      dropped += std::erase_if(row.values, [](const auto& v) { return std::isnan(v.second); }) > 0 ? 1 : 0;
-    };
+    const auto drop = [&](raw_row& row) { dropped += row.drop_nans() ? 1 : 0; };
     for (raw_row& row : rows_) {
-      const auto is_nan = [&](m means) { return row.values.contains(means) && std::isnan(row.of(means)); };
+      const auto is_nan = [&](m means) { return row.has(means) && std::isnan(row.of(means)); };
       if (is_nan(m::learning_rate) || is_nan(m::loss_scale) || is_nan(m::step) || is_nan(m::epoch)) drop(row);
     }
     if (has_complement())
@@ -122,7 +141,7 @@ class row_reader {
     double before = not_known;
     bool whole = chosen_.of(m::epoch).has_value();
     for (const raw_row& row : rows_) {
-      if (!row.has_metric() || !row.values.contains(m::epoch)) continue;
+      if (!row.has_metric() || !row.has(m::epoch)) continue;
       whole = whole && is_whole(row.of(m::epoch));
       repeats += row.of(m::epoch) == before ? 1 : 0;
       before = row.of(m::epoch);
@@ -145,7 +164,7 @@ class row_reader {
 
   void number_by(m means, counted_by numbers) {
     all_.numbers = numbers;
-    const auto lacks = [&](const raw_row& row) { return !row.values.contains(means) || !is_whole(row.of(means)); };
+    const auto lacks = [&](const raw_row& row) { return !row.has(means) || !is_whole(row.of(means)); };
     without_number_ = static_cast<std::uint64_t>(
         std::ranges::count_if(rows_, [&](const raw_row& row) { return lacks(row) && row.has_metric(); }));
     std::erase_if(rows_, lacks);
@@ -199,51 +218,50 @@ class row_reader {
   }
 
   void put_together() {
+    constexpr std::array all{m::loss,      m::grad_norm, m::learning_rate, m::loss_scale,
+                             m::found_inf, m::skipped,   m::applied};
     std::map<std::int64_t, raw_row> part;  // from one restart to the next
     std::map<m, std::int64_t> last;
     std::int64_t before = -1;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      raw_row& row = rows_[i];
+      const raw_row& row = rows_[i];
       const std::int64_t step = steps_[i];
-      const bool goes_back = std::ranges::any_of(row.values, [&](const auto& v) {
-        const bool counts = v.first != m::step && v.first != m::epoch;
-        const auto at = last.find(v.first);
-        return counts && at != last.end() && (step < at->second || (step == at->second && step != before));
+      const bool goes_back = std::ranges::any_of(all, [&](m means) {
+        const auto at = last.find(means);
+        return row.has(means) && at != last.end() && (step < at->second || (step == at->second && step != before));
       });
       if (goes_back) {
         flush(part);
         last.clear();
       }
       before = step;
-      raw_row& into = part.try_emplace(step, raw_row{.line = row.line}).first->second;
-      for (const auto& [means, value] : row.values) {
-        const auto [at, fresh] = into.values.try_emplace(means, value);
-        if (means == m::step || means == m::epoch) continue;
+      raw_row& into = part.try_emplace(step, row.line()).first->second;
+      for (const m means : all) {
+        if (!row.has(means)) continue;
         last[means] = step;
-        repeated_ += fresh ? 0 : 1;
-        if (!fresh && std::isfinite(at->second)) at->second = value;
+        const bool repeats = into.has(means);
+        repeated_ += repeats ? 1 : 0;
+        if (!repeats || std::isfinite(into.of(means))) into.set(means, row.of(means));
       }
     }
     flush(part);
   }
 
   void flush(std::map<std::int64_t, raw_row>& part) {
-    for (auto& [step, row] : part) {
+    for (const auto& [step, row] : part) {
       if (!row.has_metric()) continue;
-      const double loss = row.of(m::loss);
-      const double norm = row.of(m::grad_norm);
-      run_row made{.line = row.line, .step = step};
-      made.logged.loss = loss;
-      made.logged.grad_norm = norm;
+      run_row made{.line = row.line(), .step = step};
+      made.logged.loss = row.of(m::loss);
+      made.logged.grad_norm = row.of(m::grad_norm);
       made.logged.learning_rate = row.of(m::learning_rate);
       made.logged.loss_scale = row.of(m::loss_scale);
-      made.logged.loss_is_nan = row.values.contains(m::loss) && std::isnan(loss);
-      made.logged.grad_norm_is_nan = row.values.contains(m::grad_norm) && std::isnan(norm);
+      made.logged.loss_is_nan = row.has(m::loss) && std::isnan(made.logged.loss);
+      made.logged.grad_norm_is_nan = row.has(m::grad_norm) && std::isnan(made.logged.grad_norm);
       if (!(made.logged.loss_scale >= 0) || std::isinf(made.logged.loss_scale)) made.logged.loss_scale = not_known;
-      if (row.values.contains(m::applied)) made.logged.applied = row.of(m::applied) != 0;
+      if (row.has(m::applied)) made.logged.applied = row.of(m::applied) != 0;
       if (made.logged.applied) made.logged.found_inf = !*made.logged.applied;
-      if (row.values.contains(m::found_inf)) found_.emplace_back(all_.rows.size(), row.of(m::found_inf));
-      if (row.values.contains(m::skipped)) skipped_.emplace_back(all_.rows.size(), row.of(m::skipped));
+      if (row.has(m::found_inf)) found_.emplace_back(all_.rows.size(), row.of(m::found_inf));
+      if (row.has(m::skipped)) skipped_.emplace_back(all_.rows.size(), row.of(m::skipped));
       all_.rows.push_back(made);
     }
     part.clear();
