@@ -74,9 +74,9 @@ std::unique_ptr<source> open_event_files(const std::vector<std::string>& paths, 
   return open_tfevents(paths, options.limits, told_by(options));
 }
 
-std::unique_ptr<source> open_one_text(const std::vector<std::string>& paths, const source_options& options,
-                                      const scalar_table& /*scalars*/) {
-  return open_text(paths.front(), options);
+std::unique_ptr<source> open_texts(const std::vector<std::string>& paths, const source_options& options,
+                                   const scalar_table& /*scalars*/) {
+  return paths.size() > 1 ? open_tables(paths, options) : open_text(paths.front(), options);
 }
 
 file_kind kind_of(const dump_kind& row) {
@@ -99,7 +99,8 @@ const std::vector<file_kind>& file_kinds() {
       ULP_DUMPS(ULP_KIND)
 #undef ULP_KIND
           {"TensorBoard event file", "*.tfevents.*", begins_event_file, open_event_files, /*joins=*/true},
-      {"table or training log", "*.csv *.log *.txt *.jsonl *.json *.tsv *.csv.gz *.log.gz", begins_text, open_one_text},
+      {"table or training log", "*.csv *.log *.txt *.jsonl *.json *.tsv *.csv.gz *.log.gz", begins_text, open_texts,
+       /*joins=*/true},
   };
   return all;
 }

@@ -122,4 +122,24 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
                     "loss, norm or scale): --columns says which columns these are, such as step=NAME,loss=NAME");
 }
 
+std::unique_ptr<source> open_tables(const std::vector<std::string>& paths, const source_options& options) {
+  const told_columns told = told_by(options);
+  const auto read = [&](const std::string& path) {
+    line_reader lines(path, options.limits);
+    if (lines.at_end()) throw input_error(path, "", "is empty");
+    if (begins_json(lines.peek())) return read_json_table(std::move(lines), told, options.limits);
+    if (begins_mlflow_metric(lines.peek())) return read_mlflow_metric(std::move(lines), told, options.limits);
+    const char separator = separator_of(lines.peek());
+    if (!is_header_of_run(lines.peek(), separator))
+      throw input_error(
+          path, "",
+          "is no table of a run; only dumps, event files and such tables can be given several at once; ulp "
+          "merge combines recordings");
+    return read_csv_table(csv_reader(std::move(lines), separator), separator, told, options.limits);
+  };
+  run_table all = read(paths.front());
+  for (std::size_t i = 1; i < paths.size(); ++i) append_table(all, read(paths[i]));
+  return open_run_table(all, told);
+}
+
 }  // namespace ulp::io

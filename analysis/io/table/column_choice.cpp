@@ -181,7 +181,8 @@ class chooser {
     for (const auto& [means, i] : chosen_.by_meaning) {
       const run_table::column& c = column(i);
       if (c.wrong_line == 0) continue;
-      throw input_error(table_.path, table_.place(c.wrong_line) + ", column " + in_quotes(c.name),
+      throw input_error(c.wrong_path.empty() ? table_.path : c.wrong_path,
+                        table_.place(c.wrong_line) + ", column " + in_quotes(c.name),
                         in_quotes(c.wrong_text) +
                             (c.is_ambiguous ? " may be a thousand and more, or a decimal comma: write it with a point"
                                             : " is not a number; --columns " + std::string(to_string(means)) +

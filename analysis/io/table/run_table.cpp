@@ -4,6 +4,7 @@
 #include <array>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
@@ -33,6 +34,29 @@ std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " 
 std::span<const run_table::cell> run_table::cells_of(std::size_t row_index) const {
   const std::size_t end = row_index + 1 < rows.size() ? rows[row_index + 1].begin : cells.size();
   return std::span(cells).subspan(rows[row_index].begin, end - rows[row_index].begin);
+}
+
+void append_table(run_table& to, const run_table& more) {
+  std::vector<std::uint32_t> indices;
+  for (const run_table::column& c : more.columns) {
+    const auto same = std::ranges::find(to.columns, c.name, &run_table::column::name);
+    indices.push_back(static_cast<std::uint32_t>(same - to.columns.begin()));
+    if (same == to.columns.end()) {
+      to.columns.push_back(c);
+      to.columns.back().wrong_path = more.path;
+      continue;
+    }
+    same->values += c.values;
+    if (same->wrong_line > 0 || c.wrong_line == 0) continue;
+    same->wrong_line = c.wrong_line;
+    same->wrong_text = c.wrong_text;
+    same->wrong_path = more.path;
+    same->is_ambiguous = c.is_ambiguous;
+  }
+  const std::size_t begin = to.cells.size();
+  for (const run_table::row& row : more.rows) to.rows.push_back({row.line, begin + row.begin});
+  for (const run_table::cell& cell : more.cells) to.cells.push_back({indices[cell.column], cell.value});
+  for (const std::string& note : more.notes) to.notes.push_back(printable(more.path) + ": " + note);
 }
 
 table_builder::table_builder(std::string path, std::string form, told_columns told, const read_limits& limits)

@@ -29,6 +29,7 @@ struct run_table {
     std::uint64_t values = 0;      // fields that are not empty
     std::uint64_t wrong_line = 0;  // of the first that is no number; 0: none
     std::string wrong_text;        // and what it is
+    std::string wrong_path;        // of its file, where tables were put together
     bool is_ambiguous = false;     // it is a number, of which a comma leaves open which
   };
   struct cell {
@@ -52,6 +53,9 @@ struct run_table {
   [[nodiscard]] std::span<const cell> cells_of(std::size_t row_index) const;
   [[nodiscard]] std::string place(std::uint64_t line) const { return place_word + " " + std::to_string(line); }
 };
+
+// Puts the rows of a table of the same run behind those of another, as where each metric has a file of its own.
+void append_table(run_table& to, const run_table& more);
 
 // Takes fields as they are read. Of rows of validation, of other ranks and of other runs it keeps nothing but their number.
 class table_builder {

@@ -196,6 +196,22 @@ TEST_CASE("table: one metric in a file") {
   CHECK(has_note(long_rows, "1 row of other runs than 'r'"));
 }
 
+TEST_CASE("table: several files of one run") {
+  const playground place;
+  place.write("metrics/train/loss", "1700000000000 3.5 0\n1700000001000 3.25 1\n1700000002000 3 2\n");
+  place.write("metrics/loss_scale", "1700000000000 1024 0\n1700000001000 1024 1\n1700000002000 512 2\n");
+  place.write("metrics/grad_norm", "1700000000000 1 0\n1700000001000 inf 1\n1700000002000 1 2\n");
+  const contents read =
+      place.open(std::vector<std::string>{"metrics/train/loss", "metrics/loss_scale", "metrics/grad_norm"});
+  CHECK(steps_of(read) == steps{0, 1, 2});
+  CHECK(skipped_in(read) == steps{1});
+  CHECK(read.steps[1].scalars.loss == 3.25);
+  CHECK(read.steps[1].scalars.loss_scale == 1024);
+  place.write("a.log", "no table\n");
+  CHECK(
+      place.error(std::vector<std::string>{"metrics/grad_norm", "a.log"}).starts_with("a.log: is no table of a run;"));
+}
+
 TEST_CASE("table: columns that the user names") {
   const playground place;
   source_options options;
