@@ -258,7 +258,7 @@ class tfevents final : public source {
   std::map<std::int64_t, std::vector<place>> steps_;
   std::map<std::int64_t, std::vector<place>>::const_iterator next_;
   tf_scalars scalars_;
-  std::vector<logged_scalar> logged_;  // as long as no histogram came
+  std::vector<logged_scalar> logged_;                     // as long as no histogram came
   std::unordered_map<std::string, std::string> plugins_;  // by tag
   std::unordered_map<std::string, std::uint32_t> indices_;
   std::vector<tensor_info> tensors_;
