@@ -19,8 +19,9 @@
 namespace ulp {
 namespace {
 
-std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, const source_options& options,
+std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, source_options options,
                                         const io::scalar_table& scalars) {
+  if (!options.scalars.empty()) options.columns.clear();  // these are the scalars' then
   const io::file_kind& first = io::file_kind_of(inputs.front(), options.limits);
   const auto is_alike = [&](const std::string& path) { return &io::file_kind_of(path, options.limits) == &first; };
   const bool are_one_kind = inputs.size() == 1 || (first.joins && std::ranges::all_of(inputs, is_alike));
