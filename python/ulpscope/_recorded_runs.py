@@ -41,11 +41,12 @@ Input = Union[Path, Iterable[Path], "Run"]
 
 
 class Run:
-    """A run that was opened: a recording, dumps, event files, a histogram CSV, a step log, or a training log.
+    """A run that was opened: a recording, dumps, event files, a histogram CSV, a step log, a table, or a training log.
 
     `inputs` is a path or several, `options` those of `ulp info`: `tensor`, `kind`, `role`, `steps`, `every` and
-    `attempts` select; `steps_from`, `scalars`, `factor`, `allow_empty` and `limit` say what the inputs do not. Lists
-    may be given where the command line repeats an option. The same options hold for the questions asked of it.
+    `attempts` select; `steps_from`, `scalars`, `columns`, `factor`, `allow_empty` and `limit` say what the inputs do
+    not. Lists may be given where the command line repeats an option. The same options hold for the questions asked
+    of it.
 
     Opening reads no steps. What an attribute needs is read when it is first asked for, and kept: of a recording `tensors`
     at once, `steps` without tensors, some seconds for a million; then `rows`, then `cells`, which are many. steps="100:200"

@@ -79,9 +79,9 @@ macro(forbid place pattern)
   set(forbidden_${place} "${pattern}")
 endmacro()
 # A view opens no file: what it shows was read by the viewmodel.
-forbid("^gui:private:(views|plot|charts)/" "^ulp/(io/(dumps|inputs|recording|source|tensorboard|training_log)|ask/(reading|precision|runs))/")
+forbid("^gui:private:(views|plot|charts)/" "^ulp/(io/(dumps|inputs|recording|source|table|tensorboard|training_log)|ask/(reading|precision|runs))/")
 # Nor does report: it words what ask has read.
-forbid("^report:" "^ulp/io/(dumps|inputs|merge|recording|source|tensorboard|training_log)/")
+forbid("^report:" "^ulp/io/(dumps|inputs|merge|recording|source|table|tensorboard|training_log)/")
 
 # Folders of a room are layers, the lowest first: a file may include its own folder and those before it. A folder that is
 # not listed is an error. Rooms that are not here have no order.
@@ -91,7 +91,7 @@ set(layers_model cells outcomes updates machines machines/loss_scale recipe repl
 set(layers_io
   bytes output encoding database                       # bytes, files, SQLite
   source                                               # what a run is read through
-  csv dumps tensorboard training_log/dialects training_log recording inputs  # the forms of a run, and what opens any of them
+  csv dumps training_log/dialects training_log table tensorboard recording inputs  # the forms of a run, and what opens any of them
   merge export arrays                                  # what writes files from files
   config/syntax config/shell config)                   # configurations of frameworks
 set(layers_ask questions progress columns reading precision runs)

@@ -13,6 +13,7 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/io/bytes/limits.hpp>
 #include <ulp/io/inputs/open.hpp>
+#include <ulp/io/table/columns.hpp>
 #include <ulp/model/replay/survey.hpp>
 #include <utility>
 
@@ -92,6 +93,11 @@ source_options run_text::how_to_read() const {
   source_options options;
   if (!steps_from.empty()) options.steps_from = regex_of(steps_from, "--steps-from");
   options.scalars = scalars;
+  try {
+    options.columns = parse_columns(columns);
+  } catch (const std::invalid_argument& problem) {
+    throw std::invalid_argument(fmt::format("--columns: {}", problem.what()));
+  }
   if (factor == "scale")
     options.factor_is_loss_scale = true;
   else if (!factor.empty())
@@ -198,9 +204,15 @@ std::vector<text_option> options_of(run_text& text) {
           {.name = "scalars",
            .value = &text.scalars,
            .type = "FILE.csv",
-           .help = "a CSV with the column step and any of loss, grad_norm, lr, scale, found_inf, applied",
+           .help = "a table with the column step and any of loss, grad_norm, lr, scale, found_inf, applied",
            .group = unsaid,
            .is_file = true},
+          {.name = "columns",
+           .value = &text.columns,
+           .type = "M=NAME,...",
+           .help = "of a table of a run: the column that is the step, epoch, loss, norm, lr, scale, found_inf, skipped "
+                   "or applied, where its name does not say so; M= without a name: none is",
+           .group = unsaid},
           {.name = "factor",
            .value = &text.factor,
            .type = "X",
@@ -215,7 +227,7 @@ std::string inputs_help() {
   std::erase(names, '*');
   return fmt::format(
       "a recording; gradient dumps ({}), one per step; a histogram CSV; TensorBoard event files; a step log CSV; a "
-      "training log with the loss scale",
+      "table of a run (CSV, JSON); a training log with the loss scale",
       names);
 }
 

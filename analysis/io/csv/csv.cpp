@@ -29,7 +29,7 @@ std::string_view trimmed(std::string_view text) noexcept {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-csv_reader::csv_reader(line_reader lines) : lines_(std::move(lines)) {
+csv_reader::csv_reader(line_reader lines, char separator) : lines_(std::move(lines)), separator_(separator) {
   if (!read_line()) throw input_error(path(), "", "is empty");
   if (line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);  // byte order mark
   split();
@@ -65,11 +65,18 @@ bool csv_reader::next() {
   return true;
 }
 
+bool csv_reader::repeats_header() const {
+  return field_count_ == header_.size() &&
+         std::equal(header_.begin(), header_.end(), fields_.begin(),
+                    [](const std::string& name, const std::string& field) { return name == trimmed(field); });
+}
+
 bool csv_reader::read_line() { return lines_.next(line_, "CSV file"); }
 
 // RFC 4180, but a field does not run over the end of its line.
 void csv_reader::split() {
   field_count_ = 0;
+  if (separator_ == ' ') return split_at_blanks();
   std::size_t at = 0;
   for (;;) {
     if (field_count_ == fields_.size()) fields_.emplace_back();
@@ -83,14 +90,23 @@ void csv_reader::split() {
         field += line_[at];
       }
       ++at;
-      if (at < line_.size() && line_[at] != ',') fail("a closing quote must end its field");
+      if (at < line_.size() && line_[at] != separator_) fail("a closing quote must end its field");
     } else {
-      const std::size_t comma = std::min(line_.find(',', at), line_.size());
-      field.assign(line_, at, comma - at);
-      at = comma;
+      const std::size_t end = std::min(line_.find(separator_, at), line_.size());
+      field.assign(line_, at, end - at);
+      at = end;
     }
     if (at >= line_.size()) return;
     ++at;
+  }
+}
+
+void csv_reader::split_at_blanks() {
+  for (std::string_view rest = trimmed(line_); !rest.empty(); rest = trimmed(rest)) {
+    const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+    if (field_count_ == fields_.size()) fields_.emplace_back();
+    fields_[field_count_++] = rest.substr(0, end);
+    rest.remove_prefix(end);
   }
 }
 

@@ -1,4 +1,5 @@
-// CSV with a header line, plain or gzip-compressed, read line by line. Numbers do not depend on the locale.
+// CSV with a header line, plain or gzip-compressed, read line by line; fields may also be parted by semicolons,
+// tabs, strokes or any number of blanks. Numbers do not depend on the locale.
 #ifndef ULP_IO_CSV_CSV_HPP
 #define ULP_IO_CSV_CSV_HPP
 
@@ -24,7 +25,7 @@ class csv_reader {
   // Reads the header line; "-" is standard input.
   explicit csv_reader(const std::string& path, const read_limits& limits = {})
       : csv_reader(line_reader(path, limits)) {}
-  explicit csv_reader(line_reader lines);
+  explicit csv_reader(line_reader lines, char separator = ',');
 
   [[nodiscard]] const std::string& path() const noexcept { return lines_.path(); }
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
@@ -39,6 +40,11 @@ class csv_reader {
 
   // The next row that is not blank; false at the end.
   [[nodiscard]] bool next();
+  [[nodiscard]] std::uint64_t line() const noexcept { return lines_.number(); }
+  [[nodiscard]] std::size_t field_count() const noexcept { return field_count_; }
+  // Whether the row is the last and has no line break.
+  [[nodiscard]] bool is_cut() const noexcept { return !lines_.ended(); }
+  [[nodiscard]] bool repeats_header() const;
 
   // Fields of the row; each throws where the field is missing or is not what is asked for.
   [[nodiscard]] const std::string& text(const column& at) const;
@@ -56,8 +62,10 @@ class csv_reader {
  private:
   bool read_line();
   void split();
+  void split_at_blanks();
 
   line_reader lines_;
+  char separator_;
   std::string line_;
   std::vector<std::string> header_;
   std::vector<std::string> fields_;  // of the row; those from field_count_ on are left over

@@ -46,19 +46,19 @@ step_scalars scalar_columns::read(const csv_reader& rows) const {
           .grad_norm_is_nan = is_nan_in(rows, grad_norm_)};
 }
 
-scalar_table read_scalars(const std::string& path, const read_limits& limits) {
-  csv_reader rows(path, limits);
+scalar_table read_scalar_csv(csv_reader rows) {
   const csv_reader::column step = rows.require("step");
   const scalar_columns columns(rows);
   if (!columns.any())
-    throw input_error(path, "line 1", "none of the columns loss, grad_norm, lr, scale, found_inf, applied is here");
+    throw input_error(rows.path(), "line 1",
+                      "none of the columns loss, grad_norm, lr, scale, found_inf, applied is here");
   scalar_table table;
   std::optional<std::int64_t> previous;
   while (rows.next()) {
     previous = rows.step(step, previous);
     table.emplace_back(*previous, columns.read(rows));
   }
-  if (table.empty()) throw input_error(path, "", "holds no rows below its header");
+  if (table.empty()) throw input_error(rows.path(), "", "holds no rows below its header");
   return table;
 }
 

@@ -30,7 +30,7 @@ class scalar_columns {
 };
 
 // All rows of a CSV with a `step` column and at least one of these. Throws input_error.
-[[nodiscard]] scalar_table read_scalars(const std::string& path, const read_limits& limits = {});
+[[nodiscard]] scalar_table read_scalar_csv(csv_reader rows);
 
 }  // namespace ulp::io
 

@@ -14,6 +14,7 @@
 #include "dumps/rows.hpp"
 #include "folders.hpp"
 #include "source/read_ahead.hpp"
+#include "table/table_source.hpp"
 #include "tensorboard/tfevents.hpp"
 #include "tensorboard/tfrecord.hpp"
 #include "text.hpp"
@@ -71,12 +72,12 @@ std::unique_ptr<source> open_one_recording(const std::vector<std::string>& paths
 
 std::unique_ptr<source> open_event_files(const std::vector<std::string>& paths, const source_options& options,
                                          const scalar_table& /*scalars*/) {
-  return open_tfevents(paths, options.limits);
+  return open_tfevents(paths, options.limits, told_by(options));
 }
 
-std::unique_ptr<source> open_one_text(const std::vector<std::string>& paths, const source_options& options,
-                                      const scalar_table& /*scalars*/) {
-  return open_text(paths.front(), options.limits);
+std::unique_ptr<source> open_texts(const std::vector<std::string>& paths, const source_options& options,
+                                   const scalar_table& /*scalars*/) {
+  return paths.size() > 1 ? open_tables(paths, options) : open_text(paths.front(), options);
 }
 
 file_kind kind_of(const dump_kind& row) {
@@ -112,7 +113,8 @@ const std::vector<file_kind>& file_kinds() {
       ULP_DUMPS(ULP_KIND)
 #undef ULP_KIND
           {"TensorBoard event file", "*.tfevents.*", begins_event_file, open_event_files, /*joins=*/true},
-      {"CSV or training log", "*.csv *.log *.txt *.csv.gz *.log.gz", begins_text, open_one_text},
+      {"table or training log", "*.csv *.log *.txt *.jsonl *.json *.tsv *.csv.gz *.log.gz", begins_text, open_texts,
+       /*joins=*/true},
   };
   return all;
 }

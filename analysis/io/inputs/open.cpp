@@ -7,19 +7,21 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/recording/recording.hpp>
 
-#include "csv/scalars.hpp"
 #include "dump_steps.hpp"
 #include "file_kind.hpp"
 #include "folders.hpp"
 #include "source/inferred_roles.hpp"
 #include "source/labels.hpp"
 #include "source/unit_factor.hpp"
+#include "table/read_scalars.hpp"
+#include "table/table_source.hpp"
 
 namespace ulp {
 namespace {
 
-std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, const source_options& options,
+std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, source_options options,
                                         const io::scalar_table& scalars) {
+  if (!options.scalars.empty()) options.columns.clear();  // these are the scalars' then
   const io::file_kind& first = io::file_kind_of(inputs.front(), options.limits);
   const auto is_alike = [&](const std::string& path) { return &io::file_kind_of(path, options.limits) == &first; };
   const bool are_one_kind = inputs.size() == 1 || (first.joins && std::ranges::all_of(inputs, is_alike));
@@ -45,6 +47,26 @@ std::unique_ptr<source> labelled(std::unique_ptr<source> opened, const source_op
                       : io::with_labels(std::move(opened), options, std::move(scalars), std::move(inferred));
 }
 
+io::scalar_table scalars_for(const source_options& options, std::vector<std::string>& notes) {
+  if (options.scalars.empty()) return {};
+  return io::read_scalars(options.scalars, options.limits, io::told_by(options), notes);
+}
+
+// With what is to be known of the scalars.
+class noted_source final : public forwarding_source {
+ public:
+  noted_source(std::unique_ptr<source> inner, std::vector<std::string> notes)
+      : forwarding_source(std::move(inner)), notes_(std::move(notes)) {}
+  [[nodiscard]] std::vector<std::string> notes() const override {
+    std::vector<std::string> all = inner().notes();
+    all.insert(all.end(), notes_.begin(), notes_.end());
+    return all;
+  }
+
+ private:
+  std::vector<std::string> notes_;
+};
+
 }  // namespace
 
 std::vector<input_format> input_formats() {
@@ -59,9 +81,11 @@ std::unique_ptr<source> open_source(const std::vector<std::string>& named, const
   const std::vector<std::string> inputs = io::with_event_files(named);
   if (options.scalars == "-" && std::ranges::find(inputs, "-") != inputs.end())
     throw input_error("-", "", "standard input cannot be both the input and the scalars");
-  io::scalar_table scalars;
-  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
+  std::vector<std::string> notes;
+  io::scalar_table scalars = scalars_for(options, notes);
   auto opened = open_unlabelled(inputs, options, scalars);
+  if (!options.columns.empty() && options.scalars.empty() && opened->columns().empty())
+    throw input_error(inputs.front(), "", "is no table of a run, so it has none of the columns that --columns names");
   io::inferred_roles inferred;
   const bool has_tensors = opened->kind() != source_kind::step_log && opened->kind() != source_kind::training_log;
   if (options.infer && has_tensors && std::ranges::find(inputs, "-") == inputs.end()) {
@@ -74,15 +98,18 @@ std::unique_ptr<source> open_source(const std::vector<std::string>& named, const
   const bool has_unit_factor =
       options.infer && has_tensors && io::is_unit_scale(*opened, scalars) && lacks_factor(inputs, options, *opened);
   auto run = labelled(std::move(opened), options, std::move(scalars), std::move(inferred));
+  if (!notes.empty()) run = std::make_unique<noted_source>(std::move(run), std::move(notes));
   return has_unit_factor ? io::with_unit_factor(std::move(run)) : std::move(run);
 }
 
 std::unique_ptr<source> follow_recording(const std::string& path, const source_options& options, wait_for_steps wait) {
-  io::scalar_table scalars;
-  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
+  std::vector<std::string> notes;
+  io::scalar_table scalars = scalars_for(options, notes);
   if (io::holds_something(path) && !io::file_kind_of(path, options.limits).is_recording())
     throw input_error(path, "", "is not a recording: only recordings can be followed");
-  return labelled(io::open_following(path, options, std::move(wait)), options, std::move(scalars), {});
+  auto run = labelled(io::open_following(path, options, std::move(wait)), options, std::move(scalars), {});
+  if (!notes.empty()) run = std::make_unique<noted_source>(std::move(run), std::move(notes));
+  return run;
 }
 
 }  // namespace ulp

@@ -11,8 +11,9 @@
 
 #include "csv/csv.hpp"
 #include "csv/histogram_csv.hpp"
-#include "csv/scalars.hpp"
 #include "csv/step_log.hpp"
+#include "table/read_table.hpp"
+#include "table/table_source.hpp"
 #include "training_log/scale_log.hpp"
 
 namespace ulp::io {
@@ -45,32 +46,100 @@ constexpr std::array csv_kinds{
     csv_kind{is_step_log, open_step_log},
 };
 
+// A text that is read again as something else, where it is a file.
+bool can_read_twice(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+// JSON is a table of a run, unless it is a log whose lines are JSON.
+std::unique_ptr<source> open_json(line_reader lines, const source_options& options) {
+  const std::string path = lines.path();
+  const bool is_of_fairseq = lines.peek().find("\"num_updates\"") != std::string_view::npos;
+  if (is_of_fairseq)
+    if (auto log = open_scale_log(std::move(lines), "")) return log;
+  if (is_of_fairseq) lines = line_reader(path, options.limits);
+  const told_columns told = told_by(options);
+  try {
+    return open_run_table(read_json_table(std::move(lines), told, options.limits), told);
+  } catch (const input_error&) {
+    if (!can_read_twice(path) || !told.empty()) throw;
+    std::unique_ptr<source> log;
+    try {
+      log = open_scale_log(line_reader(path, options.limits), "");
+    } catch (const input_error&) {  // no log either: what is wrong with the table says more
+    }
+    if (!log) throw;
+    return log;
+  }
+}
+
+// Columns of text, if every line is one of them: words of a first line may be the beginning of anything.
+std::unique_ptr<source> open_columns(const std::string& path, const source_options& options) {
+  const told_columns told = told_by(options);
+  try {
+    csv_reader rows(line_reader(path, options.limits), ' ');
+    return open_run_table(read_csv_table(std::move(rows), ' ', told, options.limits), told);
+  } catch (const input_error&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
-std::unique_ptr<source> open_text(const std::string& path, const read_limits& limits) {
+std::unique_ptr<source> open_text(const std::string& path, const source_options& options) {
+  const read_limits& limits = options.limits;
   line_reader lines(path, limits);
   if (lines.at_end()) throw input_error(path, "", "is empty");
-  if (!names_columns(lines.peek())) {
+  if (begins_json(lines.peek())) return open_json(std::move(lines), options);
+  const told_columns told = told_by(options);
+  if (begins_mlflow_metric(lines.peek()))
+    return open_run_table(read_mlflow_metric(std::move(lines), told, limits), told);
+  const char separator = separator_of(lines.peek());
+  const bool is_run = is_header_of_run(lines.peek(), separator) || (!told.empty() && names_columns(lines.peek()));
+  const auto open_table = [&](csv_reader rows) {
+    return open_run_table(read_csv_table(std::move(rows), separator, told, limits), told);
+  };
+  if (is_run && separator != ',') return open_table(csv_reader(std::move(lines), separator));
+  if (separator == 0 && is_header_of_run(lines.peek(), ' ') && can_read_twice(path))
+    if (auto table = open_columns(path, options)) return table;
+  if (!names_columns(lines.peek()) && !is_run) {
     if (auto log = open_scale_log(std::move(lines), "")) return log;
     throw input_error(
         path, "",
-        "is neither a CSV of histograms or steps, whose line 1 names its columns, nor a training log with "
-        "lines of a layout that is known: docs/inputs.md lists them");
+        "is neither a table, whose line 1 names its columns, nor a training log with lines of a layout that is known: "
+        "docs/inputs.md lists them");
   }
   csv_reader rows(std::move(lines));
   for (const csv_kind& kind : csv_kinds)
-    if (kind.has_columns(rows)) return kind.open(std::move(rows), limits);
-  const bool are_scalars = rows.find("step") && scalar_columns(rows).any();
+    if (told.empty() && kind.has_columns(rows)) return kind.open(std::move(rows), limits);
+  if (is_run) return open_table(std::move(rows));
   auto [rest, first_line] = std::move(rows).release();
   if (auto log = open_scale_log(std::move(rest), first_line)) return log;
-  if (are_scalars)
-    throw input_error(
-        path, "line 1",
-        "names what a training loop logs of each step, and no gradients: give it by --scalars, beside the "
-        "dumps, the histogram CSV or the recording of the run");
   throw input_error(path, "line 1",
                     "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
-                    "counts) nor a step log (step and found_inf or maxabs)");
+                    "counts), a step log (step and found_inf or maxabs), nor a table of a run (a step or epoch, and a "
+                    "loss, norm or scale): --columns says which columns these are, such as step=NAME,loss=NAME");
+}
+
+std::unique_ptr<source> open_tables(const std::vector<std::string>& paths, const source_options& options) {
+  const told_columns told = told_by(options);
+  const auto read = [&](const std::string& path) {
+    line_reader lines(path, options.limits);
+    if (lines.at_end()) throw input_error(path, "", "is empty");
+    if (begins_json(lines.peek())) return read_json_table(std::move(lines), told, options.limits);
+    if (begins_mlflow_metric(lines.peek())) return read_mlflow_metric(std::move(lines), told, options.limits);
+    const char separator = separator_of(lines.peek());
+    if (!is_header_of_run(lines.peek(), separator))
+      throw input_error(
+          path, "",
+          "is no table of a run; only dumps, event files and such tables can be given several at once; ulp "
+          "merge combines recordings");
+    return read_csv_table(csv_reader(std::move(lines), separator), separator, told, options.limits);
+  };
+  run_table all = read(paths.front());
+  for (std::size_t i = 1; i < paths.size(); ++i) append_table(all, read(paths[i]));
+  return open_run_table(all, told);
 }
 
 }  // namespace ulp::io

@@ -15,9 +15,10 @@
 
 #include "bytes/cursor.hpp"
 #include "bytes/text.hpp"
-#include "csv/scalars.hpp"
 #include "dump_steps.hpp"
 #include "file_kind.hpp"
+#include "table/read_scalars.hpp"
+#include "table/table_source.hpp"
 
 namespace ulp {
 namespace {
@@ -101,7 +102,8 @@ class dumped_pairs final : public update_pairs {
  public:
   dumped_pairs(const std::vector<std::string>& inputs, const source_options& options, double learning_rate)
       : options_(options), steps_(io::dump_steps_of(inputs, options).steps) {
-    if (!options.scalars.empty()) scalars_ = io::read_scalars(options.scalars, options.limits);
+    if (!options.scalars.empty())
+      scalars_ = io::read_scalars(options.scalars, options.limits, io::told_by(options), notes_);
     std::vector<step_found> all;
     for (const io::dump_step& step : steps_) all.push_back(tensors_of(step));
     const auto knows_rate = [&](std::int64_t step) { return rate_at(step, learning_rate) > 0; };

@@ -19,6 +19,7 @@
 #include "histogram.hpp"
 #include "scalars.hpp"
 #include "source/bucket_widths.hpp"
+#include "table/table_source.hpp"
 #include "tfrecord.hpp"
 
 namespace ulp::io {
@@ -52,12 +53,30 @@ class tfevents final : public source {
     std::ranges::sort(files, {}, [](const opened& o) { return std::pair{o.wall_time, o.file->path()}; });
     for (opened& o : files) files_.push_back(std::move(o.file));
     for (std::uint32_t i = 0; i < files_.size(); ++i) index(i);
-    if (steps_.empty())
-      throw input_error(paths.front(), "",
-                        "holds no histogram that can be read; "
-                        "scalars alone go into a CSV of step and found_inf or maxabs");
+    if (steps_.empty() && logged_.empty())
+      throw input_error(paths.front(), "", "holds neither a histogram nor a scalar that can be read");
     next_ = steps_.begin();
     make_notes();
+  }
+
+  [[nodiscard]] bool has_histograms() const noexcept { return !steps_.empty(); }
+
+  // Its scalars, as they were logged.
+  [[nodiscard]] run_table as_table(const told_columns& told) const {
+    table_builder table(files_.front()->path(), "TensorBoard event files", told, limits_);
+    table.count_from("event");
+    const std::uint32_t step = table.column("step");
+    for (std::size_t i = 0; i < logged_.size(); ++i) {
+      table.begin(i + 1);
+      table.put(step, static_cast<double>(logged_[i].step));
+      table.put(table.column(*logged_[i].tag), logged_[i].value);
+      table.end();
+    }
+    run_table all = table.take();
+    for (const std::string& note : notes_)
+      if (note.find("cut short") != std::string::npos) all.notes.push_back(note);
+    if (!others_.empty()) all.notes.push_back("tags that are not read: " + joined({others_.begin(), others_.end()}));
+    return all;
   }
 
   [[nodiscard]] source_kind kind() const override { return source_kind::event_files; }
@@ -136,6 +155,12 @@ class tfevents final : public source {
     return std::nullopt;
   }
 
+  struct logged_scalar {
+    const std::string* tag = nullptr;  // of tags_
+    std::int64_t step = 0;
+    double value = 0;
+  };
+
   // Reads a file through.
   void index(std::uint32_t number) {
     const tfrecord_file& file = *files_[number];
@@ -157,6 +182,7 @@ class tfevents final : public source {
     if (event.restarts) {
       steps_.erase(steps_.lower_bound(event.step), steps_.end());
       scalars_.forget_from(event.step);
+      std::erase_if(logged_, [&](const logged_scalar& logged) { return logged.step >= event.step; });
     }
     bool any = false;
     for (const tf_value& value : event.values) {
@@ -183,7 +209,9 @@ class tfevents final : public source {
       throw input_error(files_[here.file]->path(), "byte " + std::to_string(here.offset),
                         in_quotes(value.tag) + " is of step " + std::to_string(event.step) + ": steps begin at 0");
     if (is_scalar) {
-      scalars_.add(value.tag, event.step, value.scalar ? *value.scalar : value.tensor->values.front());
+      const double number = value.scalar ? *value.scalar : value.tensor->values.front();
+      scalars_.add(value.tag, event.step, number);
+      if (steps_.empty()) logged_.push_back({&*tags_.find(value.tag), event.step, number});
       return false;
     }
     const std::optional<cell_table> table = read(here, event, value);
@@ -230,6 +258,7 @@ class tfevents final : public source {
   std::map<std::int64_t, std::vector<place>> steps_;
   std::map<std::int64_t, std::vector<place>>::const_iterator next_;
   tf_scalars scalars_;
+  std::vector<logged_scalar> logged_;                     // as long as no histogram came
   std::unordered_map<std::string, std::string> plugins_;  // by tag
   std::unordered_map<std::string, std::uint32_t> indices_;
   std::vector<tensor_info> tensors_;
@@ -245,8 +274,11 @@ class tfevents final : public source {
 
 }  // namespace
 
-std::unique_ptr<source> open_tfevents(const std::vector<std::string>& paths, const read_limits& limits) {
-  return std::make_unique<tfevents>(paths, limits);
+std::unique_ptr<source> open_tfevents(const std::vector<std::string>& paths, const read_limits& limits,
+                                      const told_columns& told) {
+  auto files = std::make_unique<tfevents>(paths, limits);
+  if (!files->has_histograms()) return open_run_table(files->as_table(told), told);
+  return files;
 }
 
 }  // namespace ulp::io

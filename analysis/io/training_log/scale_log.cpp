@@ -192,6 +192,10 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   scale_history history = history_of(scanner.take(), path);
   if (history.frameworks.empty()) return nullptr;
   if (history.runs.empty()) throw input_error(path, "", "is a log of " + history.frameworks + " without any step");
+  return open_history(std::move(history));
+}
+
+std::unique_ptr<source> open_history(scale_history history) {
   const bool bounded = history.float16 && is_scaled(history);
   history.notes.push_back(
       bounded ? "the largest gradient of a step is known only within bounds, from float16 overflow at its loss scale; "

@@ -73,9 +73,11 @@ TEST_CASE("CSV: each way a line can be wrong") {
   CHECK(error_of("0,0," + std::string((1 << 20) + 1, '1')) ==
         "a.csv: line 2: is longer than 1 MiB; this is not a CSV file");
   CHECK(place.error("a.csv", "step,found_inf,step\n0,0,0\n") == "a.csv: line 1: the column 'step' appears twice");
-  CHECK(place.error("a.csv", "a,b\n0,0\n") ==
-        "a.csv: line 1: names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
-        "counts) nor a step log (step and found_inf or maxabs)");
+  CHECK(
+      place.error("a.csv", "a,b\n0,0\n") ==
+      "a.csv: line 1: names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
+      "counts), a step log (step and found_inf or maxabs), nor a table of a run (a step or epoch, and a loss, norm or "
+      "scale): --columns says which columns these are, such as step=NAME,loss=NAME");
 }
 
 TEST_CASE("CSV: damaged gzip data is told from its end") {

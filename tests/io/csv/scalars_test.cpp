@@ -74,16 +74,35 @@ TEST_CASE("scalars: each way they can be wrong") {
   CHECK(place.error(std::vector<std::string>{"h.csv"}, scalars_from("")).empty());
 }
 
-TEST_CASE("scalars that are given as the input are told from gradients") {
+TEST_CASE("scalars that are given as the input are a table of the run") {
   const playground place;
-  const std::string by_option =
-      "a.csv: line 1: names what a training loop logs of each step, and no gradients: give it by --scalars";
   for (const char* const text :
        {"step,loss\n0,1\n", "step,loss,grad_norm,lr\n0,1,1,1\n", "step,scale,applied\n0,1,1\n"})
-    CHECK(place.error("a.csv", text).starts_with(by_option));
-  CHECK_FALSE(place.error("a.csv", "step,accuracy\n0,1\n").starts_with(by_option));
-  CHECK_FALSE(place.error("a.csv", "loss,lr\n0,1\n").starts_with(by_option));
-  CHECK(place.error("a.csv", "step,loss,found_inf\n0,1,0\n").empty());  // a step log
+    CHECK(place.open("a.csv", text).description == "table of a run (CSV)");
+  CHECK_FALSE(place.error("a.csv", "step,accuracy\n0,1\n").empty());
+  CHECK(place.open("a.csv", "step,loss,found_inf\n0,1,0\n").description == "step log");
+}
+
+TEST_CASE("scalars: columns by the names that tools give them, and by --columns") {
+  const playground place;
+  place.write("h.csv", histogram);
+  source_options options = scalars_from("s.csv");
+  place.write("s.csv", "_step,train/loss,optim/grad_norm,lr-AdamW,val/loss\n0,5,1,1e-4,\n10,4,2,1e-5,6\n");
+  const contents read = place.open(std::vector<std::string>{"h.csv"}, options);
+  CHECK(read.steps[1].scalars.loss == 4);
+  CHECK(read.steps[1].scalars.grad_norm == 2);
+  CHECK(read.steps[1].scalars.learning_rate == 1e-5);
+  CHECK(read.notes.back().find("loss from 'train/loss'") != std::string::npos);
+  options.columns = {{"loss", "val/loss"}, {"lr", ""}};
+  const contents told = place.open(std::vector<std::string>{"h.csv"}, options);
+  CHECK(std::isnan(told.steps[0].scalars.loss));
+  CHECK(told.steps[1].scalars.loss == 6);
+  CHECK(std::isnan(told.steps[1].scalars.learning_rate));
+  place.write("s.csv", "{\"_step\": 0, \"train\": {\"loss\": NaN}}\n{\"_step\": 10, \"train\": {\"loss\": 3}}\n");
+  options.columns.clear();
+  const contents lines = place.open(std::vector<std::string>{"h.csv"}, options);
+  CHECK(lines.steps[0].scalars.loss_is_nan);
+  CHECK(lines.steps[1].scalars.loss == 3);
 }
 
 TEST_CASE("scalars: a NaN that was logged is not an empty field") {

@@ -58,7 +58,7 @@ TEST_CASE("source: what is not read is named") {
         "run/*/*.safetensors");
   CHECK(
       place.error("a", std::string("\x01\x00\x02", 3)) ==
-      "a: is not a supported input: recording, npy, pt, npz, safetensors, TensorBoard event file, CSV or training log");
+      "a: is not a supported input: recording, npy, pt, npz, safetensors, TensorBoard event file, table or training log");
   CHECK(place.error("a.npy", std::string("\x01\x00\x02", 3)) ==
         "a.npy: npy header: 8 bytes are needed, but only 3 are left");
   CHECK(place.error("a.npz", std::string("\x01\x00\x02", 3)) ==
@@ -186,7 +186,7 @@ TEST_CASE("source: only dumps can be several") {
   place.write("log.csv", "step,found_inf\n0,0\n");
   place.write("run.ulp", std::string("SQLite format 3\0", 16) + std::string(84, '\0'));
   CHECK(place.error(names{"a.npz", "log.csv"}) ==
-        "log.csv: is a CSV or training log; only dumps and event files can be given several at once; ulp merge "
+        "log.csv: is a table or training log; only dumps and event files can be given several at once; ulp merge "
         "combines recordings");
   CHECK(place.error(names{"run.ulp", "a.npz"}) ==
         "run.ulp: is a recording; only dumps and event files can be given several at once; ulp merge combines "

@@ -729,9 +729,8 @@ TEST_CASE("scale log: what stands between the lines is passed over") {
 TEST_CASE("scale log: each way it can be wrong") {
   const playground place;
   const std::string neither =
-      "train.log: is neither a CSV of histograms or steps, whose line 1 names its columns, nor a training log with "
-      "lines "
-      "of a layout that is known: docs/inputs.md lists them";
+      "train.log: is neither a table, whose line 1 names its columns, nor a training log with lines of a layout that "
+      "is known: docs/inputs.md lists them";
   CHECK(place.error("train.log", "hello\n") == neither);
   CHECK(place.error("train.log", "step 1\nstep 2\nloss scale: 4\n") == neither);
   CHECK(place.error("train.log", replaced(megatron_log, "loss scale", "lost scale")) == "");  // skips alone are told

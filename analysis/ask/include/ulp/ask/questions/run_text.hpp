@@ -22,6 +22,7 @@ struct run_text {
   std::int64_t every = 1;
   std::string steps_from;
   std::string scalars;
+  std::string columns;  // MEANING=NAME,...
   std::string factor;
   std::vector<std::string> groups;  // NAME=REGEX
   std::string attempts = "last";

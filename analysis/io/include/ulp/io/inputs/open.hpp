@@ -23,8 +23,8 @@ struct input_format {
 [[nodiscard]] std::vector<input_format> input_formats();
 
 // Opens one input or several: dumps are steps of one run, ordered by the step in their paths, in the order given where
-// there is none; event files of TensorBoard are one run; any other kind must be the only input. What a file is, is read from its content; "-" is standard
-// input, for CSV. Headers are checked here, so that bad input fails before anything is written.
+// there is none; event files of TensorBoard are one run, and so are tables of a run; any other kind must be the only input. What a
+// file is, is read from its content; "-" is standard input, for tables and logs. Headers are checked here, so that bad input fails before anything is written.
 [[nodiscard]] std::unique_ptr<source> open_source(const std::vector<std::string>& inputs,
                                                   const source_options& options = {});
 

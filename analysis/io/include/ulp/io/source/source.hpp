@@ -35,7 +35,7 @@ enum class source_kind : std::uint8_t {
   histogram_csv,  // counts by binade
   event_files,    // counts between TensorBoard's edges
   step_log,       // overflow or the largest gradient of each step
-  training_log    // loss scale and skipped steps
+  training_log    // loss scale and skipped steps; also a table of them
 };
 
 // Reads steps one after the other, in ascending order of their keys. Throws input_error; a step that was returned is
@@ -54,6 +54,13 @@ class source {
 
   // Of a training log, whose it is: "DeepSpeed", "DeepSpeed and Megatron-LM"; else empty.
   [[nodiscard]] virtual std::string framework() const { return {}; }
+
+  // Of a table of a run, which of its columns were taken: "step from '_step', loss from 'train/loss'; not used: ..."; else
+  // empty.
+  [[nodiscard]] virtual std::string columns() const { return {}; }
+
+  // What the numbers of its steps count: "step", or "epoch" where a table has a row for each of those.
+  [[nodiscard]] virtual std::string row_unit() const { return "step"; }
 
   // The tensors seen so far; indices never change, the list may grow with each step.
   [[nodiscard]] virtual const std::vector<tensor_info>& tensors() const = 0;
@@ -81,6 +88,8 @@ class forwarding_source : public source {
   [[nodiscard]] source_kind kind() const override { return inner_->kind(); }
   [[nodiscard]] std::string description() const override { return inner_->description(); }
   [[nodiscard]] std::string framework() const override { return inner_->framework(); }
+  [[nodiscard]] std::string columns() const override { return inner_->columns(); }
+  [[nodiscard]] std::string row_unit() const override { return inner_->row_unit(); }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return inner_->tensors(); }
   [[nodiscard]] bool next(step& into) override { return inner_->next(into); }
   [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
@@ -106,7 +115,9 @@ struct source_options {
   std::vector<std::pair<regex, tensor_role>> roles;
   double factor = not_known;          // of every tensor; an input that knows another one is an error
   bool factor_is_loss_scale = false;  // likewise: each step's loss scale; a step without one is an error
-  std::string scalars;                // a CSV file: step, loss, grad_norm, lr, scale, found_inf, applied
+  std::string scalars;                // a table: step, loss, grad_norm, lr, scale, found_inf, applied
+  // Of a table of a run, which column has which meaning: see parse_columns. An empty name: none.
+  std::vector<std::pair<std::string, std::string>> columns;
   bool with_sums = true;
   bool with_errors = false;   // dumps: the error ladder, see binade_errors
   std::vector<double> edges;  // dumps: magnitudes of the true gradient above which values are counted apart, ascending

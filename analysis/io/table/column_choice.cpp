@@ -1,0 +1,252 @@
+#include "column_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include <ulp/io/bytes/error.hpp>
+
+#include "bytes/text.hpp"
+#include "training_log/dialects/record.hpp"
+
+namespace ulp::io {
+namespace {
+
+using m = column_meaning;
+
+constexpr std::array metrics{m::loss, m::grad_norm, m::loss_scale, m::found_inf, m::skipped, m::applied};
+constexpr std::array in_order{m::step,       m::epoch,     m::loss,    m::grad_norm, m::learning_rate,
+                              m::loss_scale, m::found_inf, m::skipped, m::applied};
+constexpr double greatest_step = 9007199254740992;  // 2^53
+
+bool is_metric(column_meaning means) { return std::ranges::find(metrics, means) != metrics.end(); }
+
+// What all values of a column are.
+struct column_content {
+  std::uint64_t numbers = 0;
+  std::uint64_t finite = 0;
+  bool whole = true;         // they can be steps
+  bool powers = true;        // of two, or 0
+  std::uint64_t beside = 0;  // rows that have it and a metric
+};
+
+class chooser {
+ public:
+  chooser(const run_table& table, const told_columns& told)
+      : table_(table), told_(told), content_(table.columns.size()) {}
+
+  chosen_columns choose() {
+    check_told();
+    look();
+    for (const m means : {m::loss, m::grad_norm, m::learning_rate, m::loss_scale, m::found_inf, m::skipped, m::applied})
+      if (!take_told(means)) take_best(means);
+    count_beside();
+    for (const m means : {m::step, m::epoch})
+      if (!take_told(means)) take_counter(means);
+    check_numbers();
+    describe();
+    return std::move(chosen_);
+  }
+
+ private:
+  [[nodiscard]] const run_table::column& column(std::uint32_t i) const { return table_.columns[i]; }
+
+  void check_told() const {
+    for (const auto& [means, name] : told_) {
+      if (name.empty() || std::ranges::find(table_.columns, name, &run_table::column::name) != table_.columns.end())
+        continue;
+      std::vector<std::string> names;
+      for (const run_table::column& c : table_.columns) names.push_back(in_quotes(c.name));
+      throw input_error(
+          table_.path, "",
+          "has no column " + in_quotes(name) + ", which --columns names; its columns are " + joined(names));
+    }
+  }
+
+  void look() {
+    for (const run_table::cell& c : table_.cells) {
+      column_content& of = content_[c.column];
+      ++of.numbers;
+      of.finite += std::isfinite(c.value) ? 1 : 0;
+      of.whole = of.whole && c.value >= 0 && c.value <= greatest_step && c.value == std::floor(c.value);
+      of.powers = of.powers && (c.value == 0 || is_power_of_two(c.value));
+    }
+  }
+
+  // Rows in which a counter stands beside a metric that was taken.
+  void count_beside() {
+    for (std::size_t r = 0; r < table_.rows.size(); ++r) {
+      const auto cells = table_.cells_of(r);
+      const bool has_metric =
+          std::ranges::any_of(cells, [&](const run_table::cell& c) { return is_taken_metric(c.column); });
+      if (!has_metric) continue;
+      ++with_metric_;
+      for (const run_table::cell& c : cells) ++content_[c.column].beside;
+    }
+  }
+  [[nodiscard]] bool is_taken_metric(std::uint32_t i) const {
+    return std::ranges::any_of(chosen_.by_meaning,
+                               [&](const auto& of) { return of.second == i && is_metric(of.first); });
+  }
+
+  // Whether the user said what has this meaning, or that nothing has.
+  bool take_told(m means) {
+    bool any = false;
+    for (const auto& [told, name] : told_) {
+      if (told != means) continue;
+      any = true;
+      for (std::uint32_t i = 0; i < table_.columns.size(); ++i)
+        if (!name.empty() && column(i).name == name) chosen_.by_meaning[means] = i;
+    }
+    return any;
+  }
+
+  [[nodiscard]] bool is_told(std::uint32_t i) const {
+    return std::ranges::any_of(told_, [&](const auto& t) { return t.second == column(i).name; });
+  }
+
+  // Those with a value, the best first.
+  [[nodiscard]] std::vector<std::uint32_t> candidates(m means) const {
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
+      const auto& reading = column(i).reading;
+      if (reading && reading->means == means && column(i).values > 0 && !is_told(i)) all.push_back(i);
+    }
+    const auto has_number = [&](std::uint32_t i) { return content_[i].numbers > 0; };
+    if (std::ranges::any_of(all, has_number)) std::erase_if(all, std::not_fn(has_number));
+    std::ranges::stable_sort(all, {}, [&](std::uint32_t i) { return *column(i).reading; });
+    return all;
+  }
+
+  void take_best(m means) {
+    std::vector<std::uint32_t> all = candidates(means);
+    const auto is_validation = [&](std::uint32_t i) { return column(i).reading->of_validation; };
+    if (std::ranges::any_of(all, std::not_fn(is_validation))) std::erase_if(all, is_validation);
+    // "scale" alone may be of anything; a loss scale is a power of two.
+    if (means == m::loss_scale)
+      std::erase_if(all, [&](std::uint32_t i) {
+        const bool is_vague = reading_of(column(i).name) && reading_of("scale")->place == column(i).reading->place;
+        return is_vague && !content_[i].powers;
+      });
+    if (all.empty()) return;
+    const column_reading best = *column(all.front()).reading;
+    const auto ties = std::ranges::count_if(all, [&](std::uint32_t i) { return *column(i).reading == best; });
+    if (ties > 1 && best.is_nested && means == m::grad_norm) {
+      chosen_.notes.push_back("none of the " + std::to_string(ties) + " norms from " +
+                              in_quotes(column(all.front()).name) +
+                              " on is that of all gradients: say with --columns norm=NAME which to take");
+      return;
+    }
+    if (best.of_validation)
+      chosen_.notes.push_back("no loss but " + in_quotes(column(all.front()).name) +
+                              ", of validation, is in the table");
+    if (means == m::loss && best.is_part) {
+      take_parts(all);
+      return;
+    }
+    chosen_.by_meaning[means] = all.front();
+  }
+
+  // Losses without their sum: the first that is finite somewhere is shown, and each is looked at.
+  void take_parts(const std::vector<std::uint32_t>& all) {
+    const auto of_epoch = column(all.front()).reading->of_epoch;
+    for (const std::uint32_t i : all)
+      if (column(i).reading->of_epoch == of_epoch && content_[i].finite > 0) chosen_.parts_of_loss.push_back(i);
+    if (chosen_.parts_of_loss.empty()) chosen_.parts_of_loss = {all.front()};
+    chosen_.by_meaning[m::loss] = chosen_.parts_of_loss.front();
+    if (chosen_.parts_of_loss.size() == 1) {
+      chosen_.parts_of_loss.clear();
+      return;
+    }
+    std::vector<std::string> names;
+    for (const std::uint32_t i : chosen_.parts_of_loss) names.push_back(in_quotes(column(i).name));
+    chosen_.notes.push_back("the table has no loss but those of parts: " + joined(names) +
+                            "; the first is shown, and where any of them is not finite, the loss is not");
+  }
+
+  // A counter that nearly every row with a metric has.
+  void take_counter(m means) {
+    for (const std::uint32_t i : candidates(means)) {
+      const bool is_usual = 10 * content_[i].beside >= 9 * with_metric_;
+      const bool can_be = (means == m::epoch ? content_[i].finite > 0 : content_[i].whole) && content_[i].numbers > 0;
+      if (!is_usual || (!can_be && column(i).wrong_line == 0)) continue;
+      chosen_.by_meaning[means] = i;
+      return;
+    }
+  }
+
+  void check_numbers() const {
+    for (const auto& [means, i] : chosen_.by_meaning) {
+      const run_table::column& c = column(i);
+      if (c.wrong_line == 0) continue;
+      throw input_error(c.wrong_path.empty() ? table_.path : c.wrong_path,
+                        table_.place(c.wrong_line) + ", column " + in_quotes(c.name),
+                        in_quotes(c.wrong_text) +
+                            (c.is_ambiguous ? " may be a thousand and more, or a decimal comma: write it with a point"
+                                            : " is not a number; --columns " + std::string(to_string(means)) +
+                                                  "=NAME takes another column, and without a name none"));
+    }
+  }
+
+  void describe() {
+    std::set<std::uint32_t> used(chosen_.parts_of_loss.begin(), chosen_.parts_of_loss.end());
+    const bool by_step = chosen_.of(m::step).has_value();
+    for (const m means : in_order) {
+      const auto i = chosen_.of(means);
+      if (!i) continue;
+      used.insert(*i);
+      if (means == m::epoch && by_step) continue;
+      chosen_.text +=
+          (chosen_.text.empty() ? "" : ", ") + std::string(to_string(means)) + " from " + in_quotes(column(*i).name);
+    }
+    std::vector<std::string> others;
+    for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
+      const run_table::column& c = column(i);
+      const bool matters = c.reading ? c.reading->means <= m::applied : looks_important(c.name);
+      if (used.contains(i) || !matters) continue;
+      const bool is_empty = c.reading && c.values == 0;
+      const bool of_validation = c.reading && c.reading->of_validation;
+      others.push_back(in_quotes(c.name) + (is_empty ? " (empty)" : of_validation ? " (validation)" : ""));
+    }
+    if (!others.empty()) chosen_.text += "; not used: " + joined(others);
+  }
+
+  const run_table& table_;
+  const told_columns& told_;
+  std::vector<column_content> content_;
+  std::uint64_t with_metric_ = 0;
+  chosen_columns chosen_;
+};
+
+}  // namespace
+
+std::optional<std::uint32_t> chosen_columns::of(column_meaning meaning) const {
+  const auto found = by_meaning.find(meaning);
+  return found == by_meaning.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool chosen_columns::any_metric() const {
+  return std::ranges::any_of(metrics, [&](column_meaning means) { return by_meaning.contains(means); });
+}
+
+chosen_columns choose_columns(const run_table& table, const told_columns& told) {
+  return chooser(table, told).choose();
+}
+
+bool are_of_run(const std::vector<std::string>& names) {
+  bool counts = false;
+  bool tells = false;
+  bool has_value = false;
+  for (const std::string& name : names) {
+    const auto reading = reading_of(name);
+    if (!reading) continue;
+    counts = counts || reading->means == m::step || reading->means == m::epoch;
+    tells = tells || is_metric(reading->means);
+    has_value = has_value || reading->means == m::value;
+  }
+  return counts && (tells || has_value);
+}
+
+}  // namespace ulp::io

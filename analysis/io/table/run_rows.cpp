@@ -1,0 +1,330 @@
+#include "run_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include <ulp/io/bytes/error.hpp>
+
+#include "bytes/text.hpp"
+
+namespace ulp::io {
+namespace {
+
+using m = column_meaning;
+
+std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
+
+// A row as it stands in the table: its values by meaning, up to `applied`.
+class raw_row {
+ public:
+  static constexpr std::size_t meanings = static_cast<std::size_t>(m::applied) + 1;
+
+  explicit raw_row(std::uint64_t line) : line_(line) { values_.fill(not_known); }
+
+  [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
+  [[nodiscard]] bool has(m means) const { return has_.test(static_cast<std::size_t>(means)); }
+  [[nodiscard]] double of(m means) const { return values_[static_cast<std::size_t>(means)]; }
+  void set(m means, double value) {
+    has_.set(static_cast<std::size_t>(means));
+    values_[static_cast<std::size_t>(means)] = value;
+  }
+  [[nodiscard]] bool has_metric() const {
+    constexpr std::array others{m::step, m::epoch, m::learning_rate};
+    std::size_t n = has_.count();
+    for (const m means : others) n -= has(means) ? 1 : 0;
+    return n > 0;
+  }
+  // Forgets the values that are NaN; whether there were any.
+  bool drop_nans() {
+    const std::size_t before = has_.count();
+    for (std::size_t i = 0; i < meanings; ++i)
+      if (std::isnan(values_[i])) has_.reset(i);
+    return has_.count() < before;
+  }
+
+ private:
+  std::uint64_t line_;
+  std::bitset<meanings> has_;
+  std::array<double, meanings> values_{};
+};
+
+bool is_whole(double x) { return x >= 0 && x == std::floor(x) && x <= 0x1p53; }
+
+class row_reader {
+ public:
+  row_reader(const run_table& table, const chosen_columns& chosen) : table_(table), chosen_(chosen) {
+    for (const auto& [means, column] : chosen.by_meaning) meanings_[column] = means;
+  }
+
+  run_rows read() {
+    collect();
+    drop_missing();
+    choose_numbers();
+    turn_round();
+    count_over_epochs();
+    count_samples();
+    put_together();
+    count_skipped();
+    if (all_.rows.empty()) throw input_error(table_.path, "", "holds no row with a metric: " + chosen_.text);
+    describe();
+    return std::move(all_);
+  }
+
+ private:
+  void collect() {
+    const auto& parts = chosen_.parts_of_loss;
+    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+      raw_row row(table_.rows[i].line);
+      for (const run_table::cell& c : table_.cells_of(i)) {
+        const auto found = meanings_.find(c.column);
+        if (found != meanings_.end() && !row.has(found->second)) row.set(found->second, c.value);
+        const bool is_part = std::ranges::find(parts, c.column) != parts.end();
+        if (is_part && !std::isfinite(c.value)) row.set(m::loss, c.value);
+      }
+      if (row.has_metric() || row.has(m::learning_rate)) rows_.push_back(std::move(row));
+    }
+  }
+
+  // A rate or a scale is never NaN: where it is written so, NaN stands for nothing. So it does in all rows without a loss, if
+  // just these have a loss of validation.
+  void drop_missing() {
+    std::uint64_t dropped = 0;
+    const auto drop = [&](raw_row& row) { dropped += row.drop_nans() ? 1 : 0; };
+    for (raw_row& row : rows_) {
+      const auto is_nan = [&](m means) { return row.has(means) && std::isnan(row.of(means)); };
+      if (is_nan(m::learning_rate) || is_nan(m::loss_scale) || is_nan(m::step) || is_nan(m::epoch)) drop(row);
+    }
+    if (has_complement())
+      for (raw_row& row : rows_) drop(row);
+    if (dropped > 0)
+      all_.notes.push_back("NaN stands for nothing in " + rows_text(dropped) +
+                           ", where a rate, a scale or a step is NaN too, or a loss of validation has a value instead");
+  }
+
+  // Whether some column has a number just where the loss is NaN.
+  [[nodiscard]] bool has_complement() const {
+    const auto loss = chosen_.of(m::loss);
+    if (!loss) return false;
+    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>>
+        beside;  // rows with a number, where the loss is NaN, or is not
+    std::uint64_t nans = 0;
+    std::uint64_t finite = 0;
+    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+      const auto cells = table_.cells_of(i);
+      const auto at = std::ranges::find(cells, *loss, &run_table::cell::column);
+      if (at == cells.end()) continue;
+      const bool is_nan = std::isnan(at->value);
+      ++(is_nan ? nans : finite);
+      for (const run_table::cell& c : cells) {
+        const auto& reading = table_.columns[c.column].reading;
+        if (!reading || !reading->of_validation || !std::isfinite(c.value)) continue;
+        ++(is_nan ? beside[c.column].first : beside[c.column].second);
+      }
+    }
+    return finite > 0 && nans > 0 && std::ranges::any_of(beside, [&](const auto& of) {
+             return of.second.first == nans && of.second.second == 0;
+           });
+  }
+
+  // By steps; else by epochs, of which each has a row; else by the order of the rows.
+  void choose_numbers() {
+    if (chosen_.of(m::step) && !are_means_of_epochs()) return number_by(m::step, counted_by::step);
+    if (chosen_.of(m::step) && !chosen_.of(m::epoch)) return number_by(m::step, counted_by::epoch);
+    std::uint64_t repeats = 0;
+    double before = not_known;
+    bool whole = chosen_.of(m::epoch).has_value();
+    for (const raw_row& row : rows_) {
+      if (!row.has_metric() || !row.has(m::epoch)) continue;
+      whole = whole && is_whole(row.of(m::epoch));
+      repeats += row.of(m::epoch) == before ? 1 : 0;
+      before = row.of(m::epoch);
+    }
+    if (whole && 2 * repeats <= rows_.size()) return number_by(m::epoch, counted_by::epoch);
+    all_.numbers = counted_by::order;
+    std::erase_if(rows_, [](const raw_row& row) { return !row.has_metric(); });
+    steps_.resize(rows_.size());
+    std::iota(steps_.begin(), steps_.end(), std::int64_t{1});
+  }
+
+  // Keras' "epoch_loss", Lightning's "train_loss_epoch" alone.
+  [[nodiscard]] bool are_means_of_epochs() const {
+    return std::ranges::all_of(chosen_.by_meaning, [&](const auto& of) {
+      const auto& reading = table_.columns[of.second].reading;
+      const bool is_counter = of.first == m::step || of.first == m::epoch || of.first == m::learning_rate;
+      return is_counter || (reading && reading->of_epoch);
+    });
+  }
+
+  void number_by(m means, counted_by numbers) {
+    all_.numbers = numbers;
+    const auto lacks = [&](const raw_row& row) { return !row.has(means) || !is_whole(row.of(means)); };
+    without_number_ = static_cast<std::uint64_t>(
+        std::ranges::count_if(rows_, [&](const raw_row& row) { return lacks(row) && row.has_metric(); }));
+    std::erase_if(rows_, lacks);
+    for (const raw_row& row : rows_) steps_.push_back(static_cast<std::int64_t>(row.of(means)));
+  }
+
+  // A table that begins with the last step.
+  void turn_round() {
+    if (steps_.size() < 3 || !std::ranges::is_sorted(steps_, std::greater{}) || steps_.front() == steps_.back()) return;
+    std::ranges::reverse(rows_);
+    std::ranges::reverse(steps_);
+    all_.notes.push_back("the steps descend all through: the table is read from its end");
+  }
+
+  // Batches that are counted anew in each epoch.
+  void count_over_epochs() {
+    if (all_.numbers != counted_by::step) return;
+    std::uint64_t restarts = 0;
+    for (std::size_t i = 1; i < steps_.size(); ++i) {
+      if (steps_[i] >= steps_[i - 1]) continue;
+      ++restarts;
+      if (!(rows_[i].of(m::epoch) > rows_[i - 1].of(m::epoch))) return;
+    }
+    if (restarts == 0) return;
+    std::int64_t before = 0;
+    std::int64_t gap = 1;
+    std::int64_t last = steps_.front();
+    for (std::size_t i = 1; i < steps_.size(); ++i) {
+      const std::int64_t now = steps_[i];
+      if (now < last)
+        before = steps_[i - 1] + gap - now;
+      else if (now > last)
+        gap = now - last;
+      last = now;
+      steps_[i] = before + now;
+    }
+    all_.notes.push_back("the steps begin again in each epoch: they are counted on from one to the next");
+  }
+
+  // DeepSpeed numbers its metrics by samples.
+  void count_samples() {
+    const bool of_samples = std::ranges::any_of(chosen_.by_meaning, [&](const auto& of) {
+      return table_.columns[of.second].name.find("/Samples/") != std::string::npos;
+    });
+    if (!of_samples || all_.numbers != counted_by::step) return;
+    std::int64_t all = 0;
+    for (const std::int64_t step : steps_) all = std::gcd(all, step);
+    if (all < 2) return;
+    for (std::int64_t& step : steps_) step /= all;
+    all_.notes.push_back("the table counts samples: each " + std::to_string(all) + " of them are taken for a step");
+  }
+
+  void put_together() {
+    constexpr std::array all{m::loss,      m::grad_norm, m::learning_rate, m::loss_scale,
+                             m::found_inf, m::skipped,   m::applied};
+    std::map<std::int64_t, raw_row> part;  // from one restart to the next
+    std::map<m, std::int64_t> last;
+    std::int64_t before = -1;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const raw_row& row = rows_[i];
+      const std::int64_t step = steps_[i];
+      const bool goes_back = std::ranges::any_of(all, [&](m means) {
+        const auto at = last.find(means);
+        return row.has(means) && at != last.end() && (step < at->second || (step == at->second && step != before));
+      });
+      if (goes_back) {
+        flush(part);
+        last.clear();
+      }
+      before = step;
+      raw_row& into = part.try_emplace(step, row.line()).first->second;
+      for (const m means : all) {
+        if (!row.has(means)) continue;
+        last[means] = step;
+        const bool repeats = into.has(means);
+        repeated_ += repeats ? 1 : 0;
+        if (!repeats || std::isfinite(into.of(means))) into.set(means, row.of(means));
+      }
+    }
+    flush(part);
+  }
+
+  void flush(std::map<std::int64_t, raw_row>& part) {
+    for (const auto& [step, row] : part) {
+      if (!row.has_metric()) continue;
+      run_row made{.line = row.line(), .step = step};
+      made.logged.loss = row.of(m::loss);
+      made.logged.grad_norm = row.of(m::grad_norm);
+      made.logged.learning_rate = row.of(m::learning_rate);
+      made.logged.loss_scale = row.of(m::loss_scale);
+      made.logged.loss_is_nan = row.has(m::loss) && std::isnan(made.logged.loss);
+      made.logged.grad_norm_is_nan = row.has(m::grad_norm) && std::isnan(made.logged.grad_norm);
+      if (!(made.logged.loss_scale >= 0) || std::isinf(made.logged.loss_scale)) made.logged.loss_scale = not_known;
+      if (row.has(m::applied)) made.logged.applied = row.of(m::applied) != 0;
+      if (made.logged.applied) made.logged.found_inf = !*made.logged.applied;
+      if (row.has(m::found_inf)) found_.emplace_back(all_.rows.size(), row.of(m::found_inf));
+      if (row.has(m::skipped)) skipped_.emplace_back(all_.rows.size(), row.of(m::skipped));
+      all_.rows.push_back(made);
+    }
+    part.clear();
+  }
+
+  // Flags; or numbers of skipped steps, in all if they never fall.
+  void count_skipped() {
+    const auto is_flag = [](const auto& v) { return v.second == 0 || v.second == 1 || std::isnan(v.second); };
+    if (std::ranges::all_of(found_, is_flag)) {
+      for (const auto& [row, value] : found_)
+        if (!std::isnan(value)) all_.rows[row].logged.found_inf = value != 0;
+    } else if (skipped_.empty()) {
+      skipped_ = std::move(found_);
+    }
+    std::erase_if(skipped_, [](const auto& v) { return !is_whole(v.second); });
+    if (skipped_.empty()) return;
+    const bool in_all =
+        std::ranges::is_sorted(skipped_, {}, [](const auto& v) { return v.second; }) && skipped_.back().second > 1;
+    double before = in_all ? not_known : 0;
+    for (const auto& [row, value] : skipped_) {
+      const double since = in_all ? value - std::exchange(before, value) : value;
+      if (since >= 0) all_.rows[row].skipped = static_cast<std::int64_t>(since);
+    }
+    all_.notes.push_back(in_all ? "the numbers of skipped steps never fall: they are those since the run began"
+                                : "the numbers of skipped steps are those since the row before");
+  }
+
+  void describe() {
+    if (without_number_ > 0)
+      all_.notes.push_back(rows_text(without_number_) + " without a number of their " +
+                           (all_.numbers == counted_by::epoch ? "epoch" : "step") + ": not read");
+    if (repeated_ > 0)
+      all_.notes.push_back("in " + std::to_string(repeated_) + (repeated_ == 1 ? " field" : " fields") +
+                           " a row repeats what the row before says of its step: the later counts, but for one that is "
+                           "not finite");
+    if (all_.numbers == counted_by::epoch)
+      all_.notes.push_back(
+          "each row is an epoch, not a step: a loss that is not finite says so of some step of its epoch, and no step "
+          "is known to be skipped");
+    if (all_.numbers == counted_by::order)
+      all_.notes.push_back("the table has no column of steps: its " + rows_text(all_.rows.size()) +
+                           " are numbered from 1 in their order, and marked ~");
+  }
+
+  const run_table& table_;
+  const chosen_columns& chosen_;
+  std::map<std::uint32_t, m> meanings_;
+  std::vector<raw_row> rows_;
+  std::vector<std::int64_t> steps_;                      // of these
+  std::vector<std::pair<std::size_t, double>> found_;    // by row
+  std::vector<std::pair<std::size_t, double>> skipped_;  // likewise
+  std::uint64_t without_number_ = 0;
+  std::uint64_t repeated_ = 0;
+  run_rows all_;
+};
+
+}  // namespace
+
+bool run_row::is_nonfinite() const noexcept {
+  return logged.loss_is_nan || logged.grad_norm_is_nan || std::isinf(logged.loss) || std::isinf(logged.grad_norm) ||
+         logged.found_inf.value_or(false) || skipped.value_or(0) > 0;
+}
+
+run_rows rows_of(const run_table& table, const chosen_columns& chosen) { return row_reader(table, chosen).read(); }
+
+}  // namespace ulp::io

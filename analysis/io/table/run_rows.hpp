@@ -1,0 +1,40 @@
+// The rows of a run's table, by step: what several of them say of one step is put together.
+#ifndef ULP_IO_TABLE_RUN_ROWS_HPP
+#define ULP_IO_TABLE_RUN_ROWS_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ulp/model/cells/step.hpp>
+
+#include "column_choice.hpp"
+#include "run_table.hpp"
+
+namespace ulp::io {
+
+struct run_row {
+  std::uint64_t line = 0;
+  std::int64_t step = 0;
+  step_scalars logged{};                  // found_inf: also of a step that was skipped
+  std::optional<std::int64_t> skipped{};  // steps, since the row before
+
+  // What was logged says that gradients were not finite.
+  [[nodiscard]] bool is_nonfinite() const noexcept;
+};
+
+enum class counted_by : std::uint8_t { step, epoch, order };
+
+struct run_rows {
+  std::vector<run_row> rows;  // in the order of the run; one that went on from an earlier step goes back
+  counted_by numbers = counted_by::step;
+  std::vector<std::string> notes;
+};
+
+// Throws input_error where no row has a metric.
+[[nodiscard]] run_rows rows_of(const run_table& table, const chosen_columns& chosen);
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,171 @@
+#include "run_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
+
+#include "bytes/text.hpp"
+#include "bytes/within.hpp"
+
+namespace ulp::io {
+namespace {
+
+constexpr std::uint64_t most_cells = 100'000'000;
+
+std::string in_small_letters(std::string_view text) {
+  std::string all;
+  for (const char c : text) all += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return all;
+}
+
+bool is_validation(std::string_view part) {
+  const std::string word = in_small_letters(part);
+  return std::ranges::any_of(
+      std::array{"val", "valid", "validate", "validation", "eval", "evaluation", "test", "dev", "sanity_check"},
+      [&](std::string_view name) { return word == name; });
+}
+
+std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
+
+}  // namespace
+
+std::span<const run_table::cell> run_table::cells_of(std::size_t row_index) const {
+  const std::size_t end = row_index + 1 < rows.size() ? rows[row_index + 1].begin : cells.size();
+  return std::span(cells).subspan(rows[row_index].begin, end - rows[row_index].begin);
+}
+
+void append_table(run_table& to, const run_table& more) {
+  std::vector<std::uint32_t> indices;
+  for (const run_table::column& c : more.columns) {
+    const auto same = std::ranges::find(to.columns, c.name, &run_table::column::name);
+    indices.push_back(static_cast<std::uint32_t>(same - to.columns.begin()));
+    if (same == to.columns.end()) {
+      to.columns.push_back(c);
+      to.columns.back().wrong_path = more.path;
+      continue;
+    }
+    same->values += c.values;
+    if (same->wrong_line > 0 || c.wrong_line == 0) continue;
+    same->wrong_line = c.wrong_line;
+    same->wrong_text = c.wrong_text;
+    same->wrong_path = more.path;
+    same->is_ambiguous = c.is_ambiguous;
+  }
+  const std::size_t begin = to.cells.size();
+  for (const run_table::row& row : more.rows) to.rows.push_back({row.line, begin + row.begin});
+  for (const run_table::cell& cell : more.cells) to.cells.push_back({indices[cell.column], cell.value});
+  for (const std::string& note : more.notes) to.notes.push_back(printable(more.path) + ": " + note);
+}
+
+table_builder::table_builder(std::string path, std::string form, told_columns told, const read_limits& limits)
+    : told_(std::move(told)), limits_(limits) {
+  table_.path = std::move(path);
+  table_.form = std::move(form);
+}
+
+std::uint32_t table_builder::column(std::string_view name) {
+  if (const auto known = indices_.find(name); known != indices_.end()) return known->second;
+  const auto index = static_cast<std::uint32_t>(table_.columns.size());
+  check_count(index + 1, limits_, table_.path, line_ == 0 ? "" : table_.place(line_), "columns");
+  run_table::column made{.name = std::string(name), .reading = reading_of(name), .wrong_text = {}};
+  for (const auto& [means, told] : told_)
+    if (told == name) made.reading = column_reading{.means = means};
+  table_.columns.push_back(std::move(made));
+  indices_.emplace(std::string(name), index);
+  return index;
+}
+
+std::optional<column_meaning> table_builder::meaning_of(std::uint32_t column) const {
+  const auto& reading = table_.columns[column].reading;
+  return reading ? std::optional(reading->means) : std::nullopt;
+}
+
+void table_builder::begin(std::uint64_t line) {
+  line_ = line;
+  begin_ = table_.cells.size();
+  is_left_out_ = false;
+  key_.clear();
+  value_.reset();
+}
+
+// Whether the row is of a rank or a run that does not count, or of validation.
+bool table_builder::is_of_other(column_meaning means, std::string_view text) {
+  if (means == column_meaning::part) return is_validation(text);
+  return !text.empty() && first_.try_emplace(means, text).first->second != text;
+}
+
+void table_builder::put(std::uint32_t column, std::string_view text, bool decimal_comma) {
+  run_table::column& of = table_.columns[column];
+  const auto means = meaning_of(column);
+  if (!means || is_left_out_) return;
+  const cell_value value = value_of(text, decimal_comma);
+  if (value.what == cell_value::kind::nothing) return;
+  ++of.values;
+  switch (*means) {
+    case column_meaning::part:
+    case column_meaning::rank:
+    case column_meaning::run:
+      if (!is_of_other(*means, text)) return;
+      ++left_out_[*means];
+      is_left_out_ = true;
+      return;
+    case column_meaning::key: key_ = text; return;
+    case column_meaning::value:
+      value_ = value;
+      value_text_ = text;
+      return;
+    default: break;
+  }
+  const bool counts =
+      *means == column_meaning::step || *means == column_meaning::epoch || *means == column_meaning::loss_scale;
+  const bool is_number =
+      value.what == cell_value::kind::number || (value.what == cell_value::kind::ambiguous && counts);
+  if (is_number) {
+    table_.cells.push_back({column, value.number});
+  } else if (of.wrong_line == 0) {
+    of.wrong_line = line_;
+    of.wrong_text = text;
+    of.is_ambiguous = value.what == cell_value::kind::ambiguous;
+  }
+}
+
+void table_builder::put(std::uint32_t column, double value) {
+  const auto means = meaning_of(column);
+  if (!means || is_left_out_) return;
+  if (*means >= column_meaning::rank) {
+    put(column, decimal_text(value));
+    return;
+  }
+  ++table_.columns[column].values;
+  table_.cells.push_back({column, value});
+}
+
+void table_builder::end() {
+  if (!key_.empty() && value_ && !is_left_out_) {
+    const std::string text = std::exchange(value_text_, {});
+    value_.reset();
+    put(this->column(key_), text);
+  }
+  if (is_left_out_) table_.cells.resize(begin_);
+  if (table_.cells.size() == begin_) return;
+  if (table_.cells.size() > most_cells)
+    throw input_error(table_.path, table_.place(line_),
+                      "more than " + std::to_string(most_cells) + " numbers up to here; cut the table into parts");
+  table_.rows.push_back({line_, begin_});
+}
+
+run_table table_builder::take() {
+  for (const auto& [means, n] : left_out_) {
+    if (means == column_meaning::part) table_.notes.push_back(rows_text(n) + " of validation: left out");
+    if (means == column_meaning::rank)
+      table_.notes.push_back(rows_text(n) + " of other ranks than " + first_[means] + ": left out");
+    if (means == column_meaning::run)
+      table_.notes.push_back(rows_text(n) + " of other runs than " + in_quotes(first_[means]) +
+                             ", the first: left out; cut the table to read another one");
+  }
+  return std::move(table_);
+}
+
+}  // namespace ulp::io

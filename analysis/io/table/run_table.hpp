@@ -1,0 +1,99 @@
+// A table of a run, whoever wrote it: rows with some of its columns, of which those are kept that may tell something.
+#ifndef ULP_IO_TABLE_RUN_TABLE_HPP
+#define ULP_IO_TABLE_RUN_TABLE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ulp/io/bytes/limits.hpp>
+
+#include "cell_value.hpp"
+#include "column_names.hpp"
+
+namespace ulp::io {
+
+// Which columns have which meaning, as a user says: the name of a column, empty for none.
+using told_columns = std::vector<std::pair<column_meaning, std::string>>;
+
+struct run_table {
+  struct column {
+    std::string name;
+    std::optional<column_reading> reading;
+    std::uint64_t values = 0;      // fields that are not empty
+    std::uint64_t wrong_line = 0;  // of the first that is no number; 0: none
+    std::string wrong_text;        // and what it is
+    std::string wrong_path;        // of its file, where tables were put together
+    bool is_ambiguous = false;     // it is a number, of which a comma leaves open which
+  };
+  struct cell {
+    std::uint32_t column = 0;
+    double value = 0;
+  };
+  struct row {
+    std::uint64_t line = 0;
+    std::size_t begin = 0;  // of its cells, which end where those of the next begin
+  };
+
+  std::string path;
+  std::string form;                 // "CSV", "JSON lines"
+  std::string framework;            // whose it is, where that is known
+  std::string place_word = "line";  // what `line` counts
+  std::vector<column> columns;
+  std::vector<row> rows;
+  std::vector<cell> cells;
+  std::vector<std::string> notes;  // of what was left out when it was read
+
+  [[nodiscard]] std::span<const cell> cells_of(std::size_t row_index) const;
+  [[nodiscard]] std::string place(std::uint64_t line) const { return place_word + " " + std::to_string(line); }
+};
+
+// Puts the rows of a table of the same run behind those of another, as where each metric has a file of its own.
+void append_table(run_table& to, const run_table& more);
+
+// Takes fields as they are read. Of rows of validation, of other ranks and of other runs it keeps nothing but their number.
+class table_builder {
+ public:
+  // Columns are kept that have a meaning, or that `told` names.
+  table_builder(std::string path, std::string form, told_columns told, const read_limits& limits);
+
+  [[nodiscard]] std::uint32_t column(std::string_view name);
+  void begin(std::uint64_t line);
+  void put(std::uint32_t column, std::string_view text, bool decimal_comma = false);
+  void put(std::uint32_t column, double value);
+  void end();
+  void count_from(std::string place_word) { table_.place_word = std::move(place_word); }
+  void is_of(std::string framework) { table_.framework = std::move(framework); }
+  void add_note(std::string note) { table_.notes.push_back(std::move(note)); }
+
+  [[nodiscard]] run_table take();
+
+ private:
+  [[nodiscard]] bool is_of_other(column_meaning means, std::string_view text);
+  [[nodiscard]] std::optional<column_meaning> meaning_of(std::uint32_t column) const;
+
+  run_table table_;
+  told_columns told_;
+  read_limits limits_;
+  std::map<std::string, std::uint32_t, std::less<>> indices_;
+  // Of the row at hand.
+  std::uint64_t line_ = 0;
+  std::size_t begin_ = 0;
+  bool is_left_out_ = false;
+  std::string key_;
+  std::optional<cell_value> value_;
+  std::string value_text_;
+
+  std::map<column_meaning, std::string> first_;  // rank and run that count
+  std::map<column_meaning, std::uint64_t> left_out_;
+};
+
+}  // namespace ulp::io
+
+#endif

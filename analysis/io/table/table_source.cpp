@@ -1,0 +1,110 @@
+#include "table_source.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <ulp/io/bytes/error.hpp>
+
+#include "bytes/text.hpp"
+#include "column_choice.hpp"
+#include "table_history.hpp"
+#include "training_log/scale_log.hpp"
+
+namespace ulp::io {
+namespace {
+
+class table_source final : public forwarding_source {
+ public:
+  table_source(std::unique_ptr<source> inner, std::string form, std::string framework, std::string columns,
+               std::string unit, std::vector<std::string> notes)
+      : forwarding_source(std::move(inner)),
+        form_(std::move(form)),
+        framework_(std::move(framework)),
+        columns_(std::move(columns)),
+        unit_(std::move(unit)),
+        notes_(std::move(notes)) {}
+
+  [[nodiscard]] std::string description() const override {
+    return "table of a run (" + form_ + (framework_.empty() ? "" : ", " + framework_) + ")";
+  }
+  [[nodiscard]] std::string framework() const override { return framework_; }
+  [[nodiscard]] std::string columns() const override { return columns_; }
+  [[nodiscard]] std::string row_unit() const override { return unit_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
+
+ private:
+  std::string form_;
+  std::string framework_;
+  std::string columns_;
+  std::string unit_;
+  std::vector<std::string> notes_;
+};
+
+std::string names_of(const run_table& table) {
+  std::vector<std::string> names;
+  for (const run_table::column& c : table.columns) names.push_back(in_quotes(c.name));
+  return names.empty() ? "it has none" : "its columns are " + joined(names);
+}
+
+// Whose the columns are by their names: transformers integrations/integration_utils.py, rewrite_logs.
+std::string framework_of(const run_table& table) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(table.columns, name, &run_table::column::name) != table.columns.end();
+  };
+  const bool is_of_trainer = has("train/global_step") && has("train/loss") && has("train/epoch");
+  return !table.framework.empty() || !is_of_trainer ? table.framework : "Hugging Face Trainer";
+}
+
+chosen_columns chosen_of(const run_table& table, const told_columns& told, bool takes_rate) {
+  chosen_columns chosen = choose_columns(table, told);
+  if (!chosen.any_metric() && !(takes_rate && chosen.of(column_meaning::learning_rate)))
+    throw input_error(table.path, "",
+                      "has no column that is a loss, a gradient norm, a loss scale or found_inf by its name: " +
+                          names_of(table) + "; say which with --columns, such as loss=NAME,step=NAME");
+  return chosen;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+told_columns told_by(const source_options& options) {
+  told_columns told;
+  for (const auto& [meaning, name] : options.columns)
+    if (const auto means = column_meaning_named(meaning)) told.emplace_back(*means, name);
+  return told;
+}
+
+std::unique_ptr<source> open_run_table(const run_table& table, const told_columns& told) {
+  const chosen_columns chosen = chosen_of(table, told, false);
+  const run_rows rows = rows_of(table, chosen);
+  const std::string framework = framework_of(table);
+  const std::string unit = rows.numbers == counted_by::epoch ? "epoch" : "step";
+  auto inner = open_history(history_of(rows, table.path, framework == "Hugging Face Trainer"));
+  std::vector<std::string> notes{"columns: " + chosen.text};
+  for (const auto& more : {chosen.notes, table.notes, rows.notes, inner->notes()}) append(notes, more);
+  return std::make_unique<table_source>(std::move(inner), table.form, framework, chosen.text, unit, std::move(notes));
+}
+
+scalar_table scalars_of(const run_table& table, const told_columns& told, std::vector<std::string>& notes) {
+  const chosen_columns chosen = chosen_of(table, told, true);
+  if (!chosen.of(column_meaning::step))
+    throw input_error(table.path, "",
+                      "has no column of steps: " + names_of(table) + "; say which with --columns step=NAME");
+  const run_rows rows = rows_of(table, chosen);
+  scalar_table all;
+  for (const run_row& row : rows.rows) {
+    if (!all.empty() && row.step <= all.back().first)
+      throw input_error(table.path, table.place(row.line),
+                        "step " + std::to_string(row.step) + " follows step " + std::to_string(all.back().first) +
+                            "; steps must ascend");
+    all.emplace_back(row.step, row.logged);
+  }
+  notes.push_back(printable(table.path) + ": columns: " + chosen.text);
+  for (const auto& more : {chosen.notes, table.notes, rows.notes}) append(notes, more);
+  return all;
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,245 @@
+// Tables of a run as tools write them: which steps they have, and what is known of these. The expected rows are worked out by
+// hand from what the scalers do: each halves its scale behind a step that it skips.
+#include "table/table_source.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <ulp/io/table/columns.hpp>
+
+#include "io/builders.hpp"
+#include "support/catch.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+bool has_note(const contents& read, const std::string& words) {
+  for (const std::string& note : read.notes)
+    if (note.find(words) != std::string::npos) return true;
+  return false;
+}
+
+std::vector<std::int64_t> steps_of(const contents& read) {
+  std::vector<std::int64_t> all;
+  for (const step& s : read.steps) all.push_back(s.key.step);
+  return all;
+}
+
+std::vector<std::int64_t> skipped_in(const contents& read) {
+  std::vector<std::int64_t> all;
+  for (const step& s : read.steps)
+    if (s.scalars.applied == false) all.push_back(s.key.step);
+  return all;
+}
+
+std::vector<std::int64_t> nonfinite_in(const contents& read) {
+  std::vector<std::int64_t> all;
+  for (const step& s : read.steps)
+    if (s.scalars.found_inf == true) all.push_back(s.key.step);
+  return all;
+}
+
+using steps = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("table: the scale before the update falls behind the step that was skipped") {
+  const playground place;
+  const contents read = place.open(
+      "a.csv", "step,loss_scale,grad_norm,loss\n0,65536,nan,2.3\n1,32768,nan,2.3\n2,16384,3,2.3\n3,16384,3,2\n");
+  CHECK(skipped_in(read) == steps{0, 1});
+  CHECK(read.steps[0].scalars.loss_scale == 65536);
+  CHECK(read.steps[2].scalars.loss_scale == 16384);
+  CHECK(read.steps[0].bounds->low == 65520.0 / 65536);
+  CHECK(has_note(read, "before its step is over"));
+}
+
+TEST_CASE("table: the scale after the update falls in the step that was skipped") {
+  const playground place;
+  const contents read = place.open(
+      "a.csv", "step,loss_scale,grad_norm,loss\n5,65536,1,2\n6,32768,inf,2\n7,16384,inf,2\n8,16384,1,2\n9,16384,1,2\n");
+  CHECK(skipped_in(read) == steps{6, 7});
+  CHECK(read.steps[1].scalars.loss_scale == 65536);
+  CHECK(read.steps[2].scalars.loss_scale == 32768);
+  CHECK(read.steps[1].bounds->certain);
+}
+
+TEST_CASE("table: a fall beside nothing that is not finite proves a skipped step, and not which") {
+  const playground place;
+  const contents read = place.open("a.csv", "step,loss,scale\n0,2,65536\n1,2,65536\n2,2,32768\n3,2,32768\n");
+  CHECK(skipped_in(read) == steps{2});
+  CHECK_FALSE(read.steps[2].bounds->certain);
+  CHECK(has_note(read, "may be the one before"));
+}
+
+TEST_CASE("table: between rows that are apart a fall proves as many skipped steps as halvings") {
+  const playground place;
+  const contents read = place.open("a.csv", "iter,loss_scale\n0,65536\n50,65536\n100,8192\n150,8192\n");
+  CHECK(skipped_in(read).size() == 3);
+  CHECK(has_note(read, "proves 3 skipped steps at least"));
+  for (const step& s : read.steps)
+    if (s.scalars.applied == false) CHECK_FALSE(s.bounds->certain);
+}
+
+TEST_CASE("table: flags and counts of skipped steps") {
+  const playground place;
+  const contents flags = place.open("a.jsonl",
+                                    "{\"step\": 1, \"loss\": 2, \"skipped\": false}\n"
+                                    "{\"step\": 2, \"loss\": 2, \"skipped\": true}\n"
+                                    "{\"step\": 3, \"loss\": 2, \"skipped\": false}\n");
+  CHECK(skipped_in(flags) == steps{2});
+  const contents counts = place.open("a.csv", "iteration,loss,skipped_steps\n1,2,0\n2,2,1\n3,2,1\n4,2,2\n");
+  CHECK(skipped_in(counts) == steps{2, 4});
+}
+
+TEST_CASE("table: Lightning's rows of training and validation") {
+  const playground place;
+  const contents read =
+      place.open("metrics.csv",
+                 "epoch,lr-AdamW,step,train_grad_norm,train_loss_epoch,train_loss_step,val_loss\r\n"
+                 "0,,49,3.1,,6.2,\r\n,0.001,49,,,,\r\n0,,99,,,,5.9\r\n0,,99,,6.1,,\r\n1,,149,nan,,nan,\r\n");
+  CHECK(steps_of(read) == steps{49, 149});
+  CHECK(nonfinite_in(read) == steps{149});
+  CHECK(read.steps[0].scalars.learning_rate == 0.001);
+  CHECK(
+      read.notes.front() ==
+      "columns: step from 'step', loss from 'train_loss_step', grad_norm from 'train_grad_norm', lr from 'lr-AdamW'; not "
+      "used: 'train_loss_epoch', 'val_loss' (validation)");
+}
+
+TEST_CASE("table: a row of an epoch is no step that was skipped") {
+  const playground place;
+  const contents read = place.open("results.csv",
+                                   "   epoch,  train/box_loss,  train/cls_loss,  val/box_loss\n"
+                                   "       1,             1.2,             1.1,           1.2\n"
+                                   "       2,             1.1,             nan,           nan\n");
+  CHECK(steps_of(read) == steps{1, 2});
+  CHECK(nonfinite_in(read).empty());
+  CHECK(read.steps[1].scalars.loss_is_nan);  // a sum with NaN in it
+  CHECK_FALSE(read.steps[1].scalars.applied);
+  CHECK(has_note(read, "each row is an epoch"));
+  CHECK(has_note(read, "no loss but those of parts"));
+}
+
+TEST_CASE("table: other separators, commas, marks and compression") {
+  const playground place;
+  const contents german =
+      place.open("a.csv", "\xEF\xBB\xBFStep;Train Loss;Loss Scale\r\n0;2,5;65536\r\n1;2,25;65536\r\n");
+  CHECK(german.steps[1].scalars.loss == 2.25);
+  const contents tabs = place.open("a.tsv", gzip("timestamp\tstep\tloss\n17\t0\t2.5\n18\t1\tNone\n19\t2\t2.25\n"));
+  CHECK(steps_of(tabs) == steps{0, 2});
+  const contents thousands = place.open("a.csv", "step,loss,grad_norm\n\"1,000\",2.5,\"1,234.5\"\n\"1,001\",2.5,1\n");
+  CHECK(steps_of(thousands) == steps{1000, 1001});
+  CHECK(thousands.steps[0].scalars.grad_norm == 1234.5);
+}
+
+TEST_CASE("table: resumed, descending and restarting steps") {
+  const playground place;
+  const contents resumed = place.open("a.csv", "step,loss\n0,5\n1,4\n2,3\nstep,loss\n1,4\n2,nan\n3,nan\n");
+  CHECK(steps_of(resumed) == steps{0, 1, 2, 3});
+  CHECK(nonfinite_in(resumed) == steps{2, 3});
+  CHECK(has_note(resumed, "goes back to an earlier step"));
+  const contents descending = place.open("a.csv", "step,loss\n2,3\n1,4\n0,5\n");
+  CHECK(steps_of(descending) == steps{0, 1, 2});
+  CHECK(descending.steps[0].scalars.loss == 5);
+  const contents batches = place.open("a.csv", "epoch,batch,loss\n0,0,5\n0,1,4\n1,0,3\n1,1,2\n");
+  CHECK(steps_of(batches) == steps{0, 1, 2, 3});
+}
+
+TEST_CASE("table: NaN that stands for nothing") {
+  const playground place;
+  const contents read =
+      place.open("a.csv", "step,train_loss,val_loss\n0,5,nan\n1,4,nan\n1,nan,4.5\n2,3,nan\n3,2,nan\n3,nan,4.2\n");
+  CHECK(nonfinite_in(read).empty());
+  CHECK(has_note(read, "NaN stands for nothing in"));
+}
+
+TEST_CASE("table: JSON in its shapes") {
+  const playground place;
+  const auto check = [&](const std::string& name, const std::string& text, const std::string& form) {
+    INFO(text);
+    const contents read = place.open(name, text);
+    CHECK(read.description == "table of a run (" + form + ")");
+    CHECK(steps_of(read) == steps{0, 1, 2});
+    CHECK(nonfinite_in(read) == steps{2});
+  };
+  check("a.json", R"([{"step":0,"loss":3},{"step":1,"loss":2},{"step":2,"loss":NaN}])", "JSON");
+  check("a.json", R"({"config":{"lr":1},"history":[{"step":0,"loss":3},{"step":1,"loss":2},{"step":2,"loss":NaN}]})",
+        "JSON");
+  check("a.json", R"({"step":{"0":0,"1":1,"2":2},"loss":{"0":3,"1":2,"2":NaN}})", "JSON");
+  check("a.json", R"({"step":[0,1,2],"loss":[3,2,NaN]})", "JSON");
+  check("a.json", R"({"columns":["step","loss"],"index":[0,1,2],"data":[[0,3],[1,2],[2,NaN]]})", "JSON");
+  check("a.json", R"({"train.loss":{"steps":[0,1,2],"values":[3,2,NaN]}})", "JSON");
+  check("run-a-tag-Loss_train.json", "[[1.5,0,3],[2.5,1,2],[3.5,2,NaN]]", "JSON");
+  check(
+      "a.jsonl",
+      "{\"_step\":0,\"train\":{\"loss\":3}}\n\n{\"_step\":1,\"train\":{\"loss\":2}}\n{\"_step\":2,\"train\":{\"loss\":\"NaN\"}}\n",
+      "JSON lines");
+  check("a.json",
+        "{\n \"log_history\": [{\"step\":0,\"loss\":3},\n{\"step\":1,\"loss\":2},{\"step\":2,\"loss\":NaN}]}\n",
+        "JSON, Hugging Face Trainer");
+}
+
+TEST_CASE("table: one metric in a file") {
+  const playground place;
+  CHECK(nonfinite_in(place.open("run-a-tag-train_loss.csv", "Wall time,Step,Value\n1.5,0,3\n2.5,100,nan\n")) ==
+        steps{100});
+  CHECK(nonfinite_in(place.open("metrics/loss", "1700000000000 3.5 0\n1700000001000 nan 7\n")) == steps{7});
+  CHECK(place.error("a.csv", "Wall time,Step,Value\n1.5,0,3\n").find("say which with --columns") != std::string::npos);
+  const contents long_rows = place.open(
+      "a.csv", "run_id,key,value,step\nr,loss,3,0\nr,loss,2,1\nr,grad_norm,1,0\nr,grad_norm,inf,1\ns,loss,nan,0\n");
+  CHECK(steps_of(long_rows) == steps{0, 1});
+  CHECK(nonfinite_in(long_rows) == steps{1});
+  CHECK(has_note(long_rows, "1 row of other runs than 'r'"));
+}
+
+TEST_CASE("table: several files of one run") {
+  const playground place;
+  place.write("metrics/train/loss", "1700000000000 3.5 0\n1700000001000 3.25 1\n1700000002000 3 2\n");
+  place.write("metrics/loss_scale", "1700000000000 1024 0\n1700000001000 1024 1\n1700000002000 512 2\n");
+  place.write("metrics/grad_norm", "1700000000000 1 0\n1700000001000 inf 1\n1700000002000 1 2\n");
+  const contents read =
+      place.open(std::vector<std::string>{"metrics/train/loss", "metrics/loss_scale", "metrics/grad_norm"});
+  CHECK(steps_of(read) == steps{0, 1, 2});
+  CHECK(skipped_in(read) == steps{1});
+  CHECK(read.steps[1].scalars.loss == 3.25);
+  CHECK(read.steps[1].scalars.loss_scale == 1024);
+  place.write("a.log", "no table\n");
+  CHECK(
+      place.error(std::vector<std::string>{"metrics/grad_norm", "a.log"}).starts_with("a.log: is no table of a run;"));
+}
+
+TEST_CASE("table: columns that the user names") {
+  const playground place;
+  source_options options;
+  options.columns = parse_columns("step=my steps,loss=a, b");
+  const contents read = place.open("a.csv", "my steps,\"a, b\",loss\n0,3,9\n1,nan,9\n", options);
+  CHECK(nonfinite_in(read) == steps{1});
+  CHECK(read.notes.front() == "columns: step from 'my steps', loss from 'a, b'; not used: 'loss'");
+  options.columns = parse_columns("loss=x");
+  CHECK(place.error("a.csv", "step,loss\n0,1\n", options) ==
+        "a.csv: has no column 'x', which --columns names; its columns are 'step', 'loss'");
+  CHECK(place.error("a.log", "no table\n", options).find("a.log: ") == 0);
+  CHECK_THROWS_WITH(parse_columns("los=x"), Contains("is not MEANING=NAME"));
+}
+
+TEST_CASE("table: each way it can be wrong") {
+  const playground place;
+  CHECK(place.error("a.csv", "step,loss\n") == "a.csv: holds no rows below its header");
+  CHECK(place.error("a.csv", "step,loss\n0,1\n1,oops\n")
+            .starts_with("a.csv: line 3, column 'loss': 'oops' is not a number"));
+  CHECK(place.error("a.csv", "step,loss\n0,\"2,345\"\n").find("may be a thousand and more") != std::string::npos);
+  CHECK(place.error("a.csv", "step,loss,lr\n0,1\n1,1,1\n") == "a.csv: line 2: has 2 fields, but the header names 3");
+  CHECK(place.error("a.csv", "step,loss,loss\n0,1,1\n") == "a.csv: line 1: the column 'loss' appears twice");
+  CHECK(has_note(place.open("a.csv", "step,loss,lr\n0,1,1\n1,1"), "the last row was cut short"));
+  CHECK(place.error("a.json", "{\"step\": [0, 1], \"loss\": [1, }").starts_with("a.json: line 1: is not JSON"));
+  CHECK(place.error("a.json", "{\"fp16\": {\"loss_scale\": 0, \"loss_scale_window\": 1000}}").find("has no rows") !=
+        std::string::npos);
+  CHECK(place.error("a.jsonl", "{\"step\": 0, \"loss\": 1}\nnot JSON\n{\"step\": 1, \"loss\": 1}\n")
+            .starts_with("a.jsonl: line 2: "));
+  const std::string deep(100, '[');
+  CHECK(place.error("a.json", "[" + deep).find("nested more than 32 deep") != std::string::npos);
+}
