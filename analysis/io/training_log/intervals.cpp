@@ -40,6 +40,7 @@ class interval_reader {
       case kind::reached: reach(r); break;
       case kind::fatal:  // choose_records made an overflow of it
       case kind::metrics:
+      case kind::section:
       case kind::window:
       case kind::bfloat16: break;
     }
@@ -187,12 +188,13 @@ class interval_reader {
     begin_where_printed(r, now);
     if (!reached_)
       reached_ = begin_of_first(r, std::max(now.skipped, events + unlogged_falls_of(now, not_known).between));
-    now.is_cut = is_first && !now.counted && *reached_ > 0;
+    now.is_cut = is_first && !now.counted && *reached_ > 0 && r.steps <= 0;
     if (r.from->skipped_in_all && *reached_ == 0 && !first_ && !restored_) now.skipped = r.skipped;
     now.steps = r.step - *reached_;
     // These tell of the last interval only: where lines are missing, nothing is known of the steps before it.
     const std::int64_t usual = spacing_[r.from].regular();
-    const bool tells_of_all = r.from->skipped_in_all || !r.from->is_framework() || r.steps > 0;
+    const bool is_numbered = r.from->is_bare() || (r.from->is_own && overflows_have_lines_);
+    const bool tells_of_all = r.from->skipped_in_all || is_numbered || r.steps > 0;
     if (!tells_of_all && usual > 0 && now.steps > usual) {
       now.steps = usual;
       now.after_gap = true;
@@ -209,7 +211,7 @@ class interval_reader {
 
   // Whether nothing but its fall tells of skipped steps.
   [[nodiscard]] bool tells_by_scale(const scale_record& r) const {
-    return !overflows_have_lines_ && r.skipped < 0 && r.from->is_framework();
+    return !overflows_have_lines_ && r.skipped < 0 && !r.from->is_bare();
   }
 
   // Lines that say themselves where their steps begin, or that say nothing of the steps before theirs.

@@ -60,7 +60,7 @@ class run_builder {
       left -= good;
       const auto fell = between > 0 ? falls(before, used_scale(e, before)) : 0;
       if (fell > 0) add({.count = static_cast<std::uint32_t>(fell), .skipped = true, .used = before});
-      add({.skipped = true, .used = used_scale(e, scale_), .after = e.after});
+      add_event(e);
     }
     if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
     if (ends_nonfinite) add({.skipped = true});
@@ -148,9 +148,9 @@ class run_builder {
     if (line.lacks_loss && now.skipped < now.steps && !std::isfinite(line.grad_norm)) return false;
     if (now.counted) return true;
     if (unlogged_here_ > 0 && !placed_) return false;
-    const bool tells_nothing_before = now.is_cut || (now.from->is_framework() && now.covers == 0) || now.after_gap;
+    const bool tells_nothing_before = now.is_cut || (!now.from->is_bare() && now.covers == 0) || now.after_gap;
     if (now.overflows_have_lines && !now.is_cut) return true;
-    if (!tells_nothing_before && !std::isnan(line.after)) return true;
+    if (!tells_nothing_before && !std::isnan(line.after) && !now.from->resets_scale) return true;
     return line.is_applied || (now.overflows_have_lines && !now.events.empty()) ||
            (std::isfinite(line.grad_norm) && (!line.is_mean || now.from->means_are_of_all));
   }
@@ -184,7 +184,7 @@ class run_builder {
     run.attempt = attempt_;
     run.placed = placed_;
     run.decided = decided_ || run.skipped;
-    run.counted = interval_.counted;
+    run.counted = run.counted || interval_.counted;
     run.retries = interval_.updates_only && run.skipped;
     run.after_gap = std::exchange(gap_, false);
     if (runs_.empty() && step_ == 1 && std::isnan(run.used)) run.used = interval_.start;
@@ -196,6 +196,13 @@ class run_builder {
     }
     if (run.skipped || run.after_gap || !std::isnan(run.after)) scale_ = run.after;
     runs_.push_back(run);
+  }
+
+  // An overflow: skipped, or applied all the same.
+  void add_event(const scale_record& e) {
+    scale_run run{.skipped = !e.is_applied, .used = used_scale(e, scale_), .after = e.after};
+    run.nonfinite = run.counted = e.is_applied;
+    add(run);
   }
 
   // What the line said of its last step.
@@ -257,7 +264,7 @@ class run_builder {
   // Whether the printed loss scale is the scale after the step: it is rounded, and fairseq prints means.
   [[nodiscard]] bool tells_scale() const {
     const double x = interval_.record.after;
-    if (!(x >= 0.5) || (x < 1 && x != 0.5)) return false;
+    if (!(x >= 1) && !is_power_of_two(x)) return false;  // small ones are rounded: 0.1 for 0.125
     if (!interval_.from->scale_is_mean) return true;
     return is_power_of_two(x) && interval_.skipped == 0 && (interval_.steps == 1 || std::isnan(scale_) || x == scale_);
   }

@@ -81,6 +81,7 @@ class scale_log final : public source {
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return none_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return history_.notes; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_; }
+  [[nodiscard]] std::uint64_t unread_records() const override { return history_.unread; }
 
   [[nodiscard]] bool next(step& into) override {
     if (run_ == runs().size()) return false;
@@ -146,8 +147,8 @@ class scale_log final : public source {
       into.max_abs = nan ? not_known : infinity;
       return;
     }
-    if (!bounded_ && has_scale_ && run.decided && !run.nonfinite) return;
-    max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure};
+    max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure && !history_.resets_scale};
+    if (!bounded_ && has_scale_ && run.decided && !run.nonfinite && bounds.certain) return;
     if (!run.decided && !run.nonfinite) bounds.certain = false;
     if (!bounded_ || (!run.decided && !run.nonfinite)) scale = {};
     if ((run.skipped || run.nonfinite) && scale.high < infinity)
@@ -167,6 +168,13 @@ class scale_log final : public source {
   nearest_scale before_;
   std::vector<tensor_info> none_;
 };
+
+std::string unread_text(const unread_records& unread) {
+  const std::string n = std::to_string(unread.count());
+  return n + (unread.count() == 1 ? " line looks" : " lines look") +
+         " like a record of a step and could not be read, the first in line " + std::to_string(unread.first_line()) +
+         ": the steps that follow are not all that the log tells of";
+}
 
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
@@ -191,6 +199,9 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   scanner.finish(cut);
   scale_history history = history_of(scanner.take(), path);
   if (history.frameworks.empty()) return nullptr;
+  history.unread = scanner.unread().count();
+  if (history.unread > 0)
+    history.notes.push_back(unread_text(scanner.unread()));
   if (history.runs.empty()) throw input_error(path, "", "is a log of " + history.frameworks + " without any step");
   const bool bounded = history.float16 && is_scaled(history);
   history.notes.push_back(

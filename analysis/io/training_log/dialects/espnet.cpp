@@ -53,8 +53,8 @@ record_match read_skipping(const record_text&, std::size_t at, bool) {
 
 constexpr std::array starts{
     record_start{"epoch:train:", read_batches},
-    record_start{"Thegradnormisnan.Skippingupdatingthemodel", read_skipping},
-    record_start{"Thegradnormisinf.Skippingupdatingthemodel", read_skipping},
+    record_start{"Thegradnormisnan.Skippingupdatingthemodel", read_skipping, true},
+    record_start{"Thegradnormisinf.Skippingupdatingthemodel", read_skipping, true},
 };
 
 }  // namespace

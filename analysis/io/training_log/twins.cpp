@@ -1,0 +1,141 @@
+#include "twins.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace ulp::io {
+namespace {
+
+using kind = scale_record::kind;
+
+constexpr std::size_t most_between = 8;  // records of the same kind between a line and that of another rank
+
+bool equal(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// The same step; losses and norms are each rank's own. Without them, the same in all.
+bool are_twins(const scale_record& a, const scale_record& b) {
+  const bool same = a.step == b.step && a.part == b.part && a.skipped == b.skipped && equal(a.after, b.after) &&
+                    equal(a.before, b.before) && equal(a.epoch, b.epoch);
+  if (a.what != kind::metrics) return same;
+  return same && !std::isnan(a.epoch) && equal(a.loss, b.loss) && equal(a.grad_norm, b.grad_norm) &&
+         a.grad_norm_is_nan == b.grad_norm_is_nan && equal(a.learning_rate, b.learning_rate);
+}
+
+// Steps, where nearly all have twins.
+std::uint64_t drop_twins(std::vector<scale_record>& records) {
+  std::map<std::pair<const log_dialect*, kind>, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const scale_record& r = records[i];
+    if ((r.what == kind::reached || r.what == kind::metrics) && !r.from->is_bare() && r.has_values())
+      groups[{r.from, r.what}].push_back(i);
+  }
+  std::vector<bool> is_later(records.size());
+  std::uint64_t dropped = 0;
+  for (const auto& [of, members] : groups) {
+    std::vector<std::size_t> later;
+    std::vector<bool> has_twin(members.size());
+    for (std::size_t i = 0; i < members.size(); ++i)
+      for (std::size_t j = i - std::min(i, most_between); j < i; ++j) {
+        if (!are_twins(records[members[j]], records[members[i]])) continue;
+        has_twin[i] = has_twin[j] = true;
+        later.push_back(members[i]);
+        break;
+      }
+    const auto twins = static_cast<std::size_t>(std::ranges::count(has_twin, true));
+    constexpr double nearly_all = 0.8;
+    if (later.empty() || static_cast<double>(twins) < nearly_all * static_cast<double>(members.size())) continue;
+    dropped += later.size();
+    for (const std::size_t i : later) is_later[i] = true;
+  }
+  std::size_t i = 0;
+  std::erase_if(records, [&](const scale_record&) { return is_later[i++]; });
+  return dropped;
+}
+
+// Overflows that follow one another, of which the scale after them is all that is told.
+class overflow_chain {
+ public:
+  // False where the scale must have grown before it.
+  [[nodiscard]] bool add(const scale_record& r) {
+    constexpr std::size_t most_late = 4;
+    if (chain_.empty() || r.after <= chain_.back().after) {
+      chain_.push_back(r);
+      return true;
+    }
+    const std::size_t first = chain_.size() - std::min(chain_.size(), most_late);
+    for (std::size_t at = chain_.size(); at-- > first;) {
+      if (chain_[at].after == r.after) {
+        ++copies_;
+        insert(at + 1, r);
+        return true;
+      }
+      const bool in_gap = at > 0 ? chain_[at - 1].after > r.after && r.after > chain_[at].after
+                                 : r.after == 2 * chain_[at].after;
+      if (!in_gap) continue;
+      ++(at > 0 ? fills_ : fronts_);
+      insert(at, r);
+      return true;
+    }
+    return false;
+  }
+
+  // In their order, if that explains the lines better than a scale that grew.
+  [[nodiscard]] bool is_better() const {
+    if (copies_ + fills_ + fronts_ == 0) return false;
+    if (copies_ > 0 && !are_all_copied()) return false;
+    return copies_ > 0 || fills_ > 0;
+  }
+  [[nodiscard]] const std::vector<scale_record>& records() const noexcept { return chain_; }
+
+ private:
+  void insert(std::size_t at, const scale_record& r) {
+    chain_.insert(chain_.begin() + static_cast<std::ptrdiff_t>(at), r);
+  }
+  [[nodiscard]] bool are_all_copied() const {
+    for (std::size_t i = 0; i < chain_.size(); ++i) {
+      const bool before = i > 0 && chain_[i - 1].after == chain_[i].after;
+      const bool behind = i + 1 < chain_.size() && chain_[i + 1].after == chain_[i].after;
+      if (!before && !behind) return false;
+    }
+    return true;
+  }
+
+  std::vector<scale_record> chain_;
+  std::size_t copies_ = 0;
+  std::size_t fills_ = 0;
+  std::size_t fronts_ = 0;
+};
+
+bool tells_scale_after(const scale_record& r) {
+  return r.what == kind::overflow && std::isnan(r.before) && r.after > 0 && std::isfinite(r.after);
+}
+
+void sort_overflows(std::vector<scale_record>& records) {
+  for (std::size_t begin = 0; begin < records.size();) {
+    overflow_chain chain;
+    std::size_t end = begin;
+    while (end < records.size() && tells_scale_after(records[end]) && records[end].from == records[begin].from &&
+           chain.add(records[end]))
+      ++end;
+    if (chain.is_better()) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::uint64_t line = records[i].line;
+        records[i] = chain.records()[i - begin];
+        records[i].line = line;
+      }
+    }
+    begin = std::max(end, begin + 1);
+  }
+}
+
+}  // namespace
+
+std::uint64_t put_in_order(std::vector<scale_record>& records) {
+  const std::uint64_t dropped = drop_twins(records);
+  sort_overflows(records);
+  return dropped;
+}
+
+}  // namespace ulp::io
