@@ -54,7 +54,7 @@ void add_fatal_overflow(std::vector<scale_record>& records) {
 
 // Steps that are counted anew in each epoch, from the first of the log on; numbers that go on are left as they are.
 void count_over_epochs(std::vector<scale_record>& records) {
-  std::int64_t before = 0;   // steps of earlier epochs
+  std::int64_t before = 0;  // steps of earlier epochs
   std::int64_t last = 0;
   std::int64_t printed = -1;
   std::int64_t length = 0;
@@ -135,6 +135,13 @@ void fold_own_values(std::vector<scale_record>& records) {
   }
 }
 
+// Under DeepSpeed Megatron's norm is DeepSpeed's, which stays that of the step before where one was skipped.
+void distrust_norms(std::vector<scale_record>& records) {
+  if (std::ranges::any_of(records, [](const scale_record& r) { return r.from->skipped_in_all; }))
+    for (scale_record& r : records)
+      if (r.skipped >= 0) r.is_applied = false;
+}
+
 // Metrics have the step that a progress bar or the script prints next, else the last; bars remain where overflows need them.
 void number_metrics(std::vector<scale_record>& records) {
   const auto numbers = [](const scale_record& r) { return r.what == kind::reached && !r.from->is_framework(); };
@@ -161,7 +168,8 @@ void number_metrics(std::vector<scale_record>& records) {
 // whatever else has a number.
 void choose_steps(std::vector<scale_record>& records) {
   const auto any = [&](bool is_wanted(const scale_record&)) { return std::ranges::any_of(records, is_wanted); };
-  const bool prints_steps = any([](const scale_record& r) { return r.what == kind::reached && r.from->is_framework(); });
+  const bool prints_steps =
+      any([](const scale_record& r) { return r.what == kind::reached && r.from->is_framework(); });
   // Of accumulated steps a bar shows more.
   const bool positions = any([](const scale_record& r) { return r.what == kind::position; });
   const bool framework = positions || prints_steps;
@@ -207,6 +215,7 @@ std::uint64_t choose_records(std::vector<scale_record>& records) {
   settle_constant_scales(records);
   drop_validations(records);
   fold_own_values(records);
+  distrust_norms(records);
   choose_steps(records);
   number_metrics(records);
   count_over_epochs(records);

@@ -32,6 +32,7 @@ class run_builder {
     const std::vector<scale_record>& events = now.events;
     const auto unknown = static_cast<std::uint32_t>(now.skipped - std::int64_t(events.size()));
     const std::int64_t applied = now.updates_only ? now.steps : now.steps - now.skipped;
+    applied_ = applied;
     const auto between = std::min(unknown, static_cast<std::uint32_t>(unlogged_between_));
     const bool numbered = !now.updates_only && unknown == 0 && are_numbered(now);
     placed_ = now.skipped == 0 || numbered || (now.updates_only ? applied == 1 : applied == 0);
@@ -65,6 +66,7 @@ class run_builder {
     if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
     if (ends_nonfinite) add({.skipped = true});
     if (runs_.size() > first_run_) describe_last();
+    if (now.begin_assumed && now.steps > 1) leave_open(now);
   }
 
   // What came after the step is replaced by what follows.
@@ -187,6 +189,11 @@ class run_builder {
     run.counted = run.counted || interval_.counted;
     run.retries = interval_.updates_only && run.skipped;
     run.after_gap = std::exchange(gap_, false);
+    if (!placed_ || interval_.begin_assumed) {
+      run.loose_applied = static_cast<std::uint32_t>(applied_);
+      run.loose_skipped = static_cast<std::uint32_t>(interval_.skipped);
+      run.after_is_loose = true;
+    }
     if (runs_.empty() && step_ == 1 && std::isnan(run.used)) run.used = interval_.start;
     if (run.retries) {
       attempt_ += static_cast<std::int32_t>(run.count);
@@ -218,7 +225,10 @@ class run_builder {
     if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
     if (!std::isnan(now.grown)) run.after = now.grown;
-    if (tells_scale()) run.after = now.record.after;
+    if (tells_scale()) {
+      run.after = now.record.after;
+      run.after_is_loose = false;
+    }
     if (!std::isnan(run.after)) scale_ = run.after;
     if (now.record.is_nonfinite() && (now.skipped == 0 || now.updates_only) && !run.skipped) set_last_nonfinite();
   }
@@ -236,6 +246,30 @@ class run_builder {
     run.grad_norm_is_nan = interval_.record.grad_norm_is_nan;
   }
 
+  // Of an interval whose beginning is assumed, only the last step is certain, if it was applied.
+  void leave_open(const log_interval& now) {
+    const bool last_is_certain =
+        !runs_.back().skipped && runs_.back().placed && ((now.counted && now.skipped == 0) || now.record.is_applied);
+    if (last_is_certain) split_last();
+    for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].placed = false;
+    if (last_is_certain) runs_.back().placed = true;
+  }
+
+  // The last step of the last run becomes one of its own.
+  void split_last() {
+    if (runs_.back().count == 1) return;
+    scale_run last = runs_.back();
+    last.step += last.count - 1;
+    last.count = 1;
+    last.used = not_known;
+    last.after_gap = false;
+    scale_run& rest = runs_.back();
+    --rest.count;
+    rest.after = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
+    rest.loss_is_nan = rest.grad_norm_is_nan = false;
+    runs_.push_back(last);
+  }
+
   // A loss or a norm that is not finite, in an interval that skipped nothing, is of its last step; a mean, as losses are, of one of them.
   void set_last_nonfinite() {
     const scale_record& line = interval_.record;
@@ -243,18 +277,7 @@ class run_builder {
     const bool of_any = of_several && !is_norm_of_last_nonfinite(line);
     if (of_any)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].decided = false;
-    if (runs_.back().count > 1) {
-      scale_run last = runs_.back();
-      last.step += last.count - 1;
-      last.count = 1;
-      last.used = not_known;
-      last.after_gap = false;
-      scale_run& rest = runs_.back();
-      --rest.count;
-      rest.after = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
-      rest.loss_is_nan = rest.grad_norm_is_nan = false;
-      runs_.push_back(last);
-    }
+    split_last();
     runs_.back().nonfinite = true;
     runs_.back().sure = !of_any;
     put_loss(runs_.back());
@@ -284,6 +307,7 @@ class run_builder {
   log_interval interval_;
   std::size_t first_run_ = 0;
   std::int64_t step_ = 0;
+  std::int64_t applied_ = 0;
   std::int32_t attempt_ = 0;
   bool placed_ = true;
   bool decided_ = true;

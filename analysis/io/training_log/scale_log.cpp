@@ -27,6 +27,11 @@ struct nearest_scale {
   std::uint64_t skipped = 0;
 
   void pass(const scale_run& run, std::uint64_t steps) { (run.skipped ? skipped : applied) += steps; }
+  // The place of the run is assumed.
+  void loosen(const scale_run& run) {
+    applied += run.loose_applied;
+    skipped += run.loose_skipped;
+  }
 };
 
 double times_power(double x, std::uint64_t exponent, int sign) {
@@ -65,9 +70,13 @@ class scale_log final : public source {
     for (std::size_t i = runs().size(); i-- > 0;) {
       const scale_run& run = runs()[i];
       if (!std::isnan(run.after)) next = {.value = run.after};
+      if (!std::isnan(run.after) && run.after_is_loose) next.loosen(run);
       next_[i] = next;
       next.pass(run, run.count);
-      if (!std::isnan(run.used)) next = {.value = run.used};
+      if (!std::isnan(run.used)) {
+        next = {.value = run.used};
+        next.loosen(run);
+      }
       if (run.after_gap) next = {};
       steps_ += run.count;
     }
@@ -87,7 +96,10 @@ class scale_log final : public source {
     if (run_ == runs().size()) return false;
     const scale_run& run = runs()[run_];
     if (row_ == 0 && run.after_gap) before_ = {};
-    if (row_ == 0 && !std::isnan(run.used)) before_ = {.value = run.used};
+    if (row_ == 0 && !std::isnan(run.used)) {
+      before_ = {.value = run.used};
+      before_.loosen(run);
+    }
     into = {};
     into.key.step = run.retries ? run.step : run.step + row_;
     into.key.attempt = run.retries ? run.attempt + static_cast<std::int32_t>(row_) : row_ == 0 ? run.attempt : 0;
@@ -103,6 +115,7 @@ class scale_log final : public source {
     into.scalars.loss_is_nan = run.loss_is_nan;
     into.scalars.grad_norm_is_nan = run.grad_norm_is_nan;
     if (!std::isnan(run.after)) before_ = {.value = run.after, .counts_anew = run.skipped};
+    if (!std::isnan(run.after) && run.after_is_loose) before_.loosen(run);
     row_ = 0;
     ++run_;
     return true;
@@ -200,8 +213,7 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   scale_history history = history_of(scanner.take(), path);
   if (history.frameworks.empty()) return nullptr;
   history.unread = scanner.unread().count();
-  if (history.unread > 0)
-    history.notes.push_back(unread_text(scanner.unread()));
+  if (history.unread > 0) history.notes.push_back(unread_text(scanner.unread()));
   if (history.runs.empty()) throw input_error(path, "", "is a log of " + history.frameworks + " without any step");
   const bool bounded = history.float16 && is_scaled(history);
   history.notes.push_back(

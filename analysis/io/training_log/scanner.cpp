@@ -25,8 +25,8 @@ bool is_of_word(char c) noexcept {
 }
 
 // How an escape character is written out: by terminals, by C, by Python and by JSON.
-constexpr std::array escapes{std::string_view{"\x1B"}, std::string_view{"^["}, std::string_view{"\\x1b"},
-                             std::string_view{"\\x1B"}, std::string_view{"\\033"}, std::string_view{"\\u001b"},
+constexpr std::array escapes{std::string_view{"\x1B"},        std::string_view{"^["},    std::string_view{"\\x1b"},
+                             std::string_view{"\\x1B"},       std::string_view{"\\033"}, std::string_view{"\\u001b"},
                              std::string_view{"\xE2\x90\x9B"}};
 
 // How long the colour or movement is that begins there, ESC [ ... letter; of a colour, ESC may be lost: "[32m".
@@ -149,7 +149,8 @@ const std::vector<dialect_start>& all_starts() {
   static const std::vector<dialect_start> all = [] {
     std::vector<dialect_start> joined;
     for (const log_dialect& dialect : all_dialects()) {
-      for (const record_start& s : dialect.starts) joined.push_back({s.words, s.read, nullptr, &dialect, s.breaks_line});
+      for (const record_start& s : dialect.starts)
+        joined.push_back({s.words, s.read, nullptr, &dialect, s.breaks_line});
       for (const line_layout& l : dialect.layouts) joined.push_back({l.words, nullptr, &l, &dialect, true});
     }
     assert(std::ranges::all_of(joined, [](const dialect_start& s) { return s.words.size() < longest_words; }));
@@ -360,8 +361,8 @@ void record_scanner::keep(scale_record record) {
            r.label == record.label;
   };
   const std::size_t n = records_.size();
-  if (record.from->is_bare() && n >= 2 && is_step(record) && is_step(records_[n - 1]) &&
-      is_step(records_[n - 2]) && records_[n - 2].step < records_[n - 1].step && records_[n - 1].step < record.step) {
+  if (record.from->is_bare() && n >= 2 && is_step(record) && is_step(records_[n - 1]) && is_step(records_[n - 2]) &&
+      records_[n - 2].step < records_[n - 1].step && records_[n - 1].step < record.step) {
     record.lines = records_.back().lines + 1;
     records_.back() = record;
     return;

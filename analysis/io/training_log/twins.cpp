@@ -71,8 +71,8 @@ class overflow_chain {
         insert(at + 1, r);
         return true;
       }
-      const bool in_gap = at > 0 ? chain_[at - 1].after > r.after && r.after > chain_[at].after
-                                 : r.after == 2 * chain_[at].after;
+      const bool in_gap =
+          at > 0 ? chain_[at - 1].after > r.after && r.after > chain_[at].after : r.after == 2 * chain_[at].after;
       if (!in_gap) continue;
       ++(at > 0 ? fills_ : fronts_);
       insert(at, r);

@@ -17,12 +17,22 @@ struct sign_word {
   bool has_number = true;  // a number follows
 };
 constexpr std::array words{
-    sign_word{"loss", loss},        sign_word{"Loss", loss},        sign_word{"grad_norm", norm},
-    sign_word{"gradnorm", norm},    sign_word{"GradNorm", norm},    sign_word{"gnorm", norm},
-    sign_word{"global_norm", norm}, sign_word{"loss_scale", scale}, sign_word{"lossscale", scale},
-    sign_word{"grad_scale", scale}, sign_word{"gradscale", scale},  sign_word{"OVERFLOW", overflow, false},
-    sign_word{"overflowdetected", overflow, false},                 sign_word{"verflow.Skip", overflow, false},
-    sign_word{"verflow,skip", overflow, false},                     sign_word{"Foundinf", overflow, false},
+    sign_word{"loss", loss},
+    sign_word{"Loss", loss},
+    sign_word{"grad_norm", norm},
+    sign_word{"gradnorm", norm},
+    sign_word{"GradNorm", norm},
+    sign_word{"gnorm", norm},
+    sign_word{"global_norm", norm},
+    sign_word{"loss_scale", scale},
+    sign_word{"lossscale", scale},
+    sign_word{"grad_scale", scale},
+    sign_word{"gradscale", scale},
+    sign_word{"OVERFLOW", overflow, false},
+    sign_word{"overflowdetected", overflow, false},
+    sign_word{"verflow.Skip", overflow, false},
+    sign_word{"verflow,skip", overflow, false},
+    sign_word{"Foundinf", overflow, false},
 };
 
 bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

@@ -34,9 +34,9 @@ struct whole_place {
   std::int64_t pattern_values::*into;
 };
 constexpr std::array whole_places{
-    whole_place{"step", &pattern_values::step},     whole_place{"epoch", &pattern_values::epoch},
-    whole_place{"iter", &pattern_values::iter},     whole_place{"length", &pattern_values::length},
-    whole_place{"rank", &pattern_values::rank},     whole_place{"n", &pattern_values::n},
+    whole_place{"step", &pattern_values::step}, whole_place{"epoch", &pattern_values::epoch},
+    whole_place{"iter", &pattern_values::iter}, whole_place{"length", &pattern_values::length},
+    whole_place{"rank", &pattern_values::rank}, whole_place{"n", &pattern_values::n},
 };
 struct number_place {
   std::string_view name;

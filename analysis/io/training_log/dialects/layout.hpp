@@ -21,9 +21,9 @@ namespace ulp::io {
 //   ~         what a progress bar is drawn with
 //   *         anything in that line, as little as possible
 struct line_layout {
-  std::string_view words{};   // what it is found by
-  std::string_view before{};  // a pattern directly in front of the words
-  std::string_view after{};   // and one directly behind them
+  std::string_view words{};              // what it is found by
+  std::string_view before{};             // a pattern directly in front of the words
+  std::string_view after{};              // and one directly behind them
   std::span<const line_field> fields{};  // numbers by their names in the rest of the line
   scale_record as{};                     // the record, apart from them
   std::int64_t first_epoch = 0;          // how the first one is numbered

@@ -41,7 +41,10 @@ constexpr std::array imagenet{
 // grad_norm: 0.3922 (nan)", the median of the last 20 and the mean: microsoft/unilm beit/utils.py (SmoothedValue), and
 // PaddlePaddle/PaddleDetection ppdet/engine/callbacks.py (LogPrinter). Both count from 0.
 constexpr std::array swin{
-    line_layout{.words = "Train:[", .after = "{epoch}/{n}][{iter}/{length}]", .fields = usual_fields, .as = a_step,
+    line_layout{.words = "Train:[",
+                .after = "{epoch}/{n}][{iter}/{length}]",
+                .fields = usual_fields,
+                .as = a_step,
                 .norm_is_of_applied = true},
     line_layout{"Epoch:[", "", "{epoch}][{iter}/{length}]", usual_fields, a_mean},
 };
@@ -52,7 +55,8 @@ constexpr std::array swin{
 constexpr std::array rate_alone{line_field{"lr", &scale_record::learning_rate}};
 constexpr std::array detectron{
     line_layout{.words = "iter:", .after = "{step}total_loss:{loss}", .fields = rate_alone, .as = a_mean},
-    line_layout{.words = "LossbecameinfiniteorNaNatiteration=", .after = "{step}!",
+    line_layout{.words = "LossbecameinfiniteorNaNatiteration=",
+                .after = "{step}!",
                 .as = {.what = kind::reached, .loss_is_nan = true}},
 };
 
@@ -64,8 +68,12 @@ constexpr std::array llm_c_fields{
     line_field{"lr", &scale_record::learning_rate},
 };
 constexpr std::array llm_c{
-    line_layout{.words = "|loss", .before = "step{step}/{n}", .after = "{loss}(*)|", .fields = llm_c_fields,
-                .as = a_step, .norm_is_of_applied = true},
+    line_layout{.words = "|loss",
+                .before = "step{step}/{n}",
+                .after = "{loss}(*)|",
+                .fields = llm_c_fields,
+                .as = a_step,
+                .norm_is_of_applied = true},
 };
 
 // icefall: "(0/4) Epoch 1, batch 13500, loss[loss=0.5912, ...], tot_loss[loss=0.571, ...], batch size: 130, lr: 2.73e-02,
@@ -73,16 +81,14 @@ constexpr std::array llm_c{
 // (train_one_epoch), which doubles a small scale itself. "Epoch 1, batch 50, global_batch_idx: 50, batch size: 12,
 // loss[...], tot_loss[...], cur_lr: 1.0e-02, grad_scale: 1.0": k2-fsa/ZipVoice zipvoice/bin/train_zipvoice.py.
 constexpr std::array icefall_fields{
-    line_field{"tot_loss[loss", &scale_record::loss},
-    line_field{"train_loss[loss", &scale_record::loss},
-    line_field{"loss[loss", &scale_record::loss},
-    line_field{"grad_scale", &scale_record::after},
-    line_field{"lr", &scale_record::learning_rate},
-    line_field{"cur_lr", &scale_record::learning_rate},
+    line_field{"tot_loss[loss", &scale_record::loss},     line_field{"train_loss[loss", &scale_record::loss},
+    line_field{"loss[loss", &scale_record::loss},         line_field{"grad_scale", &scale_record::after},
+    line_field{"lr", &scale_record::learning_rate},       line_field{"cur_lr", &scale_record::learning_rate},
     line_field{"cur_lr_g", &scale_record::learning_rate},
 };
 constexpr std::array icefall{
-    line_layout{",global_batch_idx:", "({rank}/{n})Epoch{epoch},batch{iter}", "{step},batchsize", icefall_fields, a_mean},
+    line_layout{",global_batch_idx:", "({rank}/{n})Epoch{epoch},batch{iter}", "{step},batchsize", icefall_fields,
+                a_mean},
     line_layout{",global_batch_idx:", "Epoch{epoch},batch{iter}", "{step},batchsize", icefall_fields, a_mean},
     line_layout{",batch", "({rank}/{n})Epoch{epoch}", "{iter},", icefall_fields, a_mean},
     line_layout{",batch", "Epoch{epoch}", "{iter},", icefall_fields, a_mean},
@@ -115,10 +121,8 @@ constexpr std::array mindyolo{
 // False, loss_scale: 65536.0, global_norm: [1.7]", "loss:[10.644/10.644]" the last and the mean, the scale and the overflow
 // those of the last step: mindspore-lab/mindformers mindformers/core/callback/callback.py (MFLossMonitor).
 constexpr std::array mindformers_fields{
-    line_field{"loss", &scale_record::loss},
-    line_field{"overflowcond", nullptr, &scale_record::skipped},
-    line_field{"loss_scale", &scale_record::after},
-    line_field{"global_norm", &scale_record::grad_norm},
+    line_field{"loss", &scale_record::loss},        line_field{"overflowcond", nullptr, &scale_record::skipped},
+    line_field{"loss_scale", &scale_record::after}, line_field{"global_norm", &scale_record::grad_norm},
     line_field{"lr", &scale_record::learning_rate},
 };
 constexpr std::array mindformers{
@@ -128,8 +132,12 @@ constexpr std::array mindformers{
 // NeMo 2: "Training epoch 0, iteration 8/99 | lr: 4.5e-07 | global_batch_size: 512 | global_step: 8 | reduced_train_loss:
 // 11.03 | train_step_timing in s: 9.1": NVIDIA/NeMo nemo/lightning/pytorch/callbacks/progress_printer.py (format_string).
 constexpr std::array nemo{
-    line_layout{.words = ",iteration", .before = "Trainingepoch{epoch}", .after = "{iter}/{length}|*global_step:{step}",
-                .fields = usual_fields, .as = a_step, .with_loss = true},
+    line_layout{.words = ",iteration",
+                .before = "Trainingepoch{epoch}",
+                .after = "{iter}/{length}|*global_step:{step}",
+                .fields = usual_fields,
+                .as = a_step,
+                .with_loss = true},
 };
 
 // torchtitan: "step:  1  loss:  2.83300  grad_norm: 105.0000  memory: 66.91GiB(37.51%)  tps: 10,050": pytorch/torchtitan
@@ -142,12 +150,9 @@ constexpr std::array torchtitan{
 // verl: "step:1 - global_seqlen/min:11873.000 - ... - actor/pg_loss:-0.001 - actor/grad_norm:nan - actor/lr:0.000", and
 // "step:1 - train/loss:0.52 - train/lr(1e-3):0.01": volcengine/verl verl/utils/logger/aggregate_logger.py (concat_dict_to_str).
 constexpr std::array verl_fields{
-    line_field{"train/loss", &scale_record::loss},
-    line_field{"actor/loss", &scale_record::loss},
-    line_field{"actor/pg_loss", &scale_record::loss},
-    line_field{"actor/grad_norm", &scale_record::grad_norm},
-    line_field{"train/grad_norm", &scale_record::grad_norm},
-    line_field{"actor/lr", &scale_record::learning_rate},
+    line_field{"train/loss", &scale_record::loss},           line_field{"actor/loss", &scale_record::loss},
+    line_field{"actor/pg_loss", &scale_record::loss},        line_field{"actor/grad_norm", &scale_record::grad_norm},
+    line_field{"train/grad_norm", &scale_record::grad_norm}, line_field{"actor/lr", &scale_record::learning_rate},
 };
 constexpr std::array verl{
     line_layout{.words = "step:", .after = "{step}-", .fields = verl_fields, .as = a_step, .with_loss = true},
@@ -162,7 +167,8 @@ constexpr std::array torchtune{
 // SCNet, Demucs: "Train Summary | Epoch 1 | Loss=0.2242 | Grad=9164.2812", means of an epoch: starrytong/SCNet
 // scnet/solver.py (train), facebookresearch/demucs demucs/solver.py.
 constexpr std::array scnet{
-    line_layout{.words = "TrainSummary|Epoch", .after = "{step}|", .fields = usual_fields, .as = a_mean, .with_loss = true},
+    line_layout{
+        .words = "TrainSummary|Epoch", .after = "{step}|", .fields = usual_fields, .as = a_mean, .with_loss = true},
 };
 
 // YOLOv5 and Ultralytics: "0/99     2.64G   0.0913   0.0312   0.0211    4    416: 100%|###| 7/7 [00:15<00:00, 2.27s/it]",
@@ -205,7 +211,8 @@ constexpr std::array keras{
 // WaveGlow, Tacotron 2 and others from NVIDIA: "Validation loss 8416:  0.711720" after that iteration: NVIDIA/tacotron2
 // train.py (validate).
 constexpr std::array validations{
-    line_layout{"Validationloss", "", "{step}:{loss}", {}, {.what = kind::reached, .is_mean = true, .is_validation = true}},
+    line_layout{
+        "Validationloss", "", "{step}:{loss}", {}, {.what = kind::reached, .is_mean = true, .is_validation = true}},
 };
 
 // Lines of scripts that have a number and a loss, in many words: own_lines.cpp has the others.
@@ -237,7 +244,8 @@ constexpr std::array framework_rows{
 };
 constexpr std::array script_rows{
     log_dialect{.name = "a script", .layouts = validations, .may_count_from_zero = true, .is_own = true},
-    log_dialect{.name = "a script", .layouts = own, .counts_in_epochs = true, .may_count_from_zero = true, .is_own = true},
+    log_dialect{
+        .name = "a script", .layouts = own, .counts_in_epochs = true, .may_count_from_zero = true, .is_own = true},
 };
 
 }  // namespace

@@ -72,9 +72,8 @@ put_fields put_values(const record_text& text, std::size_t begin, std::size_t en
   put_fields all{.begin = end, .end = begin};
   std::array<const line_field*, 8> put{};
   for (const line_field& f : fields) {
-    const bool again = std::ranges::any_of(std::span(put).first(std::min(all.count, put.size())), [&](const auto* p) {
-      return p->number == f.number && p->flag == f.flag;
-    });
+    const bool again = std::ranges::any_of(std::span(put).first(std::min(all.count, put.size())),
+                                           [&](const auto* p) { return p->number == f.number && p->flag == f.flag; });
     const auto v = again ? std::nullopt : value_of(text, begin, end, f);
     if (!v) continue;
     if (all.count < put.size()) put[all.count] = &f;

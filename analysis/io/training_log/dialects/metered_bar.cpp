@@ -15,12 +15,9 @@ namespace {
 
 // Beside the usual ones; of Lightning, kohya-ss/sd-scripts (avr_loss), diffusers and CarperAI/trlx (losses/total_loss).
 constexpr std::array bar_fields{
-    line_field{"train_loss_step", &scale_record::loss},
-    line_field{"train/loss_step", &scale_record::loss},
-    line_field{"loss_step", &scale_record::loss},
-    line_field{"step_loss", &scale_record::loss},
-    line_field{"avr_loss", &scale_record::loss},
-    line_field{"Train/loss", &scale_record::loss},
+    line_field{"train_loss_step", &scale_record::loss},   line_field{"train/loss_step", &scale_record::loss},
+    line_field{"loss_step", &scale_record::loss},         line_field{"step_loss", &scale_record::loss},
+    line_field{"avr_loss", &scale_record::loss},          line_field{"Train/loss", &scale_record::loss},
     line_field{"losses/total_loss", &scale_record::loss},
 };
 

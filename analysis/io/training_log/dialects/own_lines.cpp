@@ -47,8 +47,9 @@ std::optional<step_number> number_behind(const record_text& text, std::size_t at
   n.is_global = before.ends_with("global") || before.ends_with("global_");
   constexpr std::array prefixes{"global", "global_", "current_", "train_", "train/", "cur_"};
   const bool has_prefix = std::ranges::any_of(prefixes, [&](const char* p) { return before.ends_with(p); });
-  const bool inside = !before.empty() && !text.blank_before(n.begin) &&
-                      (is_letter(before.back()) || before.back() == '_' || before.back() == '/' || before.back() == '.');
+  const bool inside =
+      !before.empty() && !text.blank_before(n.begin) &&
+      (is_letter(before.back()) || before.back() == '_' || before.back() == '/' || before.back() == '.');
   if (inside && !has_prefix) return std::nullopt;
   for (const std::string_view suffix : {"ation", "ations", "s", "_idx", "_num", "no.", "es"})
     if (all.substr(at).starts_with(suffix)) {
@@ -66,7 +67,8 @@ std::optional<step_number> number_behind(const record_text& text, std::size_t at
     if (n.of >= 0) n.end = of_end;
   }
   const char next = n.end < line ? all[n.end] : '\n';
-  const bool ends = next == '\n' || text.blank_before(n.end) || std::string_view(",;:|])}\"'-><").find(next) != std::string_view::npos;
+  const bool ends = next == '\n' || text.blank_before(n.end) ||
+                    std::string_view(",;:|])}\"'-><").find(next) != std::string_view::npos;
   return ends ? std::optional(n) : std::nullopt;
 }
 
