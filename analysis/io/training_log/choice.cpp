@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "scanner.hpp"
 #include "twins.hpp"
 
 namespace ulp::io {
@@ -69,6 +70,12 @@ void count_over_epochs(std::vector<scale_record>& records) {
     r.step += before;
     last = r.step;
   }
+}
+
+std::vector<scale_record> compacted(std::vector<scale_record> records) {
+  std::vector<scale_record> all;
+  for (scale_record& r : records) add_compactly(all, std::move(r));
+  return all;
 }
 
 // What a section's lines say is put into the one record of its step.
@@ -190,6 +197,7 @@ void reach_positions(std::vector<scale_record>& records) {
   std::vector<scale_record> numbered;
   scale_record reached{.what = kind::reached, .skipped = 0};
   for (const scale_record& r : records) {
+    if (r.what == kind::overflow && reached.step < 0) continue;  // of a step before the first that is told
     if (r.what == kind::position && r.step != reached.step) {
       if (reached.step >= 0) numbered.push_back(reached);
       reached.from = r.from;
@@ -201,7 +209,8 @@ void reach_positions(std::vector<scale_record>& records) {
     reached.line = r.line;
     numbered.push_back(r);
   }
-  if (reached.step >= 0) numbered.push_back(reached);
+  if (reached.step < 0) return;
+  numbered.push_back(reached);
   records = std::move(numbered);
 }
 
@@ -209,8 +218,9 @@ void reach_positions(std::vector<scale_record>& records) {
 
 std::uint64_t choose_records(std::vector<scale_record>& records) {
   std::uint64_t others = drop_other_ranks(records);
-  gather_sections(records);
   others += put_in_order(records);
+  records = compacted(std::move(records));
+  gather_sections(records);
   add_fatal_overflow(records);
   settle_constant_scales(records);
   drop_validations(records);

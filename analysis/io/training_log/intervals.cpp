@@ -204,7 +204,7 @@ class interval_reader {
     if (from_beginning) now.skipped = r.skipped;
     // A total says nothing of its last steps where the one before it is not known.
     if (is_first && r.from->skipped_in_all && !from_beginning) now.counted = false;
-    now.is_cut = is_first && !now.counted && *reached_ > 0 && r.steps <= 0;
+    now.is_cut = is_first && !now.counted && *reached_ > 0;
     // The steps that a log from the first one on must have, and no more.
     const bool is_full = *reached_ <= 0 && (start_ > 0 || told + (r.is_applied ? 1 : 0) >= r.step - *reached_);
     now.begin_assumed = is_first && r.steps <= 0 && !from_beginning && !is_full && !r.from->counts_updates;

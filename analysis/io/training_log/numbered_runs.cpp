@@ -40,7 +40,7 @@ class run_builder {
       placed_ = true;  // all before the last
     else if ((unknown > between && !events.empty()) || now.at_end || contradicts)
       placed_ = false;
-    if (now.is_cut && !events.empty() && now.covers == 0 && !now.from->is_bar) placed_ = false;
+    if (now.is_cut && !events.empty() && now.covers == 0 && !now.from->is_bar && now.record.steps <= 0) placed_ = false;
     decided_ = !contradicts && is_decided(now);
 
     std::int64_t left = applied;
@@ -125,7 +125,7 @@ class run_builder {
     const double before = gap_ || now.after_gap ? not_known : std::isnan(scale_) ? printed_ : scale_;
     const unlogged_falls unlogged = unlogged_falls_of(now, before);
     const auto logged = static_cast<std::int64_t>(now.events.size());
-    printed_ = now.record.after;
+    printed_before_ = std::exchange(printed_, now.record.after);
     if (now.counted) {
       const bool contradicts = unlogged.after > 0 && now.skipped < logged + unlogged.after && now.steps > now.skipped;
       contradicted_ += contradicts ? 1 : 0;
@@ -152,7 +152,8 @@ class run_builder {
     if (unlogged_here_ > 0 && !placed_) return false;
     const bool tells_nothing_before = now.is_cut || (!now.from->is_bare() && now.covers == 0) || now.after_gap;
     if (now.overflows_have_lines && !now.is_cut) return true;
-    if (!tells_nothing_before && !std::isnan(line.after) && !now.from->resets_scale) return true;
+    const bool held = !std::isnan(printed_before_) && !std::isnan(line.after) && !now.from->resets_scale;
+    if (!tells_nothing_before && held) return true;
     return line.is_applied || (now.overflows_have_lines && !now.events.empty()) ||
            (std::isfinite(line.grad_norm) && (!line.is_mean || now.from->means_are_of_all));
   }
@@ -190,7 +191,8 @@ class run_builder {
     run.retries = interval_.updates_only && run.skipped;
     run.after_gap = std::exchange(gap_, false);
     if (!placed_ || interval_.begin_assumed) {
-      run.loose_applied = static_cast<std::uint32_t>(applied_);
+      constexpr std::int64_t any = 1'000'000'000;  // applied steps without a line may come before what ends a log
+      run.loose_applied = static_cast<std::uint32_t>(interval_.at_end ? any : applied_);
       run.loose_skipped = static_cast<std::uint32_t>(interval_.skipped);
       run.after_is_loose = true;
     }
@@ -218,7 +220,8 @@ class run_builder {
     scale_run& run = runs_.back();
     const bool single = now.steps == 1;
     // The last value, or the mean of the interval.
-    if (single || (!run.skipped && std::isfinite(now.record.loss))) put_loss(run);
+    if (single || (!run.skipped && (std::isfinite(now.record.loss) || !now.counted))) put_loss(run);
+    if (single && !std::isnan(now.record.before)) run.used = now.record.before;
     if (!run.skipped) run.learning_rate = now.record.learning_rate;
     const bool is_of_last = single || !now.record.is_mean;
     if (is_of_last && (!run.skipped || is_norm_of_last_nonfinite(now.record))) put_norm(run);
@@ -295,9 +298,10 @@ class run_builder {
   std::vector<scale_run> runs_;
   std::uint64_t replaced_ = 0;
   std::uint64_t restarts_ = 0;
-  double scale_ = not_known;    // the last that was known
-  double printed_ = not_known;  // the last that was printed, perhaps rounded
-  std::int64_t unlogged_ = 0;   // skipped steps that only a fall of the scale tells of
+  double scale_ = not_known;           // the last that was known
+  double printed_ = not_known;         // the last that was printed, perhaps rounded
+  double printed_before_ = not_known;  // and that of the line before
+  std::int64_t unlogged_ = 0;          // skipped steps that only a fall of the scale tells of
   std::int64_t unlogged_here_ = 0;
   double first_used_ = not_known;      // the scale of the first of them, where all steps are
   std::int64_t unlogged_between_ = 0;  // of these, those before or between overflows that have lines

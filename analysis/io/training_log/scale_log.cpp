@@ -26,7 +26,11 @@ struct nearest_scale {
   std::uint64_t applied = 0;
   std::uint64_t skipped = 0;
 
-  void pass(const scale_run& run, std::uint64_t steps) { (run.skipped ? skipped : applied) += steps; }
+  void pass(const scale_run& run, std::uint64_t steps) {
+    const bool is_open = !run.decided && !run.nonfinite;
+    if (run.skipped || is_open) skipped += steps;
+    if (!run.skipped) applied += steps;
+  }
   // The place of the run is assumed.
   void loosen(const scale_run& run) {
     applied += run.loose_applied;

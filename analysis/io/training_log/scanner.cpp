@@ -234,6 +234,21 @@ std::vector<record_place> places_in(const record_text& line) {
 
 }  // namespace
 
+void add_compactly(std::vector<scale_record>& to, scale_record record) {
+  const auto is_step = [&](const scale_record& r) {
+    return r.what == scale_record::kind::reached && r.from == record.from && r.part == record.part &&
+           r.label == record.label;
+  };
+  const std::size_t n = to.size();
+  if (record.from->is_bare() && n >= 2 && is_step(record) && is_step(to[n - 1]) && is_step(to[n - 2]) &&
+      to[n - 2].step < to[n - 1].step && to[n - 1].step < record.step) {
+    record.lines = to.back().lines + 1;
+    to.back() = std::move(record);
+    return;
+  }
+  to.push_back(std::move(record));
+}
+
 void record_scanner::line(std::string_view raw, std::uint64_t number) {
   remove_escapes(raw, cleaned_);
   const std::string_view all = cleaned_;
@@ -355,19 +370,11 @@ void record_scanner::take(rank_text& from, const record_match& m) {
 }
 
 void record_scanner::keep(scale_record record) {
-  // Of steps that go on as expected, the first two of a row and the last tell as much as all of them.
-  const auto is_step = [&](const scale_record& r) {
-    return r.what == scale_record::kind::reached && r.from == record.from && r.part == record.part &&
-           r.label == record.label;
-  };
-  const std::size_t n = records_.size();
-  if (record.from->is_bare() && n >= 2 && is_step(record) && is_step(records_[n - 1]) && is_step(records_[n - 2]) &&
-      records_[n - 2].step < records_[n - 1].step && records_[n - 1].step < record.step) {
-    record.lines = records_.back().lines + 1;
-    records_.back() = record;
-    return;
-  }
-  records_.push_back(std::move(record));
+  constexpr std::size_t many = 20'000;  // fewer are looked at one by one for those of other ranks first
+  if (records_.size() < many)
+    records_.push_back(std::move(record));
+  else
+    add_compactly(records_, std::move(record));
 }
 
 void record_scanner::finish(bool cut) {

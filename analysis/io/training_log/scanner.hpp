@@ -15,6 +15,9 @@
 
 namespace ulp::io {
 
+// Of bare steps that go on as expected, the first two of a row and the last tell as much as all of them: no others are kept.
+void add_compactly(std::vector<scale_record>& to, scale_record record);
+
 // Takes lines as they come, and puts each rank's together: "[rank3]:", "[default3]:", "3:", "host:" in front of a line
 // say whose it is. A line may hold several records, one after the other. Memory grows with the number of records only.
 class record_scanner {

@@ -1,8 +1,10 @@
 #include "twins.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace ulp::io {
@@ -13,6 +15,60 @@ using kind = scale_record::kind;
 constexpr std::size_t most_between = 8;  // records of the same kind between a line and that of another rank
 
 bool equal(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// All that a line says.
+struct record_less {
+  static auto key(const scale_record& r) {
+    const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+    return std::tuple{r.from,
+                      r.what,
+                      r.part,
+                      r.step,
+                      r.skipped,
+                      bits(r.before),
+                      bits(r.after),
+                      bits(r.loss),
+                      bits(r.grad_norm),
+                      bits(r.epoch),
+                      bits(r.learning_rate),
+                      r.is_applied};
+  }
+  bool operator()(const scale_record& a, const scale_record& b) const { return key(a) < key(b); }
+};
+
+using places = std::vector<std::size_t>;
+
+// How many ranks print the same: as many copies as nearly all lines have, each within a few lines. 1 where one does.
+std::size_t ranks_of(const std::map<scale_record, places, record_less>& copies) {
+  constexpr std::size_t most_ranks = 16;
+  constexpr std::size_t least_lines = 3;
+  constexpr std::size_t at_ends = 2;  // lines that a cut left without their copies
+  if (copies.size() < least_lines) return 1;
+  for (std::size_t ranks = most_ranks; ranks > 1; --ranks) {
+    std::size_t alone = 0;
+    for (const auto& [record, at] : copies) {
+      bool together = at.size() % ranks == 0;
+      for (std::size_t i = 0; together && i < at.size(); i += ranks)
+        together = at[i + ranks - 1] - at[i] <= most_between * ranks;
+      alone += together ? 0 : 1;
+    }
+    if (alone <= (copies.size() > 4 * at_ends ? at_ends : 0)) return ranks;
+  }
+  return 1;
+}
+
+// Leaves the first of the equal lines of several ranks.
+std::uint64_t drop_copies(std::vector<scale_record>& records) {
+  std::map<scale_record, places, record_less> copies;
+  for (std::size_t i = 0; i < records.size(); ++i) copies[records[i]].push_back(i);
+  const std::size_t ranks = ranks_of(copies);
+  if (ranks == 1) return 0;
+  std::vector<bool> is_copy(records.size());
+  for (const auto& [record, at] : copies)
+    for (std::size_t i = 0; i < at.size(); ++i) is_copy[at[i]] = i % ranks != 0;
+  std::size_t i = 0;
+  return std::erase_if(records, [&](const scale_record&) { return is_copy[i++]; });
+}
 
 // The same step; losses and norms are each rank's own. Without them, the same in all.
 bool are_twins(const scale_record& a, const scale_record& b) {
@@ -133,7 +189,7 @@ void sort_overflows(std::vector<scale_record>& records) {
 }  // namespace
 
 std::uint64_t put_in_order(std::vector<scale_record>& records) {
-  const std::uint64_t dropped = drop_twins(records);
+  const std::uint64_t dropped = drop_copies(records) + drop_twins(records);
   sort_overflows(records);
   return dropped;
 }

@@ -65,6 +65,7 @@ void add_signs(const record_text& text, std::size_t from, std::uint64_t line, st
     for (std::size_t at = all.find(word.text, from); at != std::string_view::npos; at = all.find(word.text, at + 1)) {
       const bool ends = at + word.text.size() == all.size() || !is_letter(all[at + word.text.size()]);
       if (word.has_number && !(ends && has_number(text, at + word.text.size()))) continue;
+      if (ends_in_evaluation(all.substr(from, at - from))) continue;
       to.push_back({at, line, word.kind});
     }
   std::ranges::sort(to.begin() + static_cast<std::ptrdiff_t>(first), to.end(), {}, &record_sign::offset);

@@ -18,12 +18,14 @@ struct pattern_values {
   std::int64_t iter = -1;
   std::int64_t length = -1;
   std::int64_t rank = -1;
+  std::int64_t first = -1;
   std::int64_t n = -1;
   double before = not_known;
   double factor = not_known;
   double after = not_known;
   double loss = not_known;
   double norm = not_known;
+  double rate = not_known;
   double x = not_known;
   bool has_loss = false;
   bool has_norm = false;
@@ -34,9 +36,10 @@ struct whole_place {
   std::int64_t pattern_values::*into;
 };
 constexpr std::array whole_places{
-    whole_place{"step", &pattern_values::step}, whole_place{"epoch", &pattern_values::epoch},
-    whole_place{"iter", &pattern_values::iter}, whole_place{"length", &pattern_values::length},
-    whole_place{"rank", &pattern_values::rank}, whole_place{"n", &pattern_values::n},
+    whole_place{"step", &pattern_values::step},   whole_place{"epoch", &pattern_values::epoch},
+    whole_place{"iter", &pattern_values::iter},   whole_place{"length", &pattern_values::length},
+    whole_place{"rank", &pattern_values::rank},   whole_place{"n", &pattern_values::n},
+    whole_place{"first", &pattern_values::first},
 };
 struct number_place {
   std::string_view name;
@@ -46,7 +49,7 @@ constexpr std::array number_places{
     number_place{"before", &pattern_values::before}, number_place{"factor", &pattern_values::factor},
     number_place{"after", &pattern_values::after},   number_place{"loss", &pattern_values::loss},
     number_place{"norm", &pattern_values::norm},     number_place{"x", &pattern_values::x},
-    number_place{"sum", &pattern_values::loss},
+    number_place{"lr", &pattern_values::rate},       number_place{"sum", &pattern_values::loss},
 };
 
 class pattern_reader {
@@ -73,6 +76,10 @@ class pattern_reader {
         if (at < all_.size() && all_[at] == ' ') ++at;
       } else if (c == '~') {
         while (at < all_.size() && bar_characters.find(all_[at]) != std::string_view::npos) ++at;
+      } else if (c == '$') {
+        const bool ends = at >= all_.size() || text_.line_begin(at) == at || all_[at] == ' ';
+        if (!ends) return std::nullopt;
+        open = open || at >= all_.size();
       } else if (c == '*') {
         return match_later(pattern, at);
       } else if (at == all_.size()) {
@@ -162,10 +169,13 @@ bool put_places(const pattern_values& v, const line_layout& layout, scale_record
     constexpr std::int64_t most_epochs = 1'000'000;
     if (v.length < 0 && v.epoch >= 0) r.part = static_cast<std::uint32_t>(std::min(v.epoch, most_epochs));
   }
+  if (v.first >= 0) r.steps = r.step - v.first + 1;
+  if (v.first == 0 || r.steps == 0) return false;
   constexpr std::int64_t most_ranks = 1'000'000;
   if (v.rank >= 0) r.label = static_cast<std::uint32_t>(most_ranks + std::min(v.rank, most_ranks));
   if (v.has_loss) r.put(&scale_record::loss, v.loss);
   if (v.has_norm) r.put(&scale_record::grad_norm, v.norm);
+  if (!std::isnan(v.rate)) r.learning_rate = v.rate;
   if (!std::isnan(v.before)) r.before = v.before;
   if (!std::isnan(v.after)) r.after = v.after;
   if (!std::isnan(v.factor)) r.after = r.before * v.factor;

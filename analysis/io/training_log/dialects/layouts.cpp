@@ -60,6 +60,30 @@ constexpr std::array detectron{
                 .as = {.what = kind::reached, .loss_is_nan = true}},
 };
 
+// InsightFace's ArcFace: "Speed 2178.40 samples/sec   Loss nan   LearningRate 0.001000   Epoch: 0   Global Step: 20
+// Fp16 Grad Scale:  0   Required: 194 hours", the loss a mean: deepinsight/insightface
+// recognition/arcface_torch/utils/utils_callbacks.py (CallBackLogging).
+constexpr std::array insightface{
+    line_layout{"GlobalStep:", "Loss{loss}LearningRate{lr}Epoch:{n}", "{step}Fp16GradScale:{after}", {}, a_mean},
+    line_layout{"GlobalStep:", "Loss{loss}Epoch:{n}", "{step}Fp16GradScale:{after}", {}, a_mean},
+};
+
+// ESPnet2: "(trainer:636) INFO: 2epoch:train:12009-12640batch: ..., loss=65.129, ..., optim0_lr0=1.485e-05,
+// grad_norm=63.297, grad_scale=2.048e+03", means of these batches, and "(trainer:581) WARNING: The grad norm is nan.
+// Skipping updating the model." for each that was skipped: espnet/espnet espnet2/train/trainer.py (train_one_epoch) and
+// espnet2/train/reporter.py (log_message).
+constexpr std::array espnet_fields{
+    line_field{"loss", &scale_record::loss},
+    line_field{"grad_norm", &scale_record::grad_norm},
+    line_field{"grad_scale", &scale_record::after},
+    line_field{"optim0_lr0", &scale_record::learning_rate},
+};
+constexpr std::array espnet{
+    line_layout{"epoch:train:", "{epoch}", "{first}-{iter}batch:", espnet_fields, a_mean},
+    line_layout{.words = "Thegradnormisnan.Skippingupdatingthemodel"},
+    line_layout{.words = "Thegradnormisinf.Skippingupdatingthemodel"},
+};
+
 // llm.c: "step   10/74 | loss     nan (+nanz)| norm    nan (+nanz)| lr 3.00e-04 | 36.58 ms | 9.2% bf16 MFU":
 // karpathy/llm.c train_gpt2.cu (main).
 constexpr std::array llm_c_fields{
@@ -74,6 +98,12 @@ constexpr std::array llm_c{
                 .fields = llm_c_fields,
                 .as = a_step,
                 .norm_is_of_applied = true},
+};
+
+// timm: "Train: 0 [  50/1251 (  4%)]  Loss: 6.94 (6.94)  Time: 1.2s,  100.1/s  (1.2s, 100/s)  LR: 1.000e-06": the present
+// value and the mean, from 0: huggingface/pytorch-image-models train.py (train_one_epoch).
+constexpr std::array timm{
+    line_layout{"Train:", "", "{epoch}[{iter}/{length}(", usual_fields, a_step},
 };
 
 // icefall: "(0/4) Epoch 1, batch 13500, loss[loss=0.5912, ...], tot_loss[loss=0.571, ...], batch size: 130, lr: 2.73e-02,
@@ -118,11 +148,11 @@ constexpr std::array mindyolo{
 };
 
 // MindFormers: "{ Epoch:[  1/  2], step:[   10/  100], loss: 10.644, per_step_time: 1530ms, lr: 9.9e-06, overflow cond:
-// False, loss_scale: 65536.0, global_norm: [1.7]", "loss:[10.644/10.644]" the last and the mean, the scale and the overflow
+// False, loss_scale: 65536.0, global_norm: [1.7]", "loss:[10.644/10.644]" the last and the mean, the overflow that of the last step and the scale its own
 // those of the last step: mindspore-lab/mindformers mindformers/core/callback/callback.py (MFLossMonitor).
 constexpr std::array mindformers_fields{
-    line_field{"loss", &scale_record::loss},        line_field{"overflowcond", nullptr, &scale_record::skipped},
-    line_field{"loss_scale", &scale_record::after}, line_field{"global_norm", &scale_record::grad_norm},
+    line_field{"loss", &scale_record::loss},         line_field{"overflowcond", nullptr, &scale_record::skipped},
+    line_field{"loss_scale", &scale_record::before}, line_field{"global_norm", &scale_record::grad_norm},
     line_field{"lr", &scale_record::learning_rate},
 };
 constexpr std::array mindformers{
@@ -190,10 +220,18 @@ constexpr std::array composer{
     line_layout{.words = "Traintrainer/loss_scale:", .after = "{after}", .as = some_metrics},
 };
 
+// OLMo: "[step=1/739328]" and below it "train/CrossEntropyLoss=11.42", "optim/total_grad_norm=8.1", each in a line:
+// allenai/OLMo olmo/train.py (log_metrics_to_console).
+constexpr std::array olmo{
+    line_layout{.words = "[step=", .after = "{step}/{n}]", .as = a_section},
+    line_layout{.words = "train/CrossEntropyLoss=", .after = "{loss}", .as = some_metrics},
+    line_layout{.words = "total_grad_norm=", .after = "{norm}", .as = some_metrics},
+};
+
 // nnU-Net: "Epoch 5" and below it "train_loss -0.7712", the mean of the epoch, from 0: MIC-DKFZ/nnUNet
 // nnunetv2/training/nnUNetTrainer/nnUNetTrainer.py (on_epoch_end).
 constexpr std::array nnunet{
-    line_layout{.words = "Currentlearningrate:", .before = "Epoch{step}*:", .after = "{x}", .as = a_section},
+    line_layout{.words = ":Epoch", .after = "{step}$", .as = a_section},
     line_layout{.words = "train_loss", .before = ":", .after = "{loss}", .as = some_metrics},
 };
 
@@ -217,6 +255,9 @@ constexpr std::array validations{
 
 // Lines of scripts that have a number and a loss, in many words: own_lines.cpp has the others.
 constexpr std::array own{
+    // "Train Epoch: 1 [640/60000 (1%)]	Loss: 2.300", samples instead of steps: pytorch/examples mnist/main.py (train),
+    // mlfoundations/open_clip src/open_clip_train/train.py (train_one_epoch).
+    line_layout{"TrainEpoch:", "", "{epoch}[{iter}/{length}(", usual_fields, a_step, 0, true},
     // Wikitext models of NVIDIA and Salesforce: "| epoch   1 | 121090/129094 batches | lr 0.00200 | ms/batch 216.22 | loss
     // 0.83 | ppl     2.28": salesforce/awd-lstm-lm main.py (train).
     line_layout{"batches|", "|epoch{epoch}|{iter}/{n}", "", usual_fields, a_mean, 1, true},
@@ -227,8 +268,11 @@ constexpr std::array framework_rows{
     log_dialect{.name = "OpenMMLab", .layouts = openmmlab, .means_are_of_all = true},
     log_dialect{.name = "PyTorch's ImageNet example", .layouts = imagenet},
     log_dialect{.name = "Swin or DeiT", .layouts = swin},
+    log_dialect{.name = "ESPnet", .layouts = espnet, .counts_in_epochs = true},
+    log_dialect{.name = "InsightFace", .layouts = insightface},
     log_dialect{.name = "Detectron2", .layouts = detectron},
     log_dialect{.name = "llm.c", .layouts = llm_c},
+    log_dialect{.name = "timm", .layouts = timm},
     log_dialect{.name = "icefall", .layouts = icefall, .counts_in_epochs = true, .resets_scale = true},
     log_dialect{.name = "MindYOLO", .layouts = mindyolo, .scale_may_stay = true},
     log_dialect{.name = "MindFormers", .layouts = mindformers, .resets_scale = true},
@@ -239,6 +283,7 @@ constexpr std::array framework_rows{
     log_dialect{.name = "SCNet", .layouts = scnet, .is_by_epoch = true},
     log_dialect{.name = "YOLO", .layouts = yolo, .is_by_epoch = true},
     log_dialect{.name = "Composer", .layouts = composer, .in_sections = true},
+    log_dialect{.name = "OLMo", .layouts = olmo, .in_sections = true},
     log_dialect{.name = "nnU-Net", .layouts = nnunet, .in_sections = true, .is_by_epoch = true},
     log_dialect{.name = "Keras", .layouts = keras, .in_sections = true, .is_by_epoch = true},
 };

@@ -14,8 +14,6 @@
   ROW(fairseq) \
   ROW(colossal) \
   ROW(trainer) \
-  ROW(espnet) \
-  ROW(insightface) \
   ROW(metered_bar) \
   ROW(bar) \
   ROW(own_lines) \
