@@ -193,7 +193,7 @@ class run_builder {
     if (!placed_ || interval_.begin_assumed) {
       constexpr std::int64_t any = 1'000'000'000;  // applied steps without a line may come before what ends a log
       run.loose_applied = static_cast<std::uint32_t>(interval_.at_end ? any : applied_);
-      run.loose_skipped = static_cast<std::uint32_t>(interval_.skipped);
+      run.loose_skipped = static_cast<std::uint32_t>(interval_.skipped - std::int64_t(interval_.events.size()));
       run.after_is_loose = true;
     }
     if (runs_.empty() && step_ == 1 && std::isnan(run.used)) run.used = interval_.start;

@@ -25,16 +25,24 @@ struct nearest_scale {
   bool counts_anew = false;  // the scaler began to count applied steps there, as after an overflow
   std::uint64_t applied = 0;
   std::uint64_t skipped = 0;
+  // The place of the run that it is of is assumed: as many more steps may lie between, seen from outside its interval.
+  std::uint64_t loose_applied = 0;
+  std::uint64_t loose_skipped = 0;
 
   void pass(const scale_run& run, std::uint64_t steps) {
     const bool is_open = !run.decided && !run.nonfinite;
     if (run.skipped || is_open) skipped += steps;
     if (!run.skipped) applied += steps;
   }
-  // The place of the run is assumed.
   void loosen(const scale_run& run) {
-    applied += run.loose_applied;
-    skipped += run.loose_skipped;
+    loose_applied = run.loose_applied;
+    loose_skipped = run.loose_skipped;
+  }
+  [[nodiscard]] nearest_scale loosened() const {
+    nearest_scale all = *this;
+    all.applied += loose_applied;
+    all.skipped += loose_skipped;
+    return all;
   }
 };
 
@@ -147,7 +155,12 @@ class scale_log final : public source {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     nearest_scale next = next_[run_];
     next.pass(run, run.count - row_);
-    scale_range scale = between(before_, next, history_.window);
+    nearest_scale before = before_;
+    if (run.placed) {
+      before = before.loosened();
+      next = next.loosened();
+    }
+    scale_range scale = between(before, next, history_.window);
     if (row_ == 0 && !std::isnan(run.used)) {
       // A printed start that the next scale contradicts was not that of this run.
       const scale_range implied = between({}, next, history_.window);

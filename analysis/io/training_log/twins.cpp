@@ -100,8 +100,17 @@ std::uint64_t drop_twins(std::vector<scale_record>& records) {
         break;
       }
     const auto twins = static_cast<std::size_t>(std::ranges::count(has_twin, true));
+    // A run that goes back to an earlier step prints its steps again in a row, other ranks print them between the first's.
+    std::size_t turns = 0;
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      const auto is_again = [&](std::size_t m) { return std::ranges::binary_search(later, m); };
+      turns += is_again(members[i - 1]) && !is_again(members[i]) ? 1 : 0;
+    }
     constexpr double nearly_all = 0.8;
-    if (later.empty() || static_cast<double>(twins) < nearly_all * static_cast<double>(members.size())) continue;
+    constexpr std::size_t most_in_a_row = 3;
+    const bool is_nearly_all = static_cast<double>(twins) >= nearly_all * static_cast<double>(members.size());
+    if (later.empty() || !is_nearly_all || (turns + 1) * most_in_a_row < later.size()) continue;
+    if (turns == 0 && later.size() > 1) continue;
     dropped += later.size();
     for (const std::size_t i : later) is_later[i] = true;
   }
