@@ -15,7 +15,8 @@ namespace ulp::io {
 // A pattern is text without blanks, and in it
 //   " "       a blank, where two digits have one between them
 //   {step}    a whole number: the step; {epoch}, {iter} and {length} make one of epochs of that length, {epoch} and {iter}
-//             a step that is counted anew in each; {first} is the first of the steps that it tells of; {rank} says whose line it is; {n} is passed over
+//             one that is counted anew in each; {first} is the first of the steps that it tells of; {rank} says whose line
+//             it is; {n} is passed over
 //   {before}  a number: the scale before an overflow, {factor} what it is multiplied by then, {after} the scale after it
 //   {loss} {norm} {lr}  numbers; {sum} is added to the loss; {x} is passed over
 //   ~         what a progress bar is drawn with

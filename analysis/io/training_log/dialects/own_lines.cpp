@@ -132,7 +132,6 @@ record_match read_number(const record_text& text, std::size_t at, std::string_vi
 
 // WaveGlow: "243413:	nan", a line with nothing else, the iteration and the loss: NVIDIA/waveglow train.py (train).
 record_match read_pair(const record_text& text, std::size_t at, bool last) {
-  const std::string_view all = text.view();
   std::size_t begin = text.line_begin(at - 1);
   const std::size_t line = text.line_end(at - 1);
   const std::size_t first = begin;
