@@ -110,7 +110,10 @@ class run_builder {
       of_all += run.count;
       unplaced += run.skipped ? run.count : 0;
     }
-    if (unplaced > 0)
+    if (unplaced > 0 && unplaced == of_all)
+      into.notes.push_back("of " + count_text(unplaced, "skipped step") +
+                           " the log does not tell for certain where it lies, or at which scale: marked ~");
+    else if (unplaced > 0)
       into.notes.push_back("the log does not tell which of " + std::to_string(of_all) + " steps were the " +
                            std::to_string(unplaced) +
                            " skipped ones: the first of each interval are taken, and marked ~; log every step to know");
