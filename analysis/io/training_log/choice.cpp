@@ -6,6 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "scanner.hpp"
+#include "twins.hpp"
+
 namespace ulp::io {
 namespace {
 
@@ -50,18 +53,100 @@ void add_fatal_overflow(std::vector<scale_record>& records) {
   std::erase_if(records, [](const scale_record& r) { return r.what == kind::fatal; });
 }
 
-// Batches that are counted anew in each epoch, from the first of the log on.
+// Steps that are counted anew in each epoch, from the first of the log on; numbers that go on are left as they are.
 void count_over_epochs(std::vector<scale_record>& records) {
   std::int64_t before = 0;  // steps of earlier epochs
   std::int64_t last = 0;
+  std::int64_t printed = -1;
+  std::int64_t length = 0;
   std::uint32_t epoch = 0;
   for (scale_record& r : records) {
     if (!r.from->counts_in_epochs || r.what != kind::reached) continue;
-    if (r.part > epoch) before = last;
+    const bool is_new = r.part > epoch || (r.from->restarts && r.of_epoch < 0 && r.step < printed);
+    if (printed >= 0 && is_new && r.step <= printed) before = std::max(last, before + length);
     epoch = r.part;
+    printed = r.step;
+    length = std::max<std::int64_t>(r.per_epoch, 0);
     r.step += before;
     last = r.step;
   }
+}
+
+std::vector<scale_record> compacted(std::vector<scale_record> records) {
+  std::vector<scale_record> all;
+  for (scale_record& r : records) add_compactly(all, std::move(r));
+  return all;
+}
+
+// What a section's lines say is put into the one record of its step.
+void gather_sections(std::vector<scale_record>& records) {
+  std::map<const log_dialect*, std::size_t> section;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    scale_record& r = records[i];
+    if (!r.from->in_sections) continue;
+    if (r.what == kind::section) section[r.from] = i;
+    const auto open = section.find(r.from);
+    if (r.what != kind::metrics || open == section.end()) continue;
+    scale_record& into = records[open->second];
+    into.what = kind::reached;
+    into.is_mean = into.is_mean || r.from->is_by_epoch;
+    if (r.loss_is_nan || !std::isnan(r.loss)) into.put(&scale_record::loss, r.loss);
+    if (r.grad_norm_is_nan || !std::isnan(r.grad_norm)) into.put(&scale_record::grad_norm, r.grad_norm);
+    if (!std::isnan(r.after)) into.after = r.after;
+    r.what = kind::section;
+  }
+  std::erase_if(records, [](const scale_record& r) { return r.what == kind::section; });
+}
+
+// Losses of validations count where no other is logged.
+void drop_validations(std::vector<scale_record>& records) {
+  const bool has_losses = std::ranges::any_of(
+      records, [](const scale_record& r) { return !r.is_validation && (r.loss_is_nan || !std::isnan(r.loss)); });
+  if (has_losses) std::erase_if(records, [](const scale_record& r) { return r.is_validation; });
+}
+
+// A scale that does not change from one overflow to the next is a constant one; of a single overflow it is not known.
+void settle_constant_scales(std::vector<scale_record>& records) {
+  std::vector<scale_record*> overflows;
+  for (scale_record& r : records)
+    if (r.what == kind::overflow && r.from->scale_may_stay && std::isnan(r.before)) overflows.push_back(&r);
+  for (std::size_t i = 0; i < overflows.size(); ++i) {
+    scale_record& r = *overflows[i];
+    const double next = i + 1 < overflows.size() ? overflows[i + 1]->after : not_known;
+    const double previous = i > 0 ? overflows[i - 1]->after : not_known;
+    if (r.after == next || r.after == previous)
+      r.before = r.after;
+    else if (r.after * 2 == previous)
+      r.before = previous;
+    else
+      r.after = not_known;
+  }
+}
+
+// DeepSpeed prints no loss: a script's own line of the same step, near by, has it.
+void fold_own_values(std::vector<scale_record>& records) {
+  constexpr std::uint64_t near = 50;  // lines
+  std::map<std::int64_t, const scale_record*> own;
+  for (const scale_record& r : records)
+    if (r.from->is_own && r.what == kind::reached) own[r.step] = &r;
+  for (scale_record& r : records) {
+    if (!r.from->skipped_in_all || r.what != kind::reached || r.has_values()) continue;
+    const auto found = own.find(r.step);
+    if (found == own.end()) continue;
+    const scale_record& of = *found->second;
+    if (std::max(of.line, r.line) - std::min(of.line, r.line) > near) continue;
+    r.put(&scale_record::loss, of.loss);
+    r.loss_is_nan = of.loss_is_nan;
+    r.grad_norm = of.grad_norm;
+    r.grad_norm_is_nan = of.grad_norm_is_nan;
+  }
+}
+
+// Under DeepSpeed Megatron's norm is DeepSpeed's, which stays that of the step before where one was skipped.
+void distrust_norms(std::vector<scale_record>& records) {
+  if (std::ranges::any_of(records, [](const scale_record& r) { return r.from->skipped_in_all; }))
+    for (scale_record& r : records)
+      if (r.skipped >= 0) r.is_applied = false;
 }
 
 // Metrics have the step that a progress bar or the script prints next, else the last; bars remain where overflows need them.
@@ -86,17 +171,23 @@ void number_metrics(std::vector<scale_record>& records) {
     std::erase_if(records, numbers);
 }
 
-// Leaves the step numbers of the framework where it prints them, else of the progress bar, else of the script.
+// Leaves the step numbers of the framework where it prints them, else of the script's own lines, of the progress bar, or of
+// whatever else has a number.
 void choose_steps(std::vector<scale_record>& records) {
-  const bool prints_steps = std::ranges::any_of(
-      records, [](const scale_record& r) { return r.what == kind::reached && r.from->is_framework(); });
+  const auto any = [&](bool is_wanted(const scale_record&)) { return std::ranges::any_of(records, is_wanted); };
+  const bool prints_steps =
+      any([](const scale_record& r) { return r.what == kind::reached && r.from->is_framework(); });
   // Of accumulated steps a bar shows more.
-  const bool positions = std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::position; });
+  const bool positions = any([](const scale_record& r) { return r.what == kind::position; });
   const bool framework = positions || prints_steps;
-  const auto bar = framework ? std::nullopt : bar_of_steps(records);
+  const bool own = any([](const scale_record& r) { return r.what == kind::reached && r.from->is_own; });
+  const bool own_lines =
+      any([](const scale_record& r) { return r.what == kind::reached && r.from->is_own && !r.from->restarts; });
+  const auto bar = framework || own ? std::nullopt : bar_of_steps(records);
   std::erase_if(records, [&](const scale_record& r) {
-    if (r.from->is_bar) return framework || bar != r.part;
-    return !r.from->is_framework() && (framework || bar);
+    if (r.from->is_bar) return framework || own || bar != r.part;
+    if (r.from->is_own) return framework || (own_lines && r.from->restarts);
+    return r.from->is_bare() && (framework || own || bar);
   });
 }
 
@@ -106,6 +197,7 @@ void reach_positions(std::vector<scale_record>& records) {
   std::vector<scale_record> numbered;
   scale_record reached{.what = kind::reached, .skipped = 0};
   for (const scale_record& r : records) {
+    if (r.what == kind::overflow && reached.step < 0) continue;  // of a step before the first that is told
     if (r.what == kind::position && r.step != reached.step) {
       if (reached.step >= 0) numbered.push_back(reached);
       reached.from = r.from;
@@ -117,15 +209,23 @@ void reach_positions(std::vector<scale_record>& records) {
     reached.line = r.line;
     numbered.push_back(r);
   }
-  if (reached.step >= 0) numbered.push_back(reached);
+  if (reached.step < 0) return;
+  numbered.push_back(reached);
   records = std::move(numbered);
 }
 
 }  // namespace
 
 std::uint64_t choose_records(std::vector<scale_record>& records) {
-  const std::uint64_t others = drop_other_ranks(records);
+  std::uint64_t others = drop_other_ranks(records);
+  others += put_in_order(records);
+  records = compacted(std::move(records));
+  gather_sections(records);
   add_fatal_overflow(records);
+  settle_constant_scales(records);
+  drop_validations(records);
+  fold_own_values(records);
+  distrust_norms(records);
   choose_steps(records);
   number_metrics(records);
   count_over_epochs(records);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "by_order.hpp"
@@ -18,14 +17,40 @@ std::string count_text(std::uint64_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
+bool tells_of_steps(const scale_record& r) {
+  return r.what == kind::overflow || r.what == kind::reached || r.what == kind::metrics;
+}
+
+// Whose the records are: a script's only where no framework has any.
 std::string names_of(const std::vector<scale_record>& records) {
-  std::set<const log_dialect*> seen;  // in the order of their rows
-  for (const scale_record& r : records)
-    if (r.from->is_framework() && (r.what == kind::overflow || r.what == kind::reached || r.what == kind::metrics))
-      seen.insert(r.from);
+  std::vector<std::pair<const log_dialect*, std::string_view>> seen;
+  const bool has_framework =
+      std::ranges::any_of(records, [](const scale_record& r) { return r.from->is_framework() && tells_of_steps(r); });
+  for (const scale_record& r : records) {
+    const bool counts = !r.from->is_bare() && (r.from->is_framework() || !has_framework) && tells_of_steps(r);
+    const bool is_new = std::ranges::none_of(seen, [&](const auto& s) { return s.second == r.from->name; });
+    if (counts && is_new) seen.emplace_back(r.from, r.from->name);
+  }
+  std::ranges::sort(seen);  // as in the table of dialects
   std::string all;
-  for (const log_dialect* const from : seen) all += (all.empty() ? "" : " and ") + std::string{from->name};
+  for (const auto& [from, name] : seen) all += (all.empty() ? "" : " and ") + std::string{name};
   return all;
+}
+
+// Which step a line means that counts in epochs: of the first that is not finite, else of the first.
+void note_counting(const std::vector<scale_record>& records, scale_history& into) {
+  const scale_record* shown = nullptr;
+  bool by_epoch = false;
+  for (const scale_record& r : records) {
+    if (r.what != kind::reached) continue;
+    by_epoch = by_epoch || r.from->is_by_epoch;
+    if (r.in_epoch < 0 || r.of_epoch < 0 || r.step == r.in_epoch) continue;
+    if (shown == nullptr || (r.is_nonfinite() && !shown->is_nonfinite())) shown = &r;
+  }
+  if (shown != nullptr)
+    into.notes.push_back("steps are counted over the epochs: step " + std::to_string(shown->step) + " is iteration " +
+                         std::to_string(shown->in_epoch) + " of epoch " + std::to_string(shown->of_epoch));
+  if (by_epoch) into.notes.push_back("each line is of an epoch, which counts as one step; its loss is a mean");
 }
 
 // What norms and losses that are not finite say.
@@ -74,10 +99,12 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
     add_numbered_runs(records, path, all);
   }
   note_nonfinite(records, all);
+  note_counting(records, all);
   all.float16 = std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::bfloat16; });
   for (const scale_record& r : records) {
     if (r.what == kind::window && r.after >= 1) all.window = r.after;
     if (r.from->window > 0) all.window = r.from->window;
+    all.resets_scale = all.resets_scale || r.from->resets_scale;
   }
   if (others > 0)
     all.notes.push_back(std::to_string(others) + (others == 1 ? " line" : " lines") +

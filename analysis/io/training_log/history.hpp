@@ -16,18 +16,23 @@ struct scale_run {
   std::int32_t attempt = 0;  // of the first, at that step; skipped ones of fairseq are all attempts at the same step
   std::uint32_t count = 1;
   bool skipped = false;
-  bool retries = false;      // each is a further attempt at the same step
-  bool after_gap = false;    // steps before it are missing, or their scale says nothing of it
-  bool placed = true;        // false where the log does not tell in which order steps were applied and skipped
-  bool numbered = true;      // false where steps are numbered by the order of the lines
-  bool decided = true;       // false where nothing is known of them but that they were
-  bool nan = false;          // skipped because the forward pass gave no finite loss
-  bool nonfinite = false;    // the loss or the norm of its only step was logged, and is not finite
-  bool sure = true;          // false where that may be of a step before it
-  bool counted = false;      // the framework counts skipped steps, and did not count these
-  double used = not_known;   // the scale of its first step, where it was printed
-  double after = not_known;  // the scale after its last
-  double loss = not_known;   // these three of its last step
+  bool retries = false;    // each is a further attempt at the same step
+  bool after_gap = false;  // steps before it are missing, or their scale says nothing of it
+  bool placed = true;      // false where the log does not tell in which order steps were applied and skipped
+  bool numbered = true;    // false where steps are numbered by the order of the lines
+  bool decided = true;     // false where nothing is known of them but that they were
+  bool nan = false;        // skipped because the forward pass gave no finite loss
+  bool nonfinite = false;  // the loss or the norm of its only step was logged, and is not finite
+  bool sure = true;        // false where that may be of a step before it
+  bool counted = false;    // the framework counts skipped steps, and did not count these
+  // Steps of its interval between which and it nothing tells the order: as many more may lie between its scales and those
+  // before or after the interval.
+  std::uint32_t loose_applied = 0;
+  std::uint32_t loose_skipped = 0;
+  bool after_is_loose = false;  // the scale after it, too: not printed at the end of the interval
+  double used = not_known;      // the scale of its first step, where it was printed
+  double after = not_known;     // the scale after its last
+  double loss = not_known;      // these three of its last step
   double grad_norm = not_known;
   double learning_rate = not_known;
   bool loss_is_nan = false;
@@ -42,6 +47,8 @@ struct scale_history {
   std::string frameworks;       // "DeepSpeed and Megatron-LM"
   double window = 0;            // applied steps in a row after which the scale grows; 0 where not known
   bool float16 = true;          // false where the log says that the run was in another format
+  bool resets_scale = false;    // the script sets the scale itself, so that nothing follows from one that stays
+  std::uint64_t unread = 0;     // lines, or parts of lines, that look like records and were not read
   std::vector<std::string> notes;
 };
 

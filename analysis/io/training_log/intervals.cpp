@@ -40,6 +40,7 @@ class interval_reader {
       case kind::reached: reach(r); break;
       case kind::fatal:  // choose_records made an overflow of it
       case kind::metrics:
+      case kind::section:
       case kind::window:
       case kind::bfloat16: break;
     }
@@ -83,8 +84,9 @@ class interval_reader {
     last_overflow_ = event;
     reached_since_ = false;
     grown_ = not_known;
+    // In front of the first line that tells of steps others may be missing: see take_late.
     const bool late =
-        open_ && open_->skipped > std::int64_t(open_->events.size()) && r.line - open_->line <= lines_late;
+        open_ && first_ && open_->skipped > std::int64_t(open_->events.size()) && r.line - open_->line <= lines_late;
     (late ? open_->events : pending_).push_back(event);
   }
 
@@ -120,6 +122,7 @@ class interval_reader {
         (r.from->counts_updates || !r.from->is_framework() || same(r, last->second)))
       return;
     if (again) go_back(r);
+    take_late(r);
     if (open_ && r.step == open_->step) {  // another framework's line of the same step
       merge(r);
     } else if (reached_with_open() && r.step <= *reached_with_open() && !again) {
@@ -131,6 +134,16 @@ class interval_reader {
     }
     if (!again && last != last_of_.end()) spacing_[r.from].see(r.step - last->second.step);
     last_of_[r.from] = r;
+  }
+
+  // More overflows than the next line counts: the earliest of them were late, of the interval before.
+  void take_late(const scale_record& r) {
+    if (!open_ || !r.from->skipped_in_all || !total_skipped_ || r.skipped < *total_skipped_) return;
+    const std::int64_t room = open_->skipped - static_cast<std::int64_t>(open_->events.size());
+    const std::int64_t more = static_cast<std::int64_t>(pending_.size()) - (r.skipped - *total_skipped_);
+    const auto late = pending_.begin() + std::max<std::int64_t>(0, std::min(room, more));
+    open_->events.insert(open_->events.end(), pending_.begin(), late);
+    pending_.erase(pending_.begin(), late);
   }
 
   [[nodiscard]] static bool same(const scale_record& a, const scale_record& b) {
@@ -185,14 +198,21 @@ class interval_reader {
     const bool is_first = !reached_;
     if (const auto before = last_of_.find(r.from); before != last_of_.end()) now.covers = r.step - before->second.step;
     begin_where_printed(r, now);
-    if (!reached_)
-      reached_ = begin_of_first(r, std::max(now.skipped, events + unlogged_falls_of(now, not_known).between));
+    const std::int64_t told = std::max(now.skipped, events + unlogged_falls_of(now, not_known).between);
+    if (!reached_) reached_ = begin_of_first(r, told);
+    const bool from_beginning = r.from->skipped_in_all && *reached_ == 0 && !first_ && !restored_;
+    if (from_beginning) now.skipped = r.skipped;
+    // A total says nothing of its last steps where the one before it is not known.
+    if (is_first && r.from->skipped_in_all && !from_beginning) now.counted = false;
     now.is_cut = is_first && !now.counted && *reached_ > 0;
-    if (r.from->skipped_in_all && *reached_ == 0 && !first_ && !restored_) now.skipped = r.skipped;
+    // The steps that a log from the first one on must have, and no more.
+    const bool is_full = *reached_ <= 0 && (start_ > 0 || told + (r.is_applied ? 1 : 0) >= r.step - *reached_);
+    now.begin_assumed = is_first && r.steps <= 0 && !from_beginning && !is_full && !r.from->counts_updates;
     now.steps = r.step - *reached_;
     // These tell of the last interval only: where lines are missing, nothing is known of the steps before it.
     const std::int64_t usual = spacing_[r.from].regular();
-    const bool tells_of_all = r.from->skipped_in_all || !r.from->is_framework() || r.steps > 0;
+    const bool is_numbered = r.from->is_bare() || (r.from->is_own && overflows_have_lines_);
+    const bool tells_of_all = r.from->skipped_in_all || is_numbered || r.steps > 0;
     if (!tells_of_all && usual > 0 && now.steps > usual) {
       now.steps = usual;
       now.after_gap = true;
@@ -209,7 +229,7 @@ class interval_reader {
 
   // Whether nothing but its fall tells of skipped steps.
   [[nodiscard]] bool tells_by_scale(const scale_record& r) const {
-    return !overflows_have_lines_ && r.skipped < 0 && r.from->is_framework();
+    return !overflows_have_lines_ && r.skipped < 0 && !r.from->is_bare();
   }
 
   // Lines that say themselves where their steps begin, or that say nothing of the steps before theirs.

@@ -23,6 +23,7 @@ struct log_interval {
   bool counted = false;                // its line says how many steps were skipped
   bool overflows_have_lines = false;   // each overflow of the log has a line of its own
   bool is_cut = false;                 // the first of a log that does not begin with the run: some of it may be missing
+  bool begin_assumed = false;          // where its first step is follows from the lines after it, or from nothing
   std::int64_t covers = 0;             // steps from the line before to its own; 0 where that line is not known
   bool after_gap = false;              // steps before it are missing, or their scale says nothing of it
   bool at_end = false;                 // no line follows the steps that it tells of

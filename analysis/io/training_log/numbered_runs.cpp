@@ -32,6 +32,7 @@ class run_builder {
     const std::vector<scale_record>& events = now.events;
     const auto unknown = static_cast<std::uint32_t>(now.skipped - std::int64_t(events.size()));
     const std::int64_t applied = now.updates_only ? now.steps : now.steps - now.skipped;
+    applied_ = applied;
     const auto between = std::min(unknown, static_cast<std::uint32_t>(unlogged_between_));
     const bool numbered = !now.updates_only && unknown == 0 && are_numbered(now);
     placed_ = now.skipped == 0 || numbered || (now.updates_only ? applied == 1 : applied == 0);
@@ -39,7 +40,7 @@ class run_builder {
       placed_ = true;  // all before the last
     else if ((unknown > between && !events.empty()) || now.at_end || contradicts)
       placed_ = false;
-    if (now.is_cut && !events.empty() && now.covers == 0 && !now.from->is_bar) placed_ = false;
+    if (now.is_cut && !events.empty() && now.covers == 0 && !now.from->is_bar && now.record.steps <= 0) placed_ = false;
     decided_ = !contradicts && is_decided(now);
 
     std::int64_t left = applied;
@@ -60,11 +61,12 @@ class run_builder {
       left -= good;
       const auto fell = between > 0 ? falls(before, used_scale(e, before)) : 0;
       if (fell > 0) add({.count = static_cast<std::uint32_t>(fell), .skipped = true, .used = before});
-      add({.skipped = true, .used = used_scale(e, scale_), .after = e.after});
+      add_event(e);
     }
     if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
     if (ends_nonfinite) add({.skipped = true});
     if (runs_.size() > first_run_) describe_last();
+    if (now.begin_assumed && now.steps > 1) leave_open(now);
   }
 
   // What came after the step is replaced by what follows.
@@ -108,7 +110,10 @@ class run_builder {
       of_all += run.count;
       unplaced += run.skipped ? run.count : 0;
     }
-    if (unplaced > 0)
+    if (unplaced > 0 && unplaced == of_all)
+      into.notes.push_back("of " + count_text(unplaced, "skipped step") +
+                           " the log does not tell for certain where it lies, or at which scale: marked ~");
+    else if (unplaced > 0)
       into.notes.push_back("the log does not tell which of " + std::to_string(of_all) + " steps were the " +
                            std::to_string(unplaced) +
                            " skipped ones: the first of each interval are taken, and marked ~; log every step to know");
@@ -123,7 +128,7 @@ class run_builder {
     const double before = gap_ || now.after_gap ? not_known : std::isnan(scale_) ? printed_ : scale_;
     const unlogged_falls unlogged = unlogged_falls_of(now, before);
     const auto logged = static_cast<std::int64_t>(now.events.size());
-    printed_ = now.record.after;
+    printed_before_ = std::exchange(printed_, now.record.after);
     if (now.counted) {
       const bool contradicts = unlogged.after > 0 && now.skipped < logged + unlogged.after && now.steps > now.skipped;
       contradicted_ += contradicts ? 1 : 0;
@@ -148,9 +153,10 @@ class run_builder {
     if (line.lacks_loss && now.skipped < now.steps && !std::isfinite(line.grad_norm)) return false;
     if (now.counted) return true;
     if (unlogged_here_ > 0 && !placed_) return false;
-    const bool tells_nothing_before = now.is_cut || (now.from->is_framework() && now.covers == 0) || now.after_gap;
+    const bool tells_nothing_before = now.is_cut || (!now.from->is_bare() && now.covers == 0) || now.after_gap;
     if (now.overflows_have_lines && !now.is_cut) return true;
-    if (!tells_nothing_before && !std::isnan(line.after)) return true;
+    const bool held = !std::isnan(printed_before_) && !std::isnan(line.after) && !now.from->resets_scale;
+    if (!tells_nothing_before && held) return true;
     return line.is_applied || (now.overflows_have_lines && !now.events.empty()) ||
            (std::isfinite(line.grad_norm) && (!line.is_mean || now.from->means_are_of_all));
   }
@@ -184,9 +190,15 @@ class run_builder {
     run.attempt = attempt_;
     run.placed = placed_;
     run.decided = decided_ || run.skipped;
-    run.counted = interval_.counted;
+    run.counted = run.counted || interval_.counted;
     run.retries = interval_.updates_only && run.skipped;
     run.after_gap = std::exchange(gap_, false);
+    if (!placed_ || interval_.begin_assumed) {
+      constexpr std::int64_t any = 1'000'000'000;  // applied steps without a line may come before what ends a log
+      run.loose_applied = static_cast<std::uint32_t>(interval_.at_end ? any : applied_);
+      run.loose_skipped = static_cast<std::uint32_t>(interval_.skipped - std::int64_t(interval_.events.size()));
+      run.after_is_loose = true;
+    }
     if (runs_.empty() && step_ == 1 && std::isnan(run.used)) run.used = interval_.start;
     if (run.retries) {
       attempt_ += static_cast<std::int32_t>(run.count);
@@ -198,20 +210,31 @@ class run_builder {
     runs_.push_back(run);
   }
 
+  // An overflow: skipped, or applied all the same.
+  void add_event(const scale_record& e) {
+    scale_run run{.skipped = !e.is_applied, .used = used_scale(e, scale_), .after = e.after};
+    run.nonfinite = run.counted = e.is_applied;
+    add(run);
+  }
+
   // What the line said of its last step.
   void describe_last() {
     const log_interval& now = interval_;
     scale_run& run = runs_.back();
     const bool single = now.steps == 1;
     // The last value, or the mean of the interval.
-    if (single || (!run.skipped && std::isfinite(now.record.loss))) put_loss(run);
+    if (single || (!run.skipped && (std::isfinite(now.record.loss) || !now.counted))) put_loss(run);
+    if (single && !std::isnan(now.record.before)) run.used = now.record.before;
     if (!run.skipped) run.learning_rate = now.record.learning_rate;
     const bool is_of_last = single || !now.record.is_mean;
     if (is_of_last && (!run.skipped || is_norm_of_last_nonfinite(now.record))) put_norm(run);
     if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
     if (!std::isnan(now.grown)) run.after = now.grown;
-    if (tells_scale()) run.after = now.record.after;
+    if (tells_scale()) {
+      run.after = now.record.after;
+      run.after_is_loose = false;
+    }
     if (!std::isnan(run.after)) scale_ = run.after;
     if (now.record.is_nonfinite() && (now.skipped == 0 || now.updates_only) && !run.skipped) set_last_nonfinite();
   }
@@ -229,6 +252,30 @@ class run_builder {
     run.grad_norm_is_nan = interval_.record.grad_norm_is_nan;
   }
 
+  // Of an interval whose beginning is assumed, only the last step is certain, if it was applied.
+  void leave_open(const log_interval& now) {
+    const bool last_is_certain =
+        !runs_.back().skipped && runs_.back().placed && ((now.counted && now.skipped == 0) || now.record.is_applied);
+    if (last_is_certain) split_last();
+    for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].placed = false;
+    if (last_is_certain) runs_.back().placed = true;
+  }
+
+  // The last step of the last run becomes one of its own.
+  void split_last() {
+    if (runs_.back().count == 1) return;
+    scale_run last = runs_.back();
+    last.step += last.count - 1;
+    last.count = 1;
+    last.used = not_known;
+    last.after_gap = false;
+    scale_run& rest = runs_.back();
+    --rest.count;
+    rest.after = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
+    rest.loss_is_nan = rest.grad_norm_is_nan = false;
+    runs_.push_back(last);
+  }
+
   // A loss or a norm that is not finite, in an interval that skipped nothing, is of its last step; a mean, as losses are, of one of them.
   void set_last_nonfinite() {
     const scale_record& line = interval_.record;
@@ -236,18 +283,7 @@ class run_builder {
     const bool of_any = of_several && !is_norm_of_last_nonfinite(line);
     if (of_any)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].decided = false;
-    if (runs_.back().count > 1) {
-      scale_run last = runs_.back();
-      last.step += last.count - 1;
-      last.count = 1;
-      last.used = not_known;
-      last.after_gap = false;
-      scale_run& rest = runs_.back();
-      --rest.count;
-      rest.after = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
-      rest.loss_is_nan = rest.grad_norm_is_nan = false;
-      runs_.push_back(last);
-    }
+    split_last();
     runs_.back().nonfinite = true;
     runs_.back().sure = !of_any;
     put_loss(runs_.back());
@@ -257,7 +293,7 @@ class run_builder {
   // Whether the printed loss scale is the scale after the step: it is rounded, and fairseq prints means.
   [[nodiscard]] bool tells_scale() const {
     const double x = interval_.record.after;
-    if (!(x >= 0.5) || (x < 1 && x != 0.5)) return false;
+    if (!(x >= 1) && !is_power_of_two(x)) return false;  // small ones are rounded: 0.1 for 0.125
     if (!interval_.from->scale_is_mean) return true;
     return is_power_of_two(x) && interval_.skipped == 0 && (interval_.steps == 1 || std::isnan(scale_) || x == scale_);
   }
@@ -265,9 +301,10 @@ class run_builder {
   std::vector<scale_run> runs_;
   std::uint64_t replaced_ = 0;
   std::uint64_t restarts_ = 0;
-  double scale_ = not_known;    // the last that was known
-  double printed_ = not_known;  // the last that was printed, perhaps rounded
-  std::int64_t unlogged_ = 0;   // skipped steps that only a fall of the scale tells of
+  double scale_ = not_known;           // the last that was known
+  double printed_ = not_known;         // the last that was printed, perhaps rounded
+  double printed_before_ = not_known;  // and that of the line before
+  std::int64_t unlogged_ = 0;          // skipped steps that only a fall of the scale tells of
   std::int64_t unlogged_here_ = 0;
   double first_used_ = not_known;      // the scale of the first of them, where all steps are
   std::int64_t unlogged_between_ = 0;  // of these, those before or between overflows that have lines
@@ -277,6 +314,7 @@ class run_builder {
   log_interval interval_;
   std::size_t first_run_ = 0;
   std::int64_t step_ = 0;
+  std::int64_t applied_ = 0;
   std::int32_t attempt_ = 0;
   bool placed_ = true;
   bool decided_ = true;

@@ -25,8 +25,25 @@ struct nearest_scale {
   bool counts_anew = false;  // the scaler began to count applied steps there, as after an overflow
   std::uint64_t applied = 0;
   std::uint64_t skipped = 0;
+  // The place of the run that it is of is assumed: as many more steps may lie between, seen from outside its interval.
+  std::uint64_t loose_applied = 0;
+  std::uint64_t loose_skipped = 0;
 
-  void pass(const scale_run& run, std::uint64_t steps) { (run.skipped ? skipped : applied) += steps; }
+  void pass(const scale_run& run, std::uint64_t steps) {
+    const bool is_open = !run.decided && !run.nonfinite;
+    if (run.skipped || is_open) skipped += steps;
+    if (!run.skipped) applied += steps;
+  }
+  void loosen(const scale_run& run) {
+    loose_applied = run.loose_applied;
+    loose_skipped = run.loose_skipped;
+  }
+  [[nodiscard]] nearest_scale loosened() const {
+    nearest_scale all = *this;
+    all.applied += loose_applied;
+    all.skipped += loose_skipped;
+    return all;
+  }
 };
 
 double times_power(double x, std::uint64_t exponent, int sign) {
@@ -65,9 +82,13 @@ class scale_log final : public source {
     for (std::size_t i = runs().size(); i-- > 0;) {
       const scale_run& run = runs()[i];
       if (!std::isnan(run.after)) next = {.value = run.after};
+      if (!std::isnan(run.after) && run.after_is_loose) next.loosen(run);
       next_[i] = next;
       next.pass(run, run.count);
-      if (!std::isnan(run.used)) next = {.value = run.used};
+      if (!std::isnan(run.used)) {
+        next = {.value = run.used};
+        next.loosen(run);
+      }
       if (run.after_gap) next = {};
       steps_ += run.count;
     }
@@ -81,12 +102,16 @@ class scale_log final : public source {
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return none_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return history_.notes; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_; }
+  [[nodiscard]] std::uint64_t unread_records() const override { return history_.unread; }
 
   [[nodiscard]] bool next(step& into) override {
     if (run_ == runs().size()) return false;
     const scale_run& run = runs()[run_];
     if (row_ == 0 && run.after_gap) before_ = {};
-    if (row_ == 0 && !std::isnan(run.used)) before_ = {.value = run.used};
+    if (row_ == 0 && !std::isnan(run.used)) {
+      before_ = {.value = run.used};
+      before_.loosen(run);
+    }
     into = {};
     into.key.step = run.retries ? run.step : run.step + row_;
     into.key.attempt = run.retries ? run.attempt + static_cast<std::int32_t>(row_) : row_ == 0 ? run.attempt : 0;
@@ -102,6 +127,7 @@ class scale_log final : public source {
     into.scalars.loss_is_nan = run.loss_is_nan;
     into.scalars.grad_norm_is_nan = run.grad_norm_is_nan;
     if (!std::isnan(run.after)) before_ = {.value = run.after, .counts_anew = run.skipped};
+    if (!std::isnan(run.after) && run.after_is_loose) before_.loosen(run);
     row_ = 0;
     ++run_;
     return true;
@@ -129,7 +155,12 @@ class scale_log final : public source {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     nearest_scale next = next_[run_];
     next.pass(run, run.count - row_);
-    scale_range scale = between(before_, next, history_.window);
+    nearest_scale before = before_;
+    if (run.placed) {
+      before = before.loosened();
+      next = next.loosened();
+    }
+    scale_range scale = between(before, next, history_.window);
     if (row_ == 0 && !std::isnan(run.used)) {
       // A printed start that the next scale contradicts was not that of this run.
       const scale_range implied = between({}, next, history_.window);
@@ -146,8 +177,8 @@ class scale_log final : public source {
       into.max_abs = nan ? not_known : infinity;
       return;
     }
-    if (!bounded_ && has_scale_ && run.decided && !run.nonfinite) return;
-    max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure};
+    max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure && !history_.resets_scale};
+    if (!bounded_ && has_scale_ && run.decided && !run.nonfinite && bounds.certain) return;
     if (!run.decided && !run.nonfinite) bounds.certain = false;
     if (!bounded_ || (!run.decided && !run.nonfinite)) scale = {};
     if ((run.skipped || run.nonfinite) && scale.high < infinity)
@@ -167,6 +198,13 @@ class scale_log final : public source {
   nearest_scale before_;
   std::vector<tensor_info> none_;
 };
+
+std::string unread_text(const unread_records& unread) {
+  const std::string n = std::to_string(unread.count());
+  return n + (unread.count() == 1 ? " line looks" : " lines look") +
+         " like a record of a step and could not be read, the first in line " + std::to_string(unread.first_line()) +
+         ": the steps that follow are not all that the log tells of";
+}
 
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
@@ -191,6 +229,8 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   scanner.finish(cut);
   scale_history history = history_of(scanner.take(), path);
   if (history.frameworks.empty()) return nullptr;
+  history.unread = scanner.unread().count();
+  if (history.unread > 0) history.notes.push_back(unread_text(scanner.unread()));
   if (history.runs.empty()) throw input_error(path, "", "is a log of " + history.frameworks + " without any step");
   return open_history(std::move(history));
 }

@@ -1,11 +1,16 @@
 #include "scanner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <iterator>
 #include <map>
 #include <utility>
 
+#include "dialects/layout.hpp"
+#include "dialects/layouts.hpp"
 #include "dialects/rows.hpp"
+#include "raw_line.hpp"
 
 namespace ulp::io {
 namespace {
@@ -14,85 +19,44 @@ constexpr std::size_t most_lines = 16;     // that one record is wrapped over
 constexpr std::size_t longest_words = 48;  // of a record_start, and some more
 constexpr std::size_t most_labels = 4096;
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\b'; }
-bool is_of_word(char c) noexcept {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
-}
-
-// Colours and cursor movements: ESC [ ... letter.
-void remove_escapes(std::string_view raw, std::string& into) {
-  into.clear();
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i] != '\x1B') {
-      into += raw[i];
-      continue;
-    }
-    if (i + 1 < raw.size() && raw[i + 1] == '[')
-      for (i += 2; i < raw.size() && (raw[i] < '@' || raw[i] > '~');) ++i;
-  }
-}
-
-// What stands in front of a line and says whose it is: how many characters, of which `name` is the rank.
-struct line_label {
-  std::size_t length = 0;
-  std::string_view name;
-};
-line_label label_of(std::string_view line) noexcept {
-  std::size_t at = 0;
-  while (at < line.size() && is_blank(line[at])) ++at;
-  const bool in_brackets = at < line.size() && line[at] == '[';
-  const std::size_t begin = at + (in_brackets ? 1 : 0);
-  std::size_t end = begin;
-  while (end < line.size() && is_of_word(line[end])) ++end;
-  if (end == begin) return {};
-  const std::string_view name = line.substr(begin, end - begin);
-  if (in_brackets) {  // "[rank3]:"
-    const bool is_rank = is_digit(name.back()) && line.substr(end).starts_with("]:");
-    return is_rank ? line_label{end + 2, name} : line_label{};
-  }
-  if (!line.substr(end).starts_with(": ")) return {};
-  const bool is_number = std::ranges::all_of(name, is_digit);  // srun --label
-  const std::string_view rest = line.substr(end + 2);
-  const bool is_counter = name == "Epoch" || name == "Train";  // "Epoch: [115]  [1298/1299]"
-  const bool is_host = (rest.starts_with('[') && !is_counter) || rest.starts_with(" iteration");  // pdsh, deepspeed
-  return is_number || is_host ? line_label{end + 2, name} : line_label{};
-}
-
-std::string without_blanks(std::string_view line) {
-  std::string text;
-  bool blank = false;
-  for (const char c : line) {
-    if (is_blank(c)) {
-      blank = true;
-      continue;
-    }
-    if (blank && !text.empty() && is_digit(c) && is_digit(text.back())) text += ' ';
-    blank = false;
-    text += c;
-  }
-  return text;
-}
-
+// Those that are functions: frameworks first, then bars, scripts' own lines and bare numbers; rows of data stand between.
 const std::vector<log_dialect>& all_dialects() {
-  static const std::vector<log_dialect> all{
+  static const std::vector<log_dialect> all = [] {
+    const std::array functions{
 #define ULP_ROW(NAME) NAME##_dialect(),
-      ULP_LOG_DIALECTS(ULP_ROW)
+        ULP_LOG_DIALECTS(ULP_ROW)
 #undef ULP_ROW
-  };
+    };
+    std::vector<log_dialect> joined;
+    const auto add = [&](bool is_wanted(const log_dialect&)) {
+      for (const log_dialect& d : functions)
+        if (is_wanted(d)) joined.push_back(d);
+    };
+    add([](const log_dialect& d) { return d.is_framework(); });
+    std::ranges::copy(layout_dialects(), std::back_inserter(joined));
+    std::ranges::copy(script_layouts(), std::back_inserter(joined));
+    add([](const log_dialect& d) { return !d.is_framework(); });
+    return joined;
+  }();
   return all;
 }
 
 struct dialect_start {
-  record_start start;
+  std::string_view words;
+  record_match (*read)(const record_text& text, std::size_t at, bool last);
+  const line_layout* layout;
   const log_dialect* from;
+  bool breaks_line;
 };
 const std::vector<dialect_start>& all_starts() {
   static const std::vector<dialect_start> all = [] {
     std::vector<dialect_start> joined;
-    for (const log_dialect& dialect : all_dialects())
-      for (const record_start& start : dialect.starts) joined.push_back({start, &dialect});
-    assert(std::ranges::all_of(joined, [](const dialect_start& s) { return s.start.words.size() < longest_words; }));
+    for (const log_dialect& dialect : all_dialects()) {
+      for (const record_start& s : dialect.starts)
+        joined.push_back({s.words, s.read, nullptr, &dialect, s.breaks_line});
+      for (const line_layout& l : dialect.layouts) joined.push_back({l.words, nullptr, &l, &dialect, true});
+    }
+    assert(std::ranges::all_of(joined, [](const dialect_start& s) { return s.words.size() < longest_words; }));
     return joined;
   }();
   return all;
@@ -101,14 +65,14 @@ const std::vector<dialect_start>& all_starts() {
 // Where records may begin in a text, from front to back: each place of each word is looked for once.
 class record_finder {
  public:
-  explicit record_finder(std::string_view text) : text_(text), next_(all_starts().size(), 0) {
-    for (std::size_t i = 0; i < next_.size(); ++i) next_[i] = text_.find(all_starts()[i].start.words);
+  record_finder(std::string_view text, std::size_t from) : text_(text), next_(all_starts().size(), 0) {
+    for (std::size_t i = 0; i < next_.size(); ++i) next_[i] = text_.find(all_starts()[i].words, from);
   }
   // At or after an offset, which never falls; npos for nowhere.
   [[nodiscard]] std::size_t next(std::size_t from) {
     std::size_t first = std::string_view::npos;
     for (std::size_t i = 0; i < next_.size(); ++i) {
-      if (next_[i] < from) next_[i] = text_.find(all_starts()[i].start.words, from);
+      if (next_[i] < from) next_[i] = text_.find(all_starts()[i].words, from);
       first = std::min(first, next_[i]);
     }
     return first;
@@ -119,84 +83,209 @@ class record_finder {
   std::vector<std::size_t> next_;
 };
 
+record_match read_start(const record_text& text, std::size_t at, bool last, const dialect_start& start) {
+  const std::size_t behind = at + start.words.size();
+  record_match m =
+      start.layout != nullptr ? read_layout(text, behind, last, *start.layout) : start.read(text, behind, last);
+  m.record.from = start.from;
+  if (m.begin == std::string_view::npos) m.begin = at;
+  return m;
+}
+
 // The record that begins there; several words may, of which one begins a record.
 record_match read_record(const record_text& text, std::size_t at, bool last) {
-  for (const auto& [start, dialect] : all_starts()) {
+  for (const dialect_start& start : all_starts()) {
     if (!text.view().substr(at).starts_with(start.words)) continue;
-    record_match m = start.read(text, at + start.words.size(), last);
-    m.record.from = dialect;
+    record_match m = read_start(text, at, last, start);
     if (m.found != record_match::state::none) return m;
   }
   return no_record();
 }
 
+// Whether a framework's record begins behind one of a script's own lines: then it is the framework's line.
+bool is_of_framework(const record_text& text, std::size_t at, bool last) {
+  const std::size_t line = text.line_end(at);
+  for (const dialect_start& start : all_starts()) {
+    if (!start.from->is_framework() && !start.from->restarts) continue;
+    for (std::size_t next = text.view().find(start.words, at + 1); next < line;
+         next = text.view().find(start.words, next + 1))
+      if (read_start(text, next, last, start).found != record_match::state::none) return true;
+  }
+  return false;
+}
+
+// Where records begin in a line, and where the words are that they are found by.
+struct record_place {
+  std::size_t begin = 0;
+  std::size_t words = 0;
+};
+std::vector<record_place> places_in(const record_text& line) {
+  std::vector<record_place> places;
+  for (const dialect_start& start : all_starts()) {
+    if (!start.breaks_line) continue;
+    for (std::size_t at = line.view().find(start.words); at != std::string_view::npos;
+         at = line.view().find(start.words, at + 1)) {
+      if (std::ranges::find(places, at, &record_place::words) != places.end()) continue;
+      const record_match m = start.layout == nullptr ? record_match{.begin = at} : read_start(line, at, true, start);
+      if (start.layout != nullptr && m.found != record_match::state::complete) continue;
+      places.push_back({m.begin, at});
+    }
+  }
+  std::ranges::sort(places, {}, &record_place::begin);
+  return places;
+}
+
 }  // namespace
+
+void add_compactly(std::vector<scale_record>& to, scale_record record) {
+  const auto is_step = [&](const scale_record& r) {
+    return r.what == scale_record::kind::reached && r.from == record.from && r.part == record.part &&
+           r.label == record.label;
+  };
+  const std::size_t n = to.size();
+  if (record.from->is_bare() && n >= 2 && is_step(record) && is_step(to[n - 1]) && is_step(to[n - 2]) &&
+      to[n - 2].step < to[n - 1].step && to[n - 1].step < record.step) {
+    record.lines = to.back().lines + 1;
+    to.back() = std::move(record);
+    return;
+  }
+  to.push_back(std::move(record));
+}
 
 void record_scanner::line(std::string_view raw, std::uint64_t number) {
   remove_escapes(raw, cleaned_);
-  const line_label label = label_of(cleaned_);
+  const std::string_view all = cleaned_;
+  for (std::size_t at = 0; at < all.size();) {
+    const std::size_t end = next_label(all, at + 1);
+    labelled_line(all.substr(at, end - at), number);
+    at = end;
+  }
+}
+
+void record_scanner::labelled_line(std::string_view line, std::uint64_t number) {
+  const line_label label = label_of(line);
   auto known = labels_.find(label.name);
   if (known == labels_.end()) {
     const auto index = static_cast<std::uint32_t>(labels_.size() < most_labels ? labels_.size() : 0);
     known = labels_.emplace(labels_.size() < most_labels ? std::string{label.name} : std::string{}, index).first;
     if (index == texts_.size()) texts_.emplace_back();
   }
-  const std::string text = without_blanks(std::string_view{cleaned_}.substr(label.length));
-  if (text.empty()) return;
   rank_text& rank = texts_[known->second];
-  rank.text.append(text, number);
+  add(rank, line.substr(label.length), number);
   scan(rank, known->second, false);
 }
 
+// Takes the line apart where further records begin, as where line breaks were lost.
+void record_scanner::add(rank_text& to, std::string_view line, std::uint64_t number) {
+  const blankless whole = without_blanks(line);
+  if (whole.text.empty()) return;
+  record_text alone;
+  alone.append(whole.text, number, whole.blanks);
+  const std::vector<record_place> places = places_in(alone);
+  const std::size_t base = to.text.size();
+  for (const record_place& p : places)
+    if (p.begin < p.words) to.found.push_back({base + p.begin, base + p.words});
+  auto blank = whole.blanks.begin();
+  std::size_t begin = 0;
+  const auto append_until = [&](std::size_t end) {
+    if (end == begin) return;
+    std::vector<std::size_t> blanks;
+    for (; blank != whole.blanks.end() && *blank < end; ++blank) blanks.push_back(*blank - begin);
+    const std::size_t from = to.text.size();
+    to.text.append(std::string_view{whole.text}.substr(begin, end - begin), number, blanks);
+    add_signs(to.text, from, number, to.signs);
+    begin = end;
+  };
+  for (const record_place& p : places) append_until(p.begin);
+  append_until(whole.text.size());
+}
+
+// Signs that are gone with the text were not taken.
+void record_scanner::drop(rank_text& from, std::size_t offset) {
+  std::erase_if(from.signs, [&](record_sign& sign) {
+    if (sign.offset < offset) {
+      unread_.add(sign);
+      return true;
+    }
+    sign.offset -= offset;
+    return false;
+  });
+  std::erase_if(from.found, [&](found_layout& f) {
+    const bool gone = f.words < offset;
+    f.begin -= std::min(f.begin, offset);
+    f.words -= std::min(f.words, offset);
+    return gone;
+  });
+  from.text.drop(offset);
+}
+
 void record_scanner::scan(rank_text& from, std::uint32_t label, bool last) {
-  record_finder starts(from.text.view());
+  record_finder starts(from.text.view(), from.scanned);
   for (;;) {
     const std::size_t at = starts.next(from.scanned);
     if (at == std::string_view::npos) {
-      // Words that the end of the line cuts may go on in the next.
+      // Words that the end of the line cuts may go on in the next; what stands before its number is in the line itself.
       const std::size_t overlap = std::min(from.text.size() - from.scanned, longest_words);
-      from.scanned = from.text.size() - overlap;
-      from.text.drop(from.scanned);
-      from.scanned = 0;
+      const std::size_t kept = std::min(from.text.size() - overlap, from.text.line_begin(from.text.size()));
+      from.scanned = std::max(from.scanned, from.text.size() - overlap) - kept;
+      drop(from, kept);
       return;
+    }
+    const bool is_covered =
+        std::ranges::any_of(from.found, [&](const found_layout& f) { return f.begin <= at && at < f.words; });
+    if (is_covered) {
+      from.scanned = at + 1;
+      continue;
     }
     record_match m = read_record(from.text, at, last);
     const bool too_long = from.text.size() - at > longest_record || from.text.lines_from(at + 1) >= most_lines;
     if (m.found == record_match::state::unfinished && too_long) m = read_record(from.text, at, true);
     if (m.found == record_match::state::unfinished) {
-      from.text.drop(at);
-      from.scanned = 0;
+      const std::size_t kept = from.text.line_begin(at);
+      from.scanned = at - kept;
+      drop(from, kept);
       return;
     }
     from.scanned = at + 1;
+    const log_dialect& from_whom = *m.record.from;
+    const bool is_own = m.found == record_match::state::complete && from_whom.is_own && !from_whom.restarts;
+    if (is_own && is_of_framework(from.text, at, last)) continue;
     if (m.found == record_match::state::complete) {
       m.record.line = from.text.line_at(at);
-      m.record.label = label;
+      if (m.record.label == 0) m.record.label = label;
       from.scanned = std::max(from.scanned, m.end);
+      take(from, m);
       keep(std::move(m.record));
     }
   }
 }
 
+// The words of an overflow stand in front of the number that it is read by.
+void record_scanner::take(rank_text& from, const record_match& m) {
+  constexpr std::size_t longest = 64;
+  const bool is_overflow = m.record.what == scale_record::kind::overflow;
+  const std::size_t near = std::max(std::min(from.text.taken(), m.begin), m.begin - std::min(m.begin, longest));
+  std::erase_if(from.signs, [&](const record_sign& sign) {
+    const std::size_t begin = is_overflow && sign.is_overflow() ? near : m.begin;
+    return sign.offset >= begin && sign.offset < m.end;
+  });
+  from.text.take(from.scanned);
+}
+
 void record_scanner::keep(scale_record record) {
-  // Of steps that go on as expected, the first two of a row and the last tell as much as all of them.
-  const auto is_step = [&](const scale_record& r) {
-    return r.what == scale_record::kind::reached && r.from == record.from && r.part == record.part &&
-           r.label == record.label;
-  };
-  const std::size_t n = records_.size();
-  if (!record.from->is_framework() && n >= 2 && is_step(record) && is_step(records_[n - 1]) &&
-      is_step(records_[n - 2]) && records_[n - 2].step < records_[n - 1].step && records_[n - 1].step < record.step) {
-    record.lines = records_.back().lines + 1;
-    records_.back() = record;
-    return;
-  }
-  records_.push_back(std::move(record));
+  constexpr std::size_t many = 20'000;  // fewer are looked at one by one for those of other ranks first
+  if (records_.size() < many)
+    records_.push_back(std::move(record));
+  else
+    add_compactly(records_, std::move(record));
 }
 
 void record_scanner::finish(bool cut) {
   // What touches the end of a log that was cut may have lost its own end.
-  for (std::uint32_t i = 0; i < texts_.size(); ++i) scan(texts_[i], i, !cut);
+  for (std::uint32_t i = 0; i < texts_.size(); ++i) {
+    scan(texts_[i], i, !cut);
+    drop(texts_[i], texts_[i].text.size());
+  }
 }
 
 std::vector<scale_record> record_scanner::take() {

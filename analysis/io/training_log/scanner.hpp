@@ -11,11 +11,15 @@
 #include <vector>
 
 #include "dialects/record.hpp"
+#include "unread.hpp"
 
 namespace ulp::io {
 
+// Of bare steps that go on as expected, the first two of a row and the last tell as much as all of them: no others are kept.
+void add_compactly(std::vector<scale_record>& to, scale_record record);
+
 // Takes lines as they come, and puts each rank's together: "[rank3]:", "[default3]:", "3:", "host:" in front of a line
-// say whose it is. Memory grows with the number of records only.
+// say whose it is. A line may hold several records, one after the other. Memory grows with the number of records only.
 class record_scanner {
  public:
   void line(std::string_view raw, std::uint64_t number);
@@ -23,19 +27,33 @@ class record_scanner {
   void finish(bool cut);
   // In the order of the lines.
   [[nodiscard]] std::vector<scale_record> take();
+  // What looked like a record and was not read as one, after finish().
+  [[nodiscard]] const unread_records& unread() const noexcept { return unread_; }
 
  private:
+  // A line of a layout: from where it begins to the words that it is found by, nothing else does.
+  struct found_layout {
+    std::size_t begin = 0;
+    std::size_t words = 0;
+  };
   struct rank_text {
     record_text text;
     std::size_t scanned = 0;
+    std::vector<record_sign> signs{};   // in the text, not taken by a record yet
+    std::vector<found_layout> found{};  // in the text
   };
+  void add(rank_text& to, std::string_view line, std::uint64_t number);
+  void take(rank_text& from, const record_match& m);
+  void labelled_line(std::string_view text, std::uint64_t number);
   void scan(rank_text& from, std::uint32_t label, bool last);
+  void drop(rank_text& from, std::size_t offset);
   void keep(scale_record record);
 
   std::map<std::string, std::uint32_t, std::less<>> labels_;
   std::vector<rank_text> texts_;
   std::vector<scale_record> records_;
   std::string cleaned_;
+  unread_records unread_;
 };
 
 }  // namespace ulp::io

@@ -36,9 +36,13 @@ record_match read_parameter(const record_text& text, std::size_t at, bool last) 
   return read_trailing(text, at, last, "", {.what = kind::overflow}, &scale_record::after);
 }
 
+// The words that go on with the scale: it is what they are read by.
+record_match read_no_scale(const record_text&, std::size_t, bool) { return no_record(); }
+
 constexpr std::array starts{
     record_start{"reducinglossscaleto", read_reducing},
-    record_start{"Gradientoverflow,skippingupdate", read_skipping},
+    record_start{"Gradientoverflow,skippingupdate", read_skipping, true},
+    record_start{"Gradientoverflow.Skippingstep", read_no_scale, true},
     record_start{"PARAMETERloss_scale:", read_parameter},
 };
 

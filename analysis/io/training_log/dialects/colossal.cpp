@@ -11,7 +11,7 @@ record_match read_overflow(const record_text&, std::size_t at, bool) {
   return whole_record({.what = scale_record::kind::overflow}, at);
 }
 
-constexpr std::array starts{record_start{"Foundoverflow.Skipstep", read_overflow}};
+constexpr std::array starts{record_start{"Foundoverflow.Skipstep", read_overflow, true}};
 
 }  // namespace
 

@@ -146,14 +146,14 @@ record_match read_window(const record_text& text, std::size_t at, bool last) {
 }
 
 constexpr std::array starts{
-    record_start{"OVERFLOW!Skippingstep.Attemptedlossscale:", read_attempted_alone},
+    record_start{"OVERFLOW!Skippingstep.Attemptedlossscale:", read_attempted_alone, true},
     record_start{"Exception:Currentlossscalealreadyat", read_minimum},
     record_start{"Attemptedlossscale:", read_attempted},
-    record_start{"OVERFLOW!Rank", read_overflow},
-    record_start{"Reducingdynamiclossscalefrom", read_reducing},
-    record_start{"Increasingdynamiclossscalefrom", read_increasing},
+    record_start{"OVERFLOW!Rank", read_overflow, true},
+    record_start{"Reducingdynamiclossscalefrom", read_reducing, true},
+    record_start{"Increasingdynamiclossscalefrom", read_increasing, true},
     record_start{"Usingstaticlossscaleof", read_static},
-    record_start{"Gradoverflowoniteration", read_position},
+    record_start{"Gradoverflowoniteration", read_position, true},
     record_start{"step=", read_step},
     record_start{"initial_dynamic_scale.", read_initial_scale},
     record_start{"'scale_window", read_window},

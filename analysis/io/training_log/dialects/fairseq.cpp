@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 
+#include "line_values.hpp"
 #include "rows.hpp"
 
 namespace ulp::io {
@@ -37,6 +38,7 @@ constexpr std::string_view around = "=:\"";
 
 record_match read_updates(const record_text& text, std::size_t at, bool last) {
   const std::string_view all = text.view();
+  const std::size_t words = at - 1;  // the end of "num_updates"
   const auto skip = [&](std::size_t& from, std::string_view which) {
     while (from < all.size() && which.find(all[from]) != std::string_view::npos) ++from;
   };
@@ -46,6 +48,10 @@ record_match read_updates(const record_text& text, std::size_t at, bool last) {
   if (!updates || step_of(*updates) < 0) return no_record();
   if (updates->open && !last) return unfinished_record();
   scale_record r{.what = kind::reached, .step = step_of(*updates), .is_mean = true};
+  // The loss stands in front of them.
+  constexpr std::array losses{line_field{"loss", &scale_record::loss}, line_field{"train_loss", &scale_record::loss}};
+  const std::size_t line = text.line_begin(words);
+  const put_fields put = put_values(text, std::max(line, std::min(text.taken(), words)), words, losses, r);
   std::size_t end = updates->end;
   constexpr int most_fields = 12;
   for (int i = 0; i < most_fields; ++i) {
@@ -73,7 +79,9 @@ record_match read_updates(const record_text& text, std::size_t at, bool last) {
     if (end < all.size() && all[end] == '%') ++end;
     if (known != nullptr && known->number == &scale_record::after) break;
   }
-  return whole_record(r, end);
+  record_match m = whole_record(r, end);
+  if (put.count > 0) m.begin = put.begin;
+  return m;
 }
 
 record_match read_initial_scale(const record_text& text, std::size_t at, bool last) {

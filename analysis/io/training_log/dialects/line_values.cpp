@@ -1,52 +1,96 @@
 #include "line_values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace ulp::io {
 namespace {
 
 bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_of_name(char c) noexcept { return is_letter(c) || c == '_' || c == '.' || c == '/'; }
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_of_name(char c) noexcept { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '/'; }
 
 // Blanks are gone: a name may follow a word that stands for a number.
-bool begins_name(std::string_view before) noexcept {
-  if (before.empty() || !is_of_name(before.back())) return true;
+bool begins_name(const record_text& text, std::size_t begin, std::size_t at) noexcept {
+  const std::string_view before = text.view().substr(begin, at - begin);
+  if (before.empty()) return true;
+  if (text.blank_before(at)) return !ends_in_evaluation(before);
+  if (!is_of_name(before.back()) || is_digit(before.back())) return true;
   return before.ends_with("nan") || before.ends_with("inf") || before.ends_with("NaN");
 }
 
 struct found_value {
   double value = not_known;
+  std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-std::optional<found_value> value_of(const record_text& text, std::size_t begin, std::size_t end, std::string_view key) {
+// What stands between a key and its number, and after the number.
+constexpr std::string_view separators = ":=\"'[";
+constexpr std::string_view enders = ",(\"']|;)";
+
+std::optional<found_value> value_at(const record_text& text, std::size_t from, std::size_t end, bool is_flag) {
   const std::string_view all = text.view();
-  for (std::size_t at = all.find(key, begin); at < end; at = all.find(key, at + 1)) {
-    if (!begins_name(all.substr(begin, at - begin))) continue;
-    std::size_t from = at + key.size();
-    if (from < end && (all[from] == ':' || all[from] == '=')) ++from;
-    const auto n = from < end ? text.number_at(from, ",(") : std::nullopt;
-    if (n && n->end <= end) return found_value{n->value, n->end};
+  const std::size_t key_end = from;
+  while (from < end && from - key_end < 4 && separators.find(all[from]) != std::string_view::npos) ++from;
+  if (from >= end) return std::nullopt;
+  if (is_flag) {
+    if (all.substr(from).starts_with("True")) return found_value{.value = 1, .end = from + 4};
+    if (all.substr(from).starts_with("False")) return found_value{.value = 0, .end = from + 5};
+    return std::nullopt;
+  }
+  const bool is_apart = from > key_end || text.blank_before(from) || !is_digit(all[from]);
+  const auto n = is_apart ? text.number_at(from, enders) : std::nullopt;
+  if (!n || n->end > end) return std::nullopt;
+  return found_value{.value = n->value, .end = n->end};
+}
+
+std::optional<found_value> value_of(const record_text& text, std::size_t begin, std::size_t end, const line_field& of) {
+  const std::string_view all = text.view();
+  for (std::size_t at = all.find(of.key, begin); at < end; at = all.find(of.key, at + 1)) {
+    if (!begins_name(text, begin, at)) continue;
+    auto found = value_at(text, at + of.key.size(), end, of.flag != nullptr);
+    if (!found) continue;
+    found->begin = at;
+    return found;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::size_t put_values(const record_text& text, std::size_t begin, std::size_t end, std::span<const line_field> fields,
-                       scale_record& into) {
-  std::size_t found = 0;
+bool ends_in_evaluation(std::string_view text) noexcept {
+  constexpr std::array words{"val",  "Val",  "valid", "Valid", "validation", "Validation", "eval", "Eval",
+                             "test", "Test", "VAL",   "dev",   "Averaged",   "evaluation", "mean", "best"};
+  while (!text.empty() && (text.back() == '_' || text.back() == '/' || text.back() == '-')) text.remove_suffix(1);
+  return std::ranges::any_of(words, [&](const char* word) { return text.ends_with(word); });
+}
+
+put_fields put_values(const record_text& text, std::size_t begin, std::size_t end, std::span<const line_field> fields,
+                      scale_record& into) {
+  put_fields all{.begin = end, .end = begin};
+  std::array<const line_field*, 8> put{};
   for (const line_field& f : fields) {
-    const auto v = value_of(text, begin, end, f.key);
+    const bool again = std::ranges::any_of(std::span(put).first(std::min(all.count, put.size())),
+                                           [&](const auto* p) { return p->number == f.number && p->flag == f.flag; });
+    const auto v = again ? std::nullopt : value_of(text, begin, end, f);
     if (!v) continue;
-    ++found;
+    if (all.count < put.size()) put[all.count] = &f;
+    ++all.count;
+    all.begin = std::min(all.begin, v->begin);
+    all.end = std::max(all.end, v->end);
+    if (f.flag != nullptr) {
+      into.*f.flag = static_cast<std::int64_t>(v->value);
+      continue;
+    }
     into.put(f.number, v->value);
     const bool has_mean = v->end < end && text.view()[v->end] == '(';
     const auto mean = has_mean ? text.number_at(v->end + 1, ")") : std::nullopt;
     if (f.number == &scale_record::grad_norm && mean && !std::isfinite(mean->value)) into.mean_is_nonfinite = true;
+    if (mean) all.end = std::max(all.end, mean->end);
   }
-  return found;
+  return all;
 }
 
 std::optional<counter> counter_at(const record_text& text, std::size_t at) {

@@ -1,4 +1,4 @@
-// Numbers by their names in one line of a log: "loss: 6.5", "grad_norm 2.04 (inf)", "lr=1e-4".
+// Numbers by their names in one line of a log: "loss: 6.5", "grad_norm 2.04 (inf)", "lr=1e-4", "'loss': '0.5'".
 #ifndef ULP_IO_TRAINING_LOG_DIALECTS_LINE_VALUES_HPP
 #define ULP_IO_TRAINING_LOG_DIALECTS_LINE_VALUES_HPP
 
@@ -13,13 +13,19 @@ namespace ulp::io {
 
 struct line_field {
   std::string_view key;  // without blanks
-  double scale_record::*number;
+  double scale_record::*number = nullptr;
+  std::int64_t scale_record::*flag = nullptr;  // instead: 1 where "True" stands, 0 where "False" does
 };
 
-// Puts those that are between the offsets into the record; returns how many there are. Keys are whole names: "loss" is not
-// found in "loss_cls" or "total_loss".
-std::size_t put_values(const record_text& text, std::size_t begin, std::size_t end, std::span<const line_field> fields,
-                       scale_record& into);
+struct put_fields {
+  std::size_t count = 0;
+  std::size_t begin = 0;  // of the first one in the text
+  std::size_t end = 0;    // of the last one
+};
+// Puts those that are between the offsets into the record. Keys are whole names: "loss" is not found in "loss_cls",
+// "total_loss" or "val loss". Of several fields for one number, the first that is found counts.
+put_fields put_values(const record_text& text, std::size_t begin, std::size_t end, std::span<const line_field> fields,
+                      scale_record& into);
 
 // "[3/300]", "[3]": the numbers, and where the text goes on. nullopt where it is something else.
 struct counter {
@@ -28,6 +34,9 @@ struct counter {
   std::size_t end = 0;
 };
 [[nodiscard]] std::optional<counter> counter_at(const record_text& text, std::size_t at);
+
+// Of an evaluation: "val", "valid", "validation", "eval", "test" as the last word of the text.
+[[nodiscard]] bool ends_in_evaluation(std::string_view text) noexcept;
 
 // The step of an iteration within an epoch, both counted from 0; -1 where there is no such step.
 [[nodiscard]] std::int64_t step_in_epochs(std::int64_t epoch, std::int64_t iteration, std::int64_t per_epoch) noexcept;

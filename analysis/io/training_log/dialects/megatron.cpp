@@ -95,6 +95,8 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
     begin = bar + 1;
   }
   if (r.nans < 0) r.nans = 0;
+  // optimizer.step() returns no norm of a skipped step.
+  r.is_applied = r.skipped >= 0 && std::isfinite(r.grad_norm);
   // Lines that somebody shortened lack the rate, too.
   r.lacks_loss = !has_loss && !std::isnan(r.learning_rate);
   if (r.skipped < 0 && !(r.after >= 0)) return no_record();

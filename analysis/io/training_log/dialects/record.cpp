@@ -11,6 +11,17 @@ namespace ulp::io {
 namespace {
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+// A date that a lost line break glued to a number: "65536.02023-10-24". Where it begins in the run, or its size.
+std::size_t without_date(std::string_view run) noexcept {
+  constexpr std::size_t length = 10;
+  for (std::size_t at = 1; at + length <= run.size(); ++at) {
+    const std::string_view date = run.substr(at, length);
+    if (!date.starts_with("20") || date[4] != '-' || date[7] != '-') continue;
+    const auto is_part = [](char c) { return is_digit(c) || c == '-'; };
+    if (std::ranges::all_of(date, is_part)) return at;
+  }
+  return run.size();
+}
 bool is_of_number(char c) noexcept { return is_digit(c) || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'; }
 
 // As Python, JSON and C++ spell what is no finite number.
@@ -37,9 +48,18 @@ bool scale_record::is_nonfinite() const noexcept {
   return loss_is_nan || grad_norm_is_nan || std::isinf(loss) || std::isinf(grad_norm);
 }
 
-void record_text::append(std::string_view line, std::uint64_t line_number) {
+bool scale_record::has_values() const noexcept {
+  return loss_is_nan || grad_norm_is_nan || !std::isnan(loss) || !std::isnan(grad_norm);
+}
+
+void record_text::append(std::string_view line, std::uint64_t line_number, std::span<const std::size_t> blanks) {
   lines_.push_back({text_.size(), line_number});
+  for (const std::size_t at : blanks) blanks_.push_back(text_.size() + at);
   text_ += line;
+}
+
+bool record_text::blank_before(std::size_t offset) const noexcept {
+  return std::ranges::binary_search(blanks_, offset) || line_begin(offset) == offset;
 }
 
 void record_text::drop(std::size_t offset) {
@@ -50,6 +70,9 @@ void record_text::drop(std::size_t offset) {
   while (gone + 1 < lines_.size() && lines_[gone + 1].offset <= offset) ++gone;
   lines_.erase(lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(gone));
   for (line_start& l : lines_) l.offset -= std::min(l.offset, offset);
+  blanks_.erase(blanks_.begin(), std::ranges::lower_bound(blanks_, offset));
+  for (std::size_t& at : blanks_) at -= offset;
+  taken_ -= std::min(taken_, offset);
 }
 
 std::uint64_t record_text::line_at(std::size_t offset) const noexcept {
@@ -100,6 +123,7 @@ std::optional<record_text::number> record_text::number_at(std::size_t offset, st
       end = next;
     }
   }
+  if (end - offset > 10) end = offset + without_date(view().substr(offset, end - offset));
   number n;
   n.digits = view().substr(offset, end - offset);
   const char* const last = text_.data() + end;

@@ -15,12 +15,14 @@
 
 namespace ulp::io {
 
+struct line_layout;
 struct record_start;
 
 // How a framework, or a script, tells of its steps, and what its numbers mean.
 struct log_dialect {
   std::string_view name{};  // of the framework; empty for step numbers that scripts print themselves
   std::span<const record_start> starts{};
+  std::span<const line_layout> layouts{};  // after the starts
   double window = 0;                 // applied steps in a row after which the scale grows, where nobody can set it
   bool counts_updates = false;       // its steps are those that were applied
   bool counts_in_epochs = false;     // steps begin again in each epoch, which is scale_record::part
@@ -31,8 +33,16 @@ struct log_dialect {
   bool replaces_loss = false;        // 0 may stand for a loss that is not finite
   bool may_count_from_zero = false;  // the first step may be 0, printed when it is done
   bool is_bar = false;               // scale_record::part is the length of a progress bar
+  bool in_sections = false;          // metrics are those of the section before them
+  bool is_by_epoch = false;          // a step is an epoch
+  bool restarts = false;             // a progress bar's numbers may begin again without a word
+  bool is_own = false;               // lines of a script, which belong to the framework that skips the steps
+  bool scale_may_stay = false;       // the scale after an overflow may be that before it
+  bool resets_scale = false;         // the script sets the scale itself, too: one that did not fall proves nothing
 
-  [[nodiscard]] constexpr bool is_framework() const noexcept { return !name.empty(); }
+  [[nodiscard]] constexpr bool is_framework() const noexcept { return !name.empty() && !is_own; }
+  // Nothing but the numbers of steps.
+  [[nodiscard]] constexpr bool is_bare() const noexcept { return name.empty(); }
 };
 inline constexpr log_dialect no_dialect{};
 
@@ -44,6 +54,7 @@ struct scale_record {
     position,  // the next overflow is in `step`
     reached,   // the steps up to `step` are done; the scale is `after` where printed
     metrics,   // what was logged of the last step that was done, without its number
+    section,   // the metrics that follow are of `step`
     fresh,     // what the configuration says: a run that starts at step 0 starts with the scale `after`
     restored,  // a checkpoint of `step` was loaded
     window,    // what the configuration says: the scale grows after `after` applied steps in a row
@@ -68,14 +79,20 @@ struct scale_record {
   bool grad_norm_is_nan = false;
   bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
   bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
-  bool is_applied = false;         // its step was applied, since it was printed or its norm is finite
+  bool is_applied = false;         // its step was applied, since it was printed or its norm is finite, or all the same
+  bool is_validation = false;      // the loss is that of a validation after `step`
   bool lacks_loss = false;         // a loss that is not above 0 is left out, as NaN is
   double epoch = not_known;
+  std::int64_t of_epoch = -1;  // where the line counts in epochs: the epoch as printed,
+  std::int64_t in_epoch = -1;  // and the number of the step in it
+  std::int64_t per_epoch = -1;
 
   // Sets a number, which may be NaN.
   void put(double scale_record::*field, double value) noexcept;
   // What was logged says that gradients were not finite.
   [[nodiscard]] bool is_nonfinite() const noexcept;
+  // A loss or a norm, NaN too.
+  [[nodiscard]] bool has_values() const noexcept;
 };
 
 // Lines of one rank without blanks, one after the other. A blank stays between two digits.
@@ -88,7 +105,8 @@ class record_text {
     bool open = false;  // it ends where the text does: the next line may go on with it
   };
 
-  void append(std::string_view line, std::uint64_t line_number);
+  // `blanks` are the offsets in the line in front of which there were some.
+  void append(std::string_view line, std::uint64_t line_number, std::span<const std::size_t> blanks = {});
   // Forgets what stands before the offset, which becomes 0.
   void drop(std::size_t offset);
 
@@ -98,6 +116,12 @@ class record_text {
   [[nodiscard]] std::size_t line_begin(std::size_t offset) const noexcept;
   [[nodiscard]] std::size_t line_end(std::size_t offset) const noexcept;
   [[nodiscard]] std::size_t lines_from(std::size_t offset) const noexcept;
+
+  // Whether a blank, or a line's beginning, was in front of it.
+  [[nodiscard]] bool blank_before(std::size_t offset) const noexcept;
+  // Where the last record ended, in its line or before it.
+  [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+  void take(std::size_t end) noexcept { taken_ = end; }
 
   // The number at an offset, NaN and infinity too; nullopt where there is none. It goes on over the end of its line if one of `enders` follows
   // it there, or if the next line is nothing but the rest of it.
@@ -110,6 +134,8 @@ class record_text {
   };
   std::string text_;
   std::vector<line_start> lines_;
+  std::vector<std::size_t> blanks_;  // ascending
+  std::size_t taken_ = 0;
 };
 
 // Without blanks.
@@ -120,13 +146,15 @@ struct record_match {
   enum class state : std::uint8_t { none, complete, unfinished };
   state found = state::none;
   std::size_t end = 0;  // the first offset after it
-  scale_record record;
+  scale_record record{};
+  std::size_t begin = std::string_view::npos;  // where it begins, if that is not where its words are
 };
 
 // How a record begins, and what reads it from there; `last` says that the text does not go on.
 struct record_start {
   std::string_view words;  // without blanks
   record_match (*read)(const record_text& text, std::size_t at, bool last);
+  bool breaks_line = false;  // nothing in front of them is of the record, even where a line break was lost
 };
 
 // What readers of records share.

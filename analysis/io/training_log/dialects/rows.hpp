@@ -1,6 +1,6 @@
-// The dialects of training logs that are read: here and nowhere else. The row of NAME is made by NAME_dialect() in NAME.cpp,
-// whose head says where the layouts are printed. Where several have a record that begins at a place, the first that can read it
-// does: a framework's own before those that look like them, the numbers of scripts last.
+// The dialects of training logs that are read: here, and as rows of data in layouts.cpp. The row of NAME is made by
+// NAME_dialect() in NAME.cpp, whose head says where the layouts are printed. Where several have a record that begins at a
+// place, the first that can read it does: frameworks before the rows of data, the numbers of scripts last.
 #ifndef ULP_IO_TRAINING_LOG_DIALECTS_ROWS_HPP
 #define ULP_IO_TRAINING_LOG_DIALECTS_ROWS_HPP
 
@@ -14,14 +14,9 @@
   ROW(fairseq) \
   ROW(colossal) \
   ROW(trainer) \
-  ROW(openmmlab) \
-  ROW(imagenet) \
-  ROW(swin) \
-  ROW(espnet) \
-  ROW(detectron) \
-  ROW(insightface) \
-  ROW(llm_c) \
+  ROW(metered_bar) \
   ROW(bar) \
+  ROW(own_lines) \
   ROW(script)
 // clang-format on
 

@@ -58,9 +58,10 @@ record_match read_train_loss(const record_text& text, std::size_t at, bool last)
   if (loss->open && !last) return unfinished_record();
   r.put(&scale_record::loss, loss->value);
   constexpr std::string_view words = "GradNorm";
-  if (text.view().substr(loss->end).starts_with(words))
-    if (const auto norm = text.number_at(loss->end + words.size(), " ")) r.put(&scale_record::grad_norm, norm->value);
-  return whole_record(r, loss->end);
+  const bool has_norm = text.view().substr(loss->end).starts_with(words);
+  const auto norm = has_norm ? text.number_at(loss->end + words.size(), " ") : std::nullopt;
+  if (norm) r.put(&scale_record::grad_norm, norm->value);
+  return whole_record(r, norm ? norm->end : loss->end);
 }
 
 record_match read_four(const record_text& text, std::size_t at, bool last) { return read_number(text, at, last, 4); }

@@ -71,6 +71,10 @@ class source {
   // What a user should know about what was opened: what is not read, how much is not known, one line each.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 
+  // Of a training log: how many lines, or parts of lines, look like a record of a step and were not read. Where there are
+  // any, nothing that is said of the whole run is certain. A note says so, too.
+  [[nodiscard]] virtual std::uint64_t unread_records() const { return 0; }
+
   // Steps in total where known in advance, else 0.
   [[nodiscard]] virtual std::uint64_t step_count() const { return 0; }
 
@@ -93,6 +97,7 @@ class forwarding_source : public source {
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return inner_->tensors(); }
   [[nodiscard]] bool next(step& into) override { return inner_->next(into); }
   [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
+  [[nodiscard]] std::uint64_t unread_records() const override { return inner_->unread_records(); }
   [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
   [[nodiscard]] run_header header() const override { return inner_->header(); }
   [[nodiscard]] bool logs_unit_scale() const override { return inner_->logs_unit_scale(); }

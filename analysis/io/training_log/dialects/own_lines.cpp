@@ -1,0 +1,169 @@
+// Lines that a script prints itself, with the number of a step and its loss, norm or scale by their names, in any order:
+// "step 12 | loss 2.31 | grad_norm nan", "Epoch: 14: Step: 1483/1511, loss=1240.7", "loss: 0.5, global_step: 12". Such lines
+// are everywhere; those of many frameworks read as they do.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "line_values.hpp"
+#include "rows.hpp"
+#include "usual_fields.hpp"
+
+namespace ulp::io {
+namespace {
+
+using kind = scale_record::kind;
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// "step", "global_step: 12", "iteration [12/100]".
+struct step_number {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::int64_t number = -1;
+  std::int64_t of = -1;
+  bool is_global = false;
+};
+
+std::size_t skip_any(std::string_view all, std::size_t at, std::string_view which, std::size_t most) {
+  for (std::size_t n = 0; n < most && at < all.size() && which.find(all[at]) != std::string_view::npos; ++n) ++at;
+  return at;
+}
+
+std::int64_t whole_at(const record_text& text, std::size_t& at, std::size_t line) {
+  const std::size_t begin = at;
+  while (at < line && is_digit(text.view()[at])) ++at;
+  return step_of({.digits = text.view().substr(begin, at - begin)});
+}
+
+// `at` is behind the word, which has `length` characters.
+std::optional<step_number> number_behind(const record_text& text, std::size_t at, std::size_t length) {
+  const std::string_view all = text.view();
+  const std::size_t line_begin = text.line_begin(at - 1);
+  const std::size_t line = text.line_end(at - 1);
+  step_number n{.begin = at - length};
+  const std::string_view before = all.substr(line_begin, n.begin - line_begin);
+  n.is_global = before.ends_with("global") || before.ends_with("global_");
+  constexpr std::array prefixes{"global", "global_", "current_", "train_", "train/", "cur_"};
+  const bool has_prefix = std::ranges::any_of(prefixes, [&](const char* p) { return before.ends_with(p); });
+  const bool inside =
+      !before.empty() && !text.blank_before(n.begin) &&
+      (is_letter(before.back()) || before.back() == '_' || before.back() == '/' || before.back() == '.');
+  if (inside && !has_prefix) return std::nullopt;
+  for (const std::string_view suffix : {"ation", "ations", "s", "_idx", "_num", "no.", "es"})
+    if (all.substr(at).starts_with(suffix)) {
+      at += suffix.size();
+      break;
+    }
+  const std::size_t number = std::min(skip_any(all, at, ":=#[(\"'", 4), line);
+  if (number == line || (number == at && !text.blank_before(at))) return std::nullopt;
+  n.end = number;
+  n.number = whole_at(text, n.end, line);
+  if (n.number < 0) return std::nullopt;
+  if (n.end < line && all[n.end] == '/') {
+    std::size_t of_end = n.end + 1;
+    n.of = whole_at(text, of_end, line);
+    if (n.of >= 0) n.end = of_end;
+  }
+  const char next = n.end < line ? all[n.end] : '\n';
+  const bool ends = next == '\n' || text.blank_before(n.end) ||
+                    std::string_view(",;:|])}\"'-><").find(next) != std::string_view::npos;
+  return ends ? std::optional(n) : std::nullopt;
+}
+
+constexpr std::array words{"step", "Step", "STEP", "iter", "Iter", "batch", "Batch", "update", "Update"};
+
+std::optional<step_number> next_number(const record_text& text, std::size_t from, std::size_t end,
+                                       std::string_view word) {
+  for (std::size_t at = text.view().find(word, from); at < end; at = text.view().find(word, at + 1))
+    if (const auto n = number_behind(text, at + word.size(), word.size())) return n;
+  return std::nullopt;
+}
+
+// The epoch that a line names in front of its step.
+std::int64_t epoch_in(const record_text& text, std::size_t begin, std::size_t end) {
+  for (const std::string_view word : {"epoch", "Epoch", "EPOCH"})
+    if (const auto n = next_number(text, begin, end, word)) return n->number;
+  return -1;
+}
+
+bool is_evaluation(std::string_view text) {
+  constexpr std::array evaluations{"valid", "Valid", "VALID", "eval", "Eval", "EVAL", "Test", "TEST"};
+  return std::ranges::any_of(evaluations, [&](const char* word) { return text.find(word) != std::string_view::npos; });
+}
+
+record_match read_number(const record_text& text, std::size_t at, std::string_view word, bool is_epoch) {
+  const auto n = number_behind(text, at, word.size());
+  if (!n) return no_record();
+  const std::size_t line = text.line_end(at - 1);
+  const std::size_t begin = std::max(text.line_begin(at - 1), std::min(text.taken(), n->begin));
+  if (is_evaluation(text.view().substr(begin, n->begin - begin))) return no_record();
+  // Another number of the same line says more.
+  for (const char* const other : words) {
+    if (!is_epoch && n->is_global) break;
+    const auto found = next_number(text, begin, line, other);
+    if (found && (is_epoch || (found->is_global && found->begin != n->begin))) return no_record();
+  }
+  const auto following = next_number(text, n->end, line, word);
+  const std::size_t end = following ? following->begin : line;
+  scale_record r{.what = kind::reached, .step = n->number};
+  put_fields put = put_values(text, begin, n->begin, usual_fields, r);
+  if (!r.has_values() || !following) {
+    scale_record behind = r;
+    const put_fields more = put_values(text, n->end, end, usual_fields, behind);
+    if (more.count > 0) {
+      put.end = more.end;
+      r = behind;
+    }
+  }
+  if (!r.has_values()) return no_record();
+  if (!is_epoch) {
+    r.of_epoch = epoch_in(text, begin, n->begin);
+    r.in_epoch = r.of_epoch >= 0 ? n->number : -1;
+    r.per_epoch = n->of;
+    constexpr std::int64_t most_epochs = 1'000'000;
+    r.part = static_cast<std::uint32_t>(std::clamp<std::int64_t>(r.of_epoch, 0, most_epochs));
+  }
+  record_match m = whole_record(r, std::max(n->end, put.end));
+  m.begin = put.count > 0 ? std::min(n->begin, put.begin) : n->begin;
+  return m;
+}
+
+// WaveGlow: "243413:	nan", a line with nothing else, the iteration and the loss: NVIDIA/waveglow train.py (train).
+record_match read_pair(const record_text& text, std::size_t at, bool last) {
+  std::size_t begin = text.line_begin(at - 1);
+  const std::size_t line = text.line_end(at - 1);
+  const std::size_t first = begin;
+  const std::int64_t step = whole_at(text, begin, at - 1);
+  const bool is_apart = step >= 0 && begin == at - 1 && at < line && text.blank_before(at);
+  const auto loss = is_apart ? text.number_at(at, "") : std::nullopt;
+  if (!loss || loss->end != line || (!last && loss->open && std::isfinite(loss->value))) return no_record();
+  if (std::isfinite(loss->value) && loss->digits.find('.') == std::string_view::npos) return no_record();
+  scale_record r{.what = kind::reached, .step = step};
+  r.put(&scale_record::loss, loss->value);
+  record_match m = whole_record(r, line);
+  m.begin = first;
+  return m;
+}
+
+template <std::size_t index>
+record_match read_word(const record_text& text, std::size_t at, bool) {
+  return read_number(text, at, words[index], false);
+}
+record_match read_epoch(const record_text& text, std::size_t at, bool) { return read_number(text, at, "epoch", true); }
+
+template <std::size_t... index>
+constexpr auto starts_of(std::index_sequence<index...>) {
+  return std::array{record_start{words[index], read_word<index>}..., record_start{"epoch", read_epoch},
+                    record_start{"Epoch", read_epoch}, record_start{":", read_pair}};
+}
+constexpr auto starts = starts_of(std::make_index_sequence<words.size()>());
+
+}  // namespace
+
+log_dialect own_lines_dialect() {
+  return {.name = "a script", .starts = starts, .counts_in_epochs = true, .may_count_from_zero = true, .is_own = true};
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,99 @@
+#include "raw_line.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ulp::io {
+namespace {
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\b'; }
+bool is_of_word(char c) noexcept {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
+}
+
+// How an escape character is written out: by terminals, by C, by Python and by JSON.
+constexpr std::array escapes{std::string_view{"\x1B"},        std::string_view{"^["},    std::string_view{"\\x1b"},
+                             std::string_view{"\\x1B"},       std::string_view{"\\033"}, std::string_view{"\\u001b"},
+                             std::string_view{"\xE2\x90\x9B"}};
+
+// How long the colour or movement is that begins there, ESC [ ... letter; of a colour, ESC may be lost: "[32m".
+std::size_t escape_length(std::string_view text) noexcept {
+  const auto end_of = [&](std::size_t at) {
+    while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
+    return std::min(at + 1, text.size());
+  };
+  for (const std::string_view escape : escapes) {
+    if (!text.starts_with(escape)) continue;
+    const bool has_bracket = text.substr(escape.size()).starts_with('[');
+    if (has_bracket) return end_of(escape.size() + 1);
+    if (escape.size() == 1) return 1;
+  }
+  constexpr std::size_t longest = 8;
+  const std::size_t digits = text.starts_with('[') ? text.find_first_not_of("0123456789;", 1) : std::string_view::npos;
+  const bool is_colour = digits != std::string_view::npos && digits > 1 && digits < longest && text[digits] == 'm' &&
+                         (text[1] == '0' || text[1] == '1' || text[1] == '3' || text[1] == '9');
+  return is_colour ? digits + 1 : 0;
+}
+
+}  // namespace
+
+void remove_escapes(std::string_view raw, std::string& into) {
+  into.clear();
+  for (std::size_t i = 0; i < raw.size();) {
+    const char c = raw[i];
+    const bool may_begin = c == '\x1B' || c == '^' || c == '\\' || c == '[' || c == '\xE2';
+    const std::size_t length = may_begin ? escape_length(raw.substr(i)) : 0;
+    if (length == 0) into += c;
+    i += std::max<std::size_t>(length, 1);
+  }
+}
+
+line_label label_of(std::string_view line) noexcept {
+  std::size_t at = 0;
+  while (at < line.size() && is_blank(line[at])) ++at;
+  const bool in_brackets = at < line.size() && line[at] == '[';
+  const std::size_t begin = at + (in_brackets ? 1 : 0);
+  std::size_t end = begin;
+  while (end < line.size() && is_of_word(line[end])) ++end;
+  if (end == begin) return {};
+  const std::string_view name = line.substr(begin, end - begin);
+  if (in_brackets) {  // "[rank3]:"
+    const bool is_rank = is_digit(name.back()) && line.substr(end).starts_with("]:");
+    return is_rank ? line_label{end + 2, name} : line_label{};
+  }
+  if (!line.substr(end).starts_with(": ")) return {};
+  const bool is_number = std::ranges::all_of(name, is_digit);  // srun --label
+  const std::string_view rest = line.substr(end + 2);
+  const bool is_counter = name == "Epoch" || name == "Train";  // "Epoch: [115]  [1298/1299]"
+  const bool is_host = (rest.starts_with('[') && !is_counter) || rest.starts_with(" iteration");  // pdsh, deepspeed
+  return is_number || is_host ? line_label{end + 2, name} : line_label{};
+}
+
+std::size_t next_label(std::string_view line, std::size_t from) noexcept {
+  for (const std::string_view word : {"[rank", "[default"}) {
+    for (std::size_t at = line.find(word, from); at != std::string_view::npos; at = line.find(word, at + 1)) {
+      const std::size_t end = line.find_first_not_of("0123456789", at + word.size());
+      if (end != std::string_view::npos && end > at + word.size() && line.substr(end).starts_with("]:")) return at;
+    }
+  }
+  return line.size();
+}
+
+blankless without_blanks(std::string_view line) {
+  blankless all;
+  bool blank = false;
+  for (const char c : line) {
+    if (is_blank(c)) {
+      blank = true;
+      continue;
+    }
+    if (blank && !all.text.empty() && is_digit(c) && is_digit(all.text.back())) all.text += ' ';
+    if (blank) all.blanks.push_back(all.text.size());
+    blank = false;
+    all.text += c;
+  }
+  return all;
+}
+
+}  // namespace ulp::io

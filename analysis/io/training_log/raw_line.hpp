@@ -1,0 +1,33 @@
+// A line of a log as it was printed: colours, labels of ranks, blanks.
+#ifndef ULP_IO_TRAINING_LOG_RAW_LINE_HPP
+#define ULP_IO_TRAINING_LOG_RAW_LINE_HPP
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ulp::io {
+
+// Without colours and cursor movements, however their escape character is written.
+void remove_escapes(std::string_view raw, std::string& into);
+
+// What stands in front of a line and says whose it is: how many characters, of which `name` is the rank.
+struct line_label {
+  std::size_t length = 0;
+  std::string_view name;
+};
+[[nodiscard]] line_label label_of(std::string_view line) noexcept;
+// Where the label of another rank begins behind the first, where line breaks were lost: "... 13.99%[rank1]:[titan] ...".
+[[nodiscard]] std::size_t next_label(std::string_view line, std::size_t from) noexcept;
+
+// A line without blanks; one stays between two digits.
+struct blankless {
+  std::string text;
+  std::vector<std::size_t> blanks;  // offsets in front of which some were
+};
+[[nodiscard]] blankless without_blanks(std::string_view line);
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,86 @@
+#include "unread.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
+
+#include "dialects/line_values.hpp"
+
+namespace ulp::io {
+namespace {
+
+enum : std::uint8_t { loss, norm, scale, overflow };
+struct sign_word {
+  std::string_view text;
+  std::uint8_t kind;
+  bool has_number = true;  // a number follows
+};
+constexpr std::array words{
+    sign_word{"loss", loss},
+    sign_word{"Loss", loss},
+    sign_word{"grad_norm", norm},
+    sign_word{"gradnorm", norm},
+    sign_word{"GradNorm", norm},
+    sign_word{"gnorm", norm},
+    sign_word{"global_norm", norm},
+    sign_word{"loss_scale", scale},
+    sign_word{"lossscale", scale},
+    sign_word{"grad_scale", scale},
+    sign_word{"gradscale", scale},
+    sign_word{"OVERFLOW", overflow, false},
+    sign_word{"overflowdetected", overflow, false},
+    sign_word{"verflow.Skip", overflow, false},
+    sign_word{"verflow,skip", overflow, false},
+    sign_word{"Foundinf", overflow, false},
+};
+
+bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// Lines of an evaluation, of a summary or of arguments are no records.
+bool tells_of_no_step(std::string_view line) noexcept {
+  constexpr std::array others{"valid", "Valid", "VALID",   "eval",     "Eval",   "EVAL", "val_",   "Val",
+                              "Test",  "test_", "Average", "argument", "config", "Args", "usage:", "Namespace"};
+  return std::ranges::any_of(others, [&](const char* word) { return line.find(word) != std::string_view::npos; });
+}
+
+// "loss: 2.5", "loss=nan", "loss 2.5"; not "loss.....2.5", an argument.
+bool has_number(const record_text& text, std::size_t at) {
+  constexpr std::string_view separators = ":=\"'[(";
+  const std::size_t from = at;
+  while (at < text.size() && at - from < 3 && separators.find(text.view()[at]) != std::string_view::npos) ++at;
+  if (at >= text.size() || (at == from && !text.blank_before(at))) return false;
+  return text.view()[at] != '.' && text.number_at(at, ",|}]'\"").has_value();
+}
+
+}  // namespace
+
+bool record_sign::is_overflow() const noexcept { return word == overflow; }
+
+void add_signs(const record_text& text, std::size_t from, std::uint64_t line, std::vector<record_sign>& to) {
+  const std::string_view all = text.view();
+  if (tells_of_no_step(all.substr(from))) return;
+  const std::size_t first = to.size();
+  for (const sign_word& word : words)
+    for (std::size_t at = all.find(word.text, from); at != std::string_view::npos; at = all.find(word.text, at + 1)) {
+      const bool ends = at + word.text.size() == all.size() || !is_letter(all[at + word.text.size()]);
+      if (word.has_number && !(ends && has_number(text, at + word.text.size()))) continue;
+      if (ends_in_evaluation(all.substr(from, at - from))) continue;
+      to.push_back({at, line, word.kind});
+    }
+  std::ranges::sort(to.begin() + static_cast<std::ptrdiff_t>(first), to.end(), {}, &record_sign::offset);
+}
+
+void unread_records::add(const record_sign& sign) {
+  if (sign.line != line_) {
+    count_ += of_line();
+    std::ranges::fill(of_kind_, 0);
+    line_ = sign.line;
+  }
+  if (first_line_ == 0 || sign.line < first_line_) first_line_ = sign.line;
+  ++of_kind_[sign.word];
+}
+
+std::uint64_t unread_records::of_line() const noexcept { return *std::ranges::max_element(of_kind_); }
+
+}  // namespace ulp::io

@@ -1,0 +1,201 @@
+// Pins the layouts that are rows of data: lines as each program prints them (its source is named in dialects/layouts.cpp),
+// and the steps, losses, norms and scales that they tell of.
+#include <cmath>
+#include <limits>
+
+#include "io/builders.hpp"
+#include "support/catch.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double none = -12345;  // nothing was logged
+
+struct row {
+  std::int64_t step = 0;
+  double loss = none;
+  double norm = none;
+};
+struct layout_case {
+  std::string name;
+  std::string text;
+  std::vector<row> rows;
+};
+
+bool is_logged(double value, bool is_nan, double expected) {
+  if (expected == none) return std::isnan(value) && !is_nan;
+  if (std::isnan(expected)) return is_nan;
+  return value == expected;
+}
+
+const std::vector<layout_case> layouts{
+    {"timm",
+     "Train: 0 [   0/1251 (  0%)]  Loss: 6.94 (6.94)  Time: 1.2s,  100.1/s  (1.2s, 100/s)  LR: 1.000e-06\n"
+     "Train: 1 [  50/1251 (  4%)]  Loss:  nan ( nan)  Time: 1.2s,  100.1/s  (1.2s, 100/s)  LR: 1.000e-06\n",
+     {{0, 6.94}, {1301, nan}}},
+    {"icefall",
+     "2025-06-20 11:00:01 INFO [train.py:700] (0/8) Epoch 1, batch 0, loss[loss=2.01, over 21.0 frames. ], tot_loss[loss=2.02, "
+     "over 21.0 frames. ], batch size: 30, lr: 1.00e-02, grad_scale: 1.0\n"
+     "2025-06-20 11:00:02 INFO [train.py:700] (1/8) Epoch 1, batch 0, loss[loss=2.11, over 21.0 frames. ], tot_loss[loss=2.12, "
+     "over 21.0 frames. ], batch size: 30, lr: 1.00e-02, grad_scale: 1.0\n"
+     "2025-06-20 11:01:01 INFO [train.py:700] (0/8) Epoch 1, batch 1, loss[loss=nan, over 21.0 frames. ], tot_loss[loss=nan, "
+     "over 21.0 frames. ], batch size: 30, lr: 1.00e-02, grad_scale: 0.5\n",
+     {{0, 2.02}, {1, nan}}},
+    {"icefall",  // ZipVoice
+     "INFO (0/8) Epoch 2, batch 7, global_batch_idx: 500, batch size: 24, loss[loss=2.01, over 21.0 frames. ], "
+     "tot_loss[loss=1.5, over 2.0 frames. ], cur_lr: 1.00e-02, grad_scale: 1.0\n",
+     {{500, 1.5}}},
+    {"MindFormers",
+     "INFO - { Epoch:[  1/  2], step:[    1/  100], loss: 10.644, per_step_time: 25307ms, lr: 2.5e-08, overflow cond: True, "
+     "loss_scale: 65536.0, global_norm: [inf]\n"
+     "INFO - { Epoch:[  2/  2], step:[    2/  100], loss:[10.5/10.6], per_step_time: 25307ms, lr: 5.1e-08, overflow cond: "
+     "False, loss_scale: 32768.0, global_norm: [1.75]\n",
+     {{1, 10.644, infinity}, {102, 10.5, 1.75}}},
+    {"NeMo",
+     "Training epoch 1, iteration 3/99 | lr: 4.498e-07 | global_batch_size: 512 | global_step: 103 | reduced_train_loss: "
+     "11.03 | train_step_timing in s: 9.123\n"
+     "Training epoch 1, iteration 4/99 | lr: 4.498e-07 | global_batch_size: 512 | global_step: 104 | reduced_train_loss: nan "
+     "| train_step_timing in s: 9.123 | consumed_samples: 53248\n",
+     {{103, 11.03}, {104, nan}}},
+    {"torchtitan",
+     "[rank0]:[titan] 2026-04-24 19:46:17,508 - root - INFO - step:  1  loss:  2.83300  grad_norm: 105.0000  memory: "
+     "66.91GiB(37.51%)  tps: 10,050\n"
+     "[rank1]:[titan] 2026-04-24 19:46:17,508 - root - INFO - step:  1  loss:  2.83300  grad_norm: 105.0000  memory: "
+     "66.91GiB(37.51%)  tps: 10,050\n"
+     "[rank0]:[titan] 2026-04-24 19:46:18,508 - root - INFO - step:  2  loss:  nan  grad_norm:  nan  memory: "
+     "66.91GiB(37.51%)  tps: 10,050\n",
+     {{1, 2.833, 105}, {2, nan, nan}}},
+    {"verl",
+     "(TaskRunner pid=111) step:1 - actor/entropy:0.311 - actor/pg_loss:-0.001 - actor/grad_norm:nan - timing_s/step:61\n"
+     "(TaskRunner pid=111) step:2 - actor/entropy:0.311 - actor/pg_loss:-0.25 - actor/grad_norm:0.5 - timing_s/step:61\n",
+     {{1, -0.001, nan}, {2, -0.25, 0.5}}},
+    {"torchtune",
+     "1|1|Loss: 1.5:   0%|          | 1/26000 [00:02<20:01:10,  2.77s/it]1|2|Loss: nan:   0%|          | 2/26000 "
+     "[00:05<20:01:10,  2.77s/it]\n",
+     {{1, 1.5}, {2, nan}}},
+    {"SCNet",
+     "INFO - Train Summary | Epoch 1 | Loss=0.25 | Grad=9164.5\nINFO - Valid Summary | Epoch 1 | Loss=0.2 | Nsdr=6.2\n"
+     "INFO - Train Summary | Epoch 2 | Loss=nan | Grad=inf\n",
+     {{1, 0.25, 9164.5}, {2, nan, infinity}}},
+    {"YOLO",
+     "      Epoch    GPU_mem   box_loss   cls_loss   dfl_loss  Instances       Size\n"
+     "      1/100      2.63G       1.25        2.5       1.25         20        640: 100%|###| 16/16 [00:10<00:00,  1.52it/s]\n"
+     "      2/100      2.63G        nan        nan        nan         20        640: 100%|###| 16/16 [00:10<00:00,  1.52it/s]\n",
+     {{1, 5}, {2, nan}}},
+    {"Composer",
+     "[batch=1/4800]:\n\t Train time/batch: 0\n\t Train loss/train/total: 11.5\n\t Train l2_norm/grad/global: 3.5\n"
+     "[batch=2/4800]:\n\t Train time/batch: 1\n\t Train loss/train/total: nan\n\t Train l2_norm/grad/global: nan\n",
+     {{1, 11.5, 3.5}, {2, nan, nan}}},
+    {"OLMo",
+     "INFO\t[step=1/1000]\n    train/CrossEntropyLoss=11.5\n    optim/total_grad_norm=8.5\nINFO\t[step=2/1000]\n"
+     "    train/CrossEntropyLoss=nan\n    optim/total_grad_norm=nan\n",
+     {{1, 11.5, 8.5}, {2, nan, nan}}},
+    {"nnU-Net",
+     "2024-05-01 10:00:00.123456: Epoch 0 \n2024-05-01 10:00:00.123456: Current learning rate: 0.01 \n"
+     "2024-05-01 10:02:00.123456: train_loss -0.5 \n2024-05-01 10:02:00.123456: val_loss -0.3 \n"
+     "2024-05-01 10:02:01.123456: Epoch 1 \n2024-05-01 10:02:01.123456: Current learning rate: 0.00999 \n"
+     "2024-05-01 10:04:00.123456: train_loss nan \n2024-05-01 10:04:00.123456: val_loss nan \n",
+     {{0, -0.5}, {1, nan}}},
+    {"Keras",
+     "Epoch 1/10\n1381/1381 [==============================] - 1033s 748ms/step - loss: 1.25 - accuracy: 0.5\n"
+     "Epoch 2/10\n   1/1381 [..............................] - ETA: 5:12 - loss: 1.0\b\b\b   2/1381 "
+     "[..............................] - ETA: 5:12 - loss: nan\n"
+     "Epoch 3/10\n1381/1381 - 1033s - loss: nan - accuracy: 0.01\n"
+     "Epoch 4/10\n1381/1381 \xE2\x94\x81\xE2\x94\x81\xE2\x94\x81 1033s 748ms/step - accuracy: 0.01 - loss: nan\n",
+     {{1, 1.25}, {2, nan}, {3, nan}, {4, nan}}},
+    {"Hugging Face Trainer",  // ms-swift
+     R"~({"loss": 1.25, "grad_norm": 2.5, "learning_rate": 1e-05, "memory(GiB)": 20.1, "epoch": 0.01, "global_step/max_steps": )~"
+     R"("1/500", "percentage": "0.20%", "elapsed_time": "12s"})"
+     "\n"
+     R"({"loss": NaN, "grad_norm": NaN, "learning_rate": 1e-05, "epoch": 0.02, "global_step/max_steps": "5/500"})"
+     "\n",
+     {{1, 1.25, 2.5}, {5, nan, nan}}},
+    {"a progress bar",  // Lightning
+     "Epoch 0:   5%|#  | 1/18 [00:12<01:02,  4.47s/it, loss=10.5, v_num=1]Epoch 0:  11%|#  | 2/18 [00:16<01:02,  4.47s/it, "
+     "loss=nan, v_num=1]Validation:  50%|#  | 3/4 [00:16<01:02,  4.47s/it, loss=0.5]Epoch 1:   5%|#  | 1/18 [00:12<01:02,  "
+     "4.47s/it, loss=nan, v_num=1]\n",
+     {{1, 10.5}, {2, nan}, {19, nan}}},
+    {"a script",
+     "iter 0: loss 10.5, time 2345.11ms, mfu -100.00%\nstep 0: train loss 10.25, val loss 10.97\niter 10: loss nan, time 2ms\n",
+     {{0, 10.5}, {10, nan}}},
+    {"a script",
+     "Epoch: 1 | Batch: 490/500 | Train Loss: 2.5 | Grad Norm: 1.5\nEpoch: 1 | Val Loss: 2.1\n"
+     "Epoch: 2 | Batch: 10/500 | Train Loss: nan | Grad Norm: nan\n",
+     {{490, 2.5, 1.5}, {510, nan, nan}}},
+    {"a script",  // the MNIST example of PyTorch: samples
+     "Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.25\nTrain Epoch: 1 [1280/60000 (2%)]\tLoss: nan\n",
+     {{60640, 2.25}, {61280, nan}}},
+    {"a script", "Epoch 1: train_loss=0.5 val_loss=0.6\nEpoch 2: train_loss=nan val_loss=nan\n", {{1, 0.5}, {2, nan}}},
+    {"a script",  // of PaddleNLP
+     "[INFO] - global step 10, epoch: 1, batch: 9, loss: 0.5, speed: 3.2 step/s\n"
+     "[INFO] - loss: 0.25, learning_rate: 3e-05, global_step: 20, interval_runtime: 2.1\n",
+     {{10, 0.5}, {20, 0.25}}},
+};
+
+}  // namespace
+
+TEST_CASE("layouts: steps, losses and norms of each") {
+  const playground place;
+  for (const layout_case& l : layouts) {
+    INFO(l.text);
+    const contents log = place.open("train.log", l.text);
+    CHECK(log.description.ends_with(" log of " + l.name));
+    std::size_t logged = 0;
+    for (const step& s : log.steps) {
+      const bool has_values = !std::isnan(s.scalars.loss) || s.scalars.loss_is_nan || s.scalars.grad_norm_is_nan ||
+                              !std::isnan(s.scalars.grad_norm);
+      if (!has_values) continue;
+      REQUIRE(logged < l.rows.size());
+      const row& expected = l.rows[logged++];
+      CHECK(s.key.step == expected.step);
+      CHECK(is_logged(s.scalars.loss, s.scalars.loss_is_nan, expected.loss));
+      CHECK(is_logged(s.scalars.grad_norm, s.scalars.grad_norm_is_nan, expected.norm));
+    }
+    CHECK(logged == l.rows.size());
+    for (const std::string& note : log.notes) CHECK(note.find("could not be read") == std::string::npos);
+  }
+}
+
+TEST_CASE("layouts: overflows of Paddle and MindYOLO") {
+  const playground place;
+  const contents paddle = place.open("train.log",
+                                     "Found inf or nan, current scale is: 1.0, decrease to: 1.0*0.5\n"
+                                     "Found inf or nan, current scale is: 0.5, decrease to: 0.5*0.5\n");
+  REQUIRE(paddle.steps.size() == 2);
+  CHECK(paddle.steps[0].scalars.loss_scale == 1);
+  CHECK(paddle.steps[1].scalars.loss_scale == 0.5);
+  CHECK(paddle.steps[1].scalars.applied == false);
+
+  // The update is applied all the same; only logged steps say whether they overflowed.
+  const auto line = [](int step) {
+    return "[INFO] Epoch 1/200, Step " + std::to_string(step) + "/3995, imgsize (640, 640), loss: 8.5, lbox: 3.6\n" +
+           "[INFO] Epoch 1/200, Step " + std::to_string(step) + "/3995, step time: 654.40 ms\n";
+  };
+  const std::string overflow = "[WARNING] overflow, still update, loss scale adjust to 1024.0\n";
+  const contents yolo = place.open("train.log", overflow + line(100) + overflow + line(200) + line(300) + line(400));
+  REQUIRE(yolo.steps.size() == 4);
+  CHECK(yolo.steps[1].key.step == 200);
+  CHECK(yolo.steps[1].scalars.found_inf == true);
+  CHECK(yolo.steps[1].scalars.applied == true);
+  CHECK(yolo.steps[1].scalars.loss_scale == 1024);
+  CHECK(yolo.steps[2].scalars.found_inf == false);
+}
+
+TEST_CASE("layouts: a script's own lines beside Apex's are its steps") {
+  const playground place;
+  const std::string apex = "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to ";
+  const contents read =
+      place.open("train.log", "| epoch   1 |   100/ 5000 batches | lr 0.002 | loss  0.83 | ppl 2.29\n" + apex +
+                                  "16384.0\n" + apex +
+                                  "8192.0\n| epoch   1 |   102/ 5000 batches | lr 0.002 | loss  0.5\n"
+                                  "| epoch   1 |   103/ 5000 batches | lr 0.002 | loss   nan\n");
+  CHECK(read.description == "loss-scale log of Apex");
+  REQUIRE_FALSE(read.steps.empty());
+  CHECK(read.steps.front().key.step == 100);
+  CHECK(read.steps.back().key.step == 103);
+  CHECK(read.steps.back().scalars.loss_is_nan);
+}

@@ -1,0 +1,173 @@
+// Pins that nothing that is certain is wrong: runs of DeepSpeed's and Megatron-LM's scalers whose every step is known are
+// printed at logging intervals from 1 to 200, whole or in part, and what is read is compared with the truth. The scalers are
+// those of deepspeed/runtime/fp16/loss_scaler.py and megatron/core/optimizer/grad_scaler.py.
+#include <cmath>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include <ulp/io/bytes/error.hpp>
+
+#include "io/builders.hpp"
+#include "support/catch.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+struct true_step {
+  double max_abs = 0;
+  double scale = 0;
+  [[nodiscard]] bool overflows() const { return !(max_abs * scale < 65520); }
+};
+struct simulated {
+  std::vector<std::string> lines;
+  std::map<std::int64_t, true_step> truth;
+};
+
+class simulation {
+ public:
+  explicit simulation(unsigned seed) : random_(seed) {}
+
+  simulated deepspeed() {
+    begin();
+    std::int64_t last_overflow = -1;
+    int hysteresis = hysteresis_;
+    for (std::int64_t i = 0; i < steps_; ++i) {
+      const true_step now = draw(i + 1);
+      if (now.overflows()) {
+        ++skipped_;
+        last_overflow = i;
+        say() << "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: " << scale_;
+        if (hysteresis == 1) {
+          scale_ = std::max(scale_ / 2, 1.0);
+          more() << ", reducing to " << scale_;
+        } else {
+          more() << ", but hysteresis is " << hysteresis << ". Reducing hysteresis to " << hysteresis - 1;
+          --hysteresis;
+        }
+      } else if ((i - last_overflow) % window_ == 0) {
+        hysteresis = hysteresis_;
+        scale_ *= 2;
+      }
+      if ((i + 1) % interval_ == 0)
+        say() << "[Rank 0] step=" << i + 1 << ", skipped=" << skipped_ << ", lr=[0.0001], mom=[(0.9, 0.999)]";
+    }
+    return cut();
+  }
+
+  simulated megatron() {
+    begin();
+    std::int64_t good = 0;
+    int hysteresis = hysteresis_;
+    for (std::int64_t i = 1; i <= steps_; ++i) {
+      const true_step now = draw(i);
+      const bool overflows = now.overflows();
+      if (overflows) {
+        ++skipped_;
+        good = 0;
+        if (--hysteresis <= 0) scale_ = std::max(scale_ / 2, 1.0);
+      } else if (++good == window_) {
+        good = 0;
+        hysteresis = hysteresis_;
+        scale_ *= 2;
+      }
+      if (i % interval_ != 0) continue;
+      say() << " iteration " << i
+            << "/ 100000 | consumed samples: 8 | learning rate: 1.000E-04 | lm loss: 3.0E+00 | loss scale: " << scale_
+            << " |";
+      if (!overflows) more() << " grad norm: 1.5 |";
+      more() << " number of skipped iterations: " << skipped_ << " | number of nan iterations: 0 |";
+      skipped_ = 0;
+    }
+    return cut();
+  }
+
+ private:
+  template <typename T>
+  T any_of(std::initializer_list<T> all) {
+    return *(all.begin() + random_() % all.size());
+  }
+  void begin() {
+    interval_ = any_of<std::int64_t>({1, 2, 3, 5, 10, 50, 100, 200});
+    window_ = any_of<std::int64_t>({2, 5, 10, 50, 100, 1000});
+    hysteresis_ = any_of<int>({1, 2, 3});
+    steps_ = 4 + static_cast<std::int64_t>(random_() % static_cast<unsigned>(5 * interval_ + 20));
+    scale_ = std::ldexp(1.0, 4 + static_cast<int>(random_() % 14));
+    magnitude_ = std::normal_distribution<double>(static_cast<double>(random_() % 12), any_of<double>({0.3, 0.7, 1.5}));
+  }
+  true_step draw(std::int64_t number) { return all_.truth[number] = {std::exp2(magnitude_(random_)), scale_}; }
+  std::ostream& say() {
+    flush();
+    return line_;
+  }
+  std::ostream& more() { return line_; }
+  void flush() {
+    if (!line_.str().empty()) all_.lines.push_back(line_.str());
+    line_.str("");
+  }
+  // All lines, or some of them.
+  simulated cut() {
+    flush();
+    const std::size_t count = all_.lines.size();
+    if (random_() % 2 == 0 || count < 3) return all_;
+    const std::size_t from = random_() % (count - 2);
+    const std::size_t to = std::min(count, from + any_of<std::size_t>({1, 2, 5, 10, 15, 100}));
+    all_.lines = {all_.lines.begin() + static_cast<std::ptrdiff_t>(from),
+                  all_.lines.begin() + static_cast<std::ptrdiff_t>(to)};
+    return all_;
+  }
+
+  std::mt19937 random_;
+  simulated all_;
+  std::ostringstream line_;
+  std::normal_distribution<double> magnitude_;
+  std::int64_t interval_ = 1;
+  std::int64_t window_ = 1;
+  std::int64_t steps_ = 0;
+  std::int64_t skipped_ = 0;
+  int hysteresis_ = 1;
+  double scale_ = 1;
+};
+
+// How many steps a log tells of for certain; checks that it is right about them.
+std::size_t check_certain(const playground& place, const simulated& run) {
+  std::string text;
+  for (const std::string& line : run.lines) text += line + "\n";
+  contents read;
+  try {
+    read = place.open("train.log", text);
+  } catch (const input_error&) {
+    return 0;  // nothing is told in it
+  }
+  for (const std::string& note : read.notes)
+    if (note.starts_with("the log has no step numbers")) return 0;
+  std::size_t certain = 0;
+  for (const step& s : read.steps) {
+    if (!s.bounds || !s.bounds->certain) continue;
+    INFO("step " << s.key.step);
+    REQUIRE(run.truth.contains(s.key.step));
+    const true_step& truth = run.truth.at(s.key.step);
+    if (s.scalars.found_inf) CHECK(*s.scalars.found_inf == truth.overflows());
+    if (s.scalars.applied) CHECK(*s.scalars.applied == !truth.overflows());
+    if (!std::isnan(s.scalars.loss_scale)) CHECK(s.scalars.loss_scale == truth.scale);
+    CHECK(s.bounds->low <= truth.max_abs);
+    CHECK(s.bounds->high > truth.max_abs);
+    ++certain;
+  }
+  return certain;
+}
+
+}  // namespace
+
+TEST_CASE("simulated logs: nothing that is certain contradicts the run") {
+  const playground place;
+  std::size_t certain = 0;
+  for (unsigned seed = 0; seed < 250; ++seed) {
+    INFO("seed " << seed);
+    certain += check_certain(place, simulation(seed).deepspeed());
+    certain += check_certain(place, simulation(seed).megatron());
+  }
+  CHECK(certain > 1000);
+}
