@@ -7,6 +7,7 @@
 #include <array>
 
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -142,12 +143,6 @@ config_section trainer_of(import_run& run, const config_entry& root) {
 
 }  // namespace
 
-std::size_t lightning_keys_in(const config_node& root) {
-  const config_entry* const trainer = root.find("trainer");
-  const std::size_t inside = trainer == nullptr ? 0 : keys_in(trainer->value, trainer_keys);
-  return keys_in(root, trainer_keys) + keys_in(root, cli_keys) + inside;
-}
-
 void set_grad_scaler(import_run& run) {
   run.out.scaler = "pytorch_gradscaler";
   run.out.format = "float16";
@@ -196,6 +191,17 @@ void import_lightning(import_run& run, const config_entry& root) {
     run.no_scaling(std::string{precision->format});
   }
   read_clipping(trainer, strategy);
+}
+
+program_row lightning_program() {
+  return {.name = "Lightning",
+      .markers = R"(trainer.precision trainer.max_epochs trainer.accelerator trainer.devices trainer.strategy trainer.gradient_clip_val
+          trainer.accumulate_grad_batches fit.trainer gradient_clip_val gradient_clip_algorithm accumulate_grad_batches
+          limit_train_batches limit_val_batches check_val_every_n_epoch num_sanity_val_steps)",
+      .calls = "Trainer",
+      .call_markers = "max_epochs accelerator devices accumulate_grad_batches gradient_clip_val",
+      .keys = trainer_keys,
+      .import = import_lightning};
 }
 
 }  // namespace ulp::io
