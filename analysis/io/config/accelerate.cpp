@@ -160,6 +160,8 @@ void import_plain(const config_section& top, const std::string& precision) {
 
 void import_accelerate(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, top_keys);
+  if (top.has("()") && !top.has("mixed_precision"))
+    top.fail("mixed_precision", "is not given to Accelerator, which takes it from accelerate's own configuration then; give that file");
   const std::string precision = precision_of(top);
   if (top.has("fp16"))
     top.means("fp16", top.has("mixed_precision") ? "nothing beside mixed_precision, which took its place"

@@ -52,8 +52,11 @@ std::string variable_in(std::string_view word) {
   return {word.begin(), std::ranges::find_if_not(word, is_name_character)};
 }
 
-bool seems_to_hold_arguments(const std::string& variable) {
-  return variable.find("ARG") != std::string::npos || variable.find("OPT") != std::string::npos;
+bool seems_to_hold_arguments(std::string variable) {
+  constexpr std::array<std::string_view, 4> parts{"ARG", "OPT", "FLAG", "PREC"};
+  for (char& c : variable)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return std::ranges::any_of(parts, [&](std::string_view part) { return variable.find(part) != std::string::npos; });
 }
 
 // "trainer.max_norm" of "trainer.max_norm=1", as Hydra's command lines have it, and "precision" of "precision=16"; empty for

@@ -60,6 +60,15 @@ bool is_text(std::string_view text) {
   });
 }
 
+// From where arguments are printed, behind what a logger writes before them; the whole text otherwise.
+std::string_view printed_arguments(std::string_view text) {
+  constexpr std::string_view ends = "Arguments(";
+  const std::size_t at = text.substr(0, text.find('\n')).rfind(ends);
+  if (at == std::string_view::npos) return text;
+  const std::size_t before = text.substr(0, at).find_last_of(" \t:=");
+  return before == std::string_view::npos ? text : text.substr(before + 1);
+}
+
 // By its name, or by a first line like "import torch", "lr = 0.1" or "TrainingArguments(".
 bool is_python(const std::string& file, std::string_view text) {
   if (is_named(file, {".py"})) return true;
@@ -75,7 +84,7 @@ bool is_python(const std::string& file, std::string_view text) {
                                               line.begin());
     const std::string_view rest = line.substr(end);
     const bool assigns = rest.starts_with(" = ") || rest.starts_with("= ");
-    is_one = line.starts_with("import ") || line.starts_with("from ") || line.starts_with("\"\"\"") ||
+    is_one = line.ends_with("Arguments(") || line.starts_with("import ") || line.starts_with("from ") || line.starts_with("\"\"\"") ||
              (end > 0 && !has_option(line) && (rest.starts_with("(") || assigns));
     return true;
   });
@@ -129,7 +138,7 @@ std::string text_of(const std::string& file) {
 
 config_node parse_config(const std::string& file, std::string_view text) {
   if (is_toml(file, text)) return parse_toml(file, text);
-  if (is_python(file, text)) return parse_python(file, text);
+  if (is_python(file, text)) return parse_python(file, printed_arguments(text));
   // GPT-NeoX's YAML is written with braces.
   return is_json(text) && !is_named(file, {".yaml", ".yml"}) ? parse_json(file, text) : parse_yaml(file, text);
 }

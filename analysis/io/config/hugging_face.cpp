@@ -52,6 +52,14 @@ void refuse_apex(const config_section& top) {
       top.fail(key, "is apex, whose loss scale is another one; replay that by --scaler apex_amp");
 }
 
+// SFTConfig and its like take bfloat16 in newer versions, and float32 in older ones.
+void refuse_defaults_of_trl(const config_section& top) {
+  const config_entry* const callee = top.find("()");
+  const bool is_given = top.find("fp16") != nullptr || top.find("bf16") != nullptr;
+  if (callee != nullptr && callee->value.text.ends_with("Config") && !is_given)
+    top.fail("bf16", "is not given, nor is fp16: TRL's versions have different defaults; write bf16 or fp16");
+}
+
 // DeepSpeed's file, or its content, with what the Trainer fills in.
 void import_with_deepspeed(const config_section& top, const std::string& format, double norm) {
   import_run& run = top.run();
@@ -83,6 +91,7 @@ void import_with_deepspeed(const config_section& top, const std::string& format,
 void import_hugging_face(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, keys);
   refuse_apex(top);
+  refuse_defaults_of_trl(top);
   bool fp16 = is_given(top, "fp16") || is_given(top, "float16");
   bool bf16 = is_given(top, "bf16") || is_given(top, "bfloat16") || is_given(top, "pure_bf16");
   const std::string choice = top.text("bf16").value_or("");

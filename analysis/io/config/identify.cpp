@@ -126,14 +126,14 @@ std::string guess(const config_node& root) {
   if (root.entries.size() != 1) return "";
   const std::string& key = root.entries.front().key;
   const std::string near = near_key(key, words_of(telling_keys));
-  return near.empty() ? "" : ": " + unknown_text(key, "key", near);
+  return near.empty() || near == key ? "" : ": " + unknown_text(key, "key", near);
 }
 
 // The last configuration or script that a script names, in which the arguments may be.
 std::string file_named_in(const argument_list& command) {
   std::string last;
   const auto look = [&](const std::string& word) {
-    const bool is_name = word.size() > 5 && word.find_first_of("$`{ ") == std::string::npos;
+    const bool is_name = word.size() > 5 && word != command.program && word.find_first_of("$`{ ") == std::string::npos;
     if (is_name && is_named(word, {".yaml", ".yml", ".json", ".toml", ".sh", ".py"})) last = word;
   };
   for (const std::string& word : command.words) look(word);
@@ -145,7 +145,8 @@ std::string file_named_in(const argument_list& command) {
   collect_keys(root, "", seen);
   std::set<std::string> programs;
   for (const program_row& row : program_rows()) {
-    const std::vector<std::string> own = keys_of(row);
+    const bool is_call = row.markers.empty() && !row.calls.empty();  // which would be seen
+    const std::vector<std::string> own = is_call ? std::vector<std::string>{} : keys_of(row);
     if (std::ranges::any_of(seen, [&](const std::string& key) { return std::ranges::find(own, key) != own.end(); }))
       programs.emplace(row.name);
   }
@@ -171,14 +172,22 @@ std::string file_named_in(const argument_list& command) {
                         (names.empty() ? "; " + all : ""));
 }
 
+// A printed call, "Namespace(...)", is its arguments.
+const config_entry& arguments_of_call(const config_entry& root) {
+  const bool is_call = root.value.entries.size() == 1 && root.value.entries.front().value.find("()") != nullptr;
+  return is_call ? root.value.entries.front() : root;
+}
+
 named_program asked_for(const import_run& run, const config_entry& root) {
   std::vector<const program_row*> rows;
   for (const program_row& row : program_rows())
     if (program_named(run.framework)->name == row.name) rows.push_back(&row);
-  const auto its = std::ranges::find_if(rows, [&](const program_row* row) { return is_marked(*row, root.value); });
+  const auto its = std::ranges::find_if(rows, [&](const program_row* row) {
+    return is_marked(*row, arguments_of_call(root).value) || call_of(run, *row, root);
+  });
   const program_row* const row = its == rows.end() ? rows.front() : *its;
   std::optional<config_entry> call = call_of(run, *row, root);
-  return {row, call ? std::move(*call) : root};
+  return {row, call ? std::move(*call) : arguments_of_call(root)};
 }
 
 }  // namespace
@@ -198,12 +207,10 @@ named_program found_program(const import_run& run, const config_entry& root) {
   if (found.empty())
     for (const program_row& row : program_rows())
       if (std::optional<config_entry> call = call_of(run, row, root)) found.push_back({&row, std::move(*call)});
-  // A printed call, "Namespace(...)", is its arguments.
-  const bool is_call = root.value.entries.size() == 1 && root.value.entries.front().value.find("()") != nullptr;
-  const config_entry& inner = is_call ? root.value.entries.front() : root;
+  const config_entry& inner = arguments_of_call(root);
   if (found.empty())
     for (const program_row& row : program_rows())
-      if (is_marked(row, inner.value)) found.push_back({&row, inner});
+      if ((command != nullptr || !row.arguments_alone) && is_marked(row, inner.value)) found.push_back({&row, inner});
   leave_holders(found);
   if (found.empty()) return {};
   const auto another = std::ranges::find_if(found, [&](const named_program& p) { return p.row->name != found.front().row->name; });
@@ -216,7 +223,7 @@ named_program found_program(const import_run& run, const config_entry& root) {
 
 named_program program_of(const import_run& run, const config_entry& root) {
   const named_program found = found_program(run, root);
-  if (found.row == nullptr) refuse(run, root, run.command);
+  if (found.row == nullptr) refuse(run, arguments_of_call(root), run.command);
   return found;
 }
 

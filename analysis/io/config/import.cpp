@@ -77,10 +77,10 @@ void take_over_precision(const import_run& run, config_entry& tree, const argume
   for (config_entry& e : tree_of(said).value.entries) tree.value.entries.push_back(std::move(e));
 }
 
-void import_arguments(import_run& run, std::string_view text) {
+void import_arguments(import_run& run, argument_list& list, std::string_view text) {
   const std::vector<std::string> names = telling_arguments();
   const std::vector<std::string_view> telling(names.begin(), names.end());
-  const argument_list list = read_arguments(run.file, text, telling);
+  list = read_arguments(run.file, text, telling);
   run.written = list.files;
   run.command = &list;
   config_entry tree = tree_of(list.arguments);
@@ -107,8 +107,9 @@ imported_config import_config(const config_file& file, std::optional<format> wan
   run.framework = file.framework;
   run.wanted = wanted;
   const std::string text = io::text_of(file.path);
+  io::argument_list list;
   if (io::is_command_line(file.path, text)) {
-    io::import_arguments(run, text);
+    io::import_arguments(run, list, text);
   } else {
     const io::config_entry root{.line = 1, .value = io::parse_config(run.file, text)};
     if (root.value.what == io::config_node::kind::null) throw input_error(run.file, "", "holds only comments");

@@ -224,6 +224,8 @@ void read_precision(import_run& run, const sections& in, const config_node& root
     const std::string_view key = first_key(c.when);
     if (!c.refused.empty()) in.fail(key, std::string{c.refused});
     use(run, c.when);
+    const config_entry* const given = key.empty() ? nullptr : entry_at(root, key);
+    if (given != nullptr && !is_false(given->value)) run.settled[static_cast<std::size_t>(concern::precision)] = true;
     run.means(key.empty() ? std::string{row.name} : in.given(key), std::string{c.meaning});
     set_scaler(run, in, row, c);
     if (!c.weights.empty()) run.out.weights_kept_in = c.weights;
@@ -234,7 +236,8 @@ void read_precision(import_run& run, const sections& in, const config_node& root
   for (const precision_case& c : row.precision)
     for (const std::string_view word : words_of(c.when))
       if (const condition asked = parsed(word); !asked.values.empty() && entry_at(root, asked.key) != nullptr)
-        in.fail(asked.key, "is not a value that is known of " + std::string{row.name} + " here");
+        in.fail(asked.key, "is a value that " + std::string{row.name} + " is not known to take here: " +
+                               in_quotes(entry_at(root, asked.key)->value.text));
   throw input_error(run.file, "", "does not say what " + std::string{row.name} + " trains in");
 }
 

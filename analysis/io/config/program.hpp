@@ -70,6 +70,7 @@ struct program_row {
   std::vector<clipping_case> clipping = {};
   std::string_view microbatches = {};  // the key that says how many
   std::vector<remark> remarks = {};
+  bool arguments_alone = false;        // it has no files of its own
   bool precision_of_launcher = false;  // mixed_precision is that of `accelerate launch` where the program has none
 
   // Instead of the tables, of programs whose rules are many.

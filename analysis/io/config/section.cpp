@@ -116,7 +116,7 @@ config_section::config_section(import_run& run, std::string path, const config_e
   for (const config_entry& e : node_->entries) {
     if (std::ranges::find(read, e.key) != read.end()) {
       run.read.push_back(name_of(e.key));
-      run.settles(e.key, e.value);
+      run.settles(concern_of(e.key) ? std::string_view{e.key} : path_, e.value);
       continue;
     }
     if (std::ranges::find(not_read, e.key) != not_read.end()) {
