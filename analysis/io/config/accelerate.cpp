@@ -193,7 +193,7 @@ program_row accelerate_program() {
       .calls = "Accelerator",
       .started_by = "_no_trainer.py",
       .keys = top_keys,
-      .import = import_accelerate};
+      .place = written_in::files, .import = import_accelerate};
 }
 
 }  // namespace ulp::io

@@ -134,7 +134,7 @@ void import_cerebras_params(import_run& run, const config_entry& root) {
 }
 
 program_row cerebras_params_program() {
-  return {.name = "Cerebras", .import = import_cerebras_params, .is_its = is_cerebras_params};
+  return {.name = "Cerebras", .place = written_in::files, .import = import_cerebras_params, .is_its = is_cerebras_params};
 }
 
 }  // namespace ulp::io

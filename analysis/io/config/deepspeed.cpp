@@ -362,7 +362,7 @@ program_row deepspeed_program() {
           zero_force_ds_cpu_optimizer wall_clock_breakdown steps_per_print data_types.grad_accum_dtype gradient_predivide_factor
           prescale_gradients)",
       .keys = top_keys,
-      .import = import_deepspeed};
+      .place = written_in::files, .import = import_deepspeed};
 }
 
 }  // namespace ulp::io

@@ -210,7 +210,8 @@ named_program found_program(const import_run& run, const config_entry& root) {
   const config_entry& inner = arguments_of_call(root);
   if (found.empty())
     for (const program_row& row : program_rows())
-      if ((command != nullptr || !row.arguments_alone) && is_marked(row, inner.value)) found.push_back({&row, inner});
+      if (row.place != (command == nullptr ? written_in::arguments : written_in::files) && is_marked(row, inner.value))
+        found.push_back({&row, inner});
   leave_holders(found);
   if (found.empty()) return {};
   const auto another = std::ranges::find_if(found, [&](const named_program& p) { return p.row->name != found.front().row->name; });

@@ -202,7 +202,7 @@ program_row lightning_program() {
       .calls = "Trainer",
       .call_markers = "max_epochs accelerator devices accumulate_grad_batches gradient_clip_val",
       .keys = trainer_keys,
-      .import = import_lightning};
+      .place = written_in::files, .import = import_lightning};
 }
 
 }  // namespace ulp::io

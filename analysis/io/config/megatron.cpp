@@ -238,7 +238,7 @@ program_row megatron_program() {
           apply_query_key_layer_scaling attention_softmax_in_fp32 yaml_cfg)",
       .started_by = "pretrain_gpt.py pretrain_bert.py pretrain_t5.py pretrain_mamba.py pretrain_vlm.py pretrain_ict.py pretrain_vision_*.py",
       .keys = {.read = "fp16 bf16 loss_scale clip_grad"},
-      .arguments_alone = true,
+      .place = written_in::arguments,
       .import = import_megatron};
 }
 

@@ -143,7 +143,7 @@ program_row nxd_program() {
       .markers = "mixed_precision_config optimizer_config.zero_one_enabled optimizer_config.grad_clipping optimizer_config.max_grad_norm",
       .holds = "Lightning",
       .keys = top_keys,
-      .import = import_nxd,
+      .place = written_in::files, .import = import_nxd,
       .is_its = is_training};
 }
 

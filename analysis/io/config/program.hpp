@@ -2,6 +2,7 @@
 #ifndef ULP_IO_CONFIG_PROGRAM_HPP
 #define ULP_IO_CONFIG_PROGRAM_HPP
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,6 +56,8 @@ struct remark {
   std::string_view text;
 };
 
+enum class written_in : std::uint8_t { both, files, arguments };
+
 struct program_row {
   std::string_view name;            // as it names itself, and as --framework takes it
   std::string_view markers = {};    // each is conditions joined by '+'; one that holds names the program, which alone has such keys
@@ -70,7 +73,7 @@ struct program_row {
   std::vector<clipping_case> clipping = {};
   std::string_view microbatches = {};  // the key that says how many
   std::vector<remark> remarks = {};
-  bool arguments_alone = false;        // it has no files of its own
+  written_in place = written_in::both;
   bool precision_of_launcher = false;  // mixed_precision is that of `accelerate launch` where the program has none
 
   // Instead of the tables, of programs whose rules are many.
