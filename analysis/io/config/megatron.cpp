@@ -236,7 +236,7 @@ program_row megatron_program() {
           accumulate_allreduce_grads_in_fp32 use_distributed_optimizer use_mcore_models num_layers+num_attention_heads
           num_layers+hidden_size train_iters+lr_decay_style micro_batch_size+global_batch_size no_masked_softmax_fusion
           apply_query_key_layer_scaling attention_softmax_in_fp32 yaml_cfg)",
-      .started_by = "pretrain_gpt.py pretrain_bert.py pretrain_t5.py pretrain_mamba.py pretrain_vlm.py pretrain_ict.py pretrain_vision_*.py",
+      .started_by = "pretrain_gpt*.py pretrain_bert*.py pretrain_t5*.py pretrain_mamba.py pretrain_vlm.py pretrain_ict.py pretrain_vision_*.py",
       .keys = {.read = "fp16 bf16 loss_scale clip_grad"},
       .place = written_in::arguments,
       .import = import_megatron};

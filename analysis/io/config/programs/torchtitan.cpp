@@ -9,7 +9,7 @@ program_row torchtitan_program() {
       .markers = "training.local_batch_size+training.seq_len training.mixed_precision_param job+training training+parallelism+metrics "
                  "training+activation_checkpoint model.converters",
       .started_by = "torchtitan torchtitan/train.py torchtitan.train",
-      .keys = {.read = "training.mixed_precision_reduce", .not_read = "checkpoint mx comm float8 quantize.linear.float8 quantize"},
+      .keys = {.read = "training.mixed_precision_reduce", .not_read = "checkpoint mx comm float8 quantize.linear.fp8 quantize.linear.mx quantize.grouped_mm quantize.dense"},
       .defaults = "training.dtype=float32 training.mixed_precision_param=bfloat16",
       .precision = {{.when = "training.dtype=bfloat16", .format = "bfloat16", .weights = "bfloat16",
                      .meaning = "weights in bfloat16 without a float32 copy, the loss is not scaled"},
