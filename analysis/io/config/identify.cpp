@@ -73,6 +73,9 @@ std::optional<config_entry> call_of(const import_run& run, const program_row& ro
   if (!row.call_markers.empty())
     std::erase_if(found, [&](const config_entry* call) { return !is_among_markers(row.call_markers, call->value); });
   if (found.empty()) return {};
+  // Names that stand for a call are copies of it.
+  const auto line_of = [](const config_entry* call) { return call->value.find("()")->line; };
+  std::erase_if(found, [&](const config_entry* call) { return call != found.front() && line_of(call) == line_of(found.front()); });
   if (found.size() > 1)
     throw input_error(run.file, at_line(found.back()->line),
                       "calls " + in_quotes(std::string{function_of(found.back()->value)}) + " again, first on line " +
@@ -174,8 +177,10 @@ std::string file_named_in(const argument_list& command) {
 
 // A printed call, "Namespace(...)", is its arguments.
 const config_entry& arguments_of_call(const config_entry& root) {
-  const bool is_call = root.value.entries.size() == 1 && root.value.entries.front().value.find("()") != nullptr;
-  return is_call ? root.value.entries.front() : root;
+  if (root.value.entries.size() != 1) return root;
+  const config_entry& only = root.value.entries.front();
+  const config_entry* const callee = only.value.find("()");
+  return callee != nullptr && callee->value.text == only.key ? only : root;
 }
 
 named_program asked_for(const import_run& run, const config_entry& root) {

@@ -79,13 +79,22 @@ std::string lower(std::string text) {
   return text;
 }
 
+// As class_path says it, or as it is called in Python.
+std::string class_of(const config_node& node) {
+  for (const std::string_view key : {"class_path", "()"})
+    if (const config_entry* const path = node.find(key)) return path->value.text;
+  return node.text;
+}
+
 // The strategy's name, or its class where it is given as class_path and init_args; in lower case.
 std::string strategy_of(const config_section& trainer) {
   const config_entry* const e = trainer.find("strategy");
   if (e == nullptr) return "auto";
-  if (e->value.what == config_node::kind::scalar) return lower(e->value.text);
-  const config_entry* const path = e->value.find("class_path");
-  return path == nullptr ? "" : lower(path->value.text);
+  if (e->value.what == config_node::kind::scalar) return lower(trainer.text("strategy").value());
+  const auto decides = [](const config_entry& argument) { return concern_of(argument.key).has_value(); };
+  if (e->value.find("()") != nullptr && std::ranges::any_of(e->value.entries, decides))
+    trainer.fail("strategy", "has arguments that decide on precision; give --scaler and --format");
+  return lower(class_of(e->value));
 }
 
 // A plugin may bring a precision and a scaler of its own.
@@ -93,9 +102,7 @@ void refuse_precision_plugins(const config_section& trainer) {
   const config_entry* const plugins = trainer.find("plugins");
   if (plugins == nullptr) return;
   const auto decides = [](const config_node& node) {
-    const config_entry* const path = node.find("class_path");
-    const std::string& name = path == nullptr ? node.text : path->value.text;
-    return lower(name).find("precision") != std::string::npos;
+    return is_open(node) || lower(class_of(node)).find("precision") != std::string::npos;
   };
   bool any = decides(plugins->value);
   for (const config_entry& e : plugins->value.entries) any = any || decides(e.value);

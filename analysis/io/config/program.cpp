@@ -155,8 +155,25 @@ std::string_view first_key(conditions when) {
   return words.empty() ? std::string_view{} : parsed(words.front()).key;
 }
 
+// Keys that may have a value, beside those below them.
+std::vector<std::string> keys_with_values(const program_row& row) {
+  std::vector<std::string> all;
+  const auto add_conditions = [&](conditions when) {
+    for (const std::string_view word : words_of(when))
+      if (const condition c = parsed(word); !c.values.empty()) all.emplace_back(c.key);
+  };
+  for (const precision_case& c : row.precision) add_conditions(c.when);
+  for (const scaler_key& k : row.scale) all.emplace_back(k.key);
+  for (const clipping_case& c : row.clipping) {
+    all.emplace_back(c.key);
+    add_conditions(c.when);
+  }
+  return all;
+}
+
 // What only a run would tell decides nothing here.
 void refuse_open(const sections& in, const config_node& root, const program_row& row) {
+  const std::vector<std::string> valued = keys_with_values(row);
   for (const std::string& key : keys_of(row))
     for (std::size_t end = key.find('.');; end = key.find('.', end + 1)) {
       const std::string path = key.substr(0, end);
@@ -167,6 +184,9 @@ void refuse_open(const sections& in, const config_node& root, const program_row&
       if (const config_entry* const taken = entry->value.find("**"))
         in.fail(path, "takes in " + taken->value.text + ", which this file does not say; write it out");
       if (end == std::string::npos) break;
+      const bool holds_keys = entry->value.what != config_node::kind::scalar || is_false(entry->value);
+      if (!holds_keys && std::ranges::find(valued, path) == valued.end())
+        in.fail(path, "holds keys and values here, not " + in_quotes(entry->value.text));
     }
 }
 

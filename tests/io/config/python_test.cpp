@@ -43,7 +43,7 @@ TEST_CASE("literals") {
   CHECK(tree("x.y.z = 1\nx.y.w = f(2, k=3)") == "{x: {y: {z: 1, w: {(): f, 0: 2, k: 3}}}}");
   CHECK(tree("a: int = 3\nf(b=1)\n") == "{a: 3, f: {(): f, b: 1}}");
   CHECK(tree("\"\"\"text\nof it\"\"\"\nif x:\n    a = r'\\d'\n") == "{a: 'd'}");
-  CHECK(tree("n = 5\na = dict(b=n)") == "{n: 5, a: {b: 5}}");
+  CHECK(tree("n = 5\na = dict(b=n)\nc = f(a)") == "{n: 5, a: {b: 5}, c: {(): f, 0: {b: 5}}}");
 }
 
 TEST_CASE("what only running it would tell is left open") {
@@ -67,6 +67,10 @@ TEST_CASE("hostile text ends soon, with an error") {
   std::string many = "a = [";
   for (int i = 0; i < 30'000; ++i) many += "1,";
   CHECK(tree(many + "]") == "p: line 1: holds more than 20000 values");
+  std::string doubling = "a0 = [1, 2]\n";
+  for (int i = 1; i < 60; ++i)
+    doubling += "a" + std::to_string(i) + " = [a" + std::to_string(i - 1) + ", a" + std::to_string(i - 1) + "]\n";
+  CHECK(tree(doubling).find("holds more than 20000 values") != std::string::npos);
   std::string names;
   for (int i = 0; i < 30'000; ++i) names += "a" + std::to_string(i) + " = 1\n";
   CHECK(tree(names).find("holds more than 20000 values") != std::string::npos);

@@ -161,6 +161,14 @@ class python_reader {
     }
   }
 
+  // What is copied counts again: names that stand for names multiply.
+  void count_in(const config_node& node) {
+    for (const config_entry& e : node.entries) {
+      count();
+      count_in(e.value);
+    }
+  }
+
   void count() {
     if (++values_ > most_values) fail("holds more than " + std::to_string(most_values) + " values");
   }
@@ -239,7 +247,10 @@ class python_reader {
     if (here() == '(') return call(word, depth);
     // What the file has assigned to it, where that is one value.
     const config_entry* const assigned = root_.find(word);
-    if (assigned != nullptr && assigned->value.what == config_node::kind::scalar) return assigned->value;
+    if (assigned != nullptr) {
+      count_in(assigned->value);
+      return assigned->value;
+    }
     return {.what = config_node::kind::scalar, .text = word};
   }
 
