@@ -161,7 +161,8 @@ void import_plain(const config_section& top, const std::string& precision) {
 void import_accelerate(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, top_keys);
   if (top.has("()") && !top.has("mixed_precision"))
-    top.fail("mixed_precision", "is not given to Accelerator, which takes it from accelerate's own configuration then; give that file");
+    top.fail("mixed_precision",
+             "is not given to Accelerator, which takes it from accelerate's own configuration then; give that file");
   const std::string precision = precision_of(top);
   if (top.has("fp16"))
     top.means("fp16", top.has("mixed_precision") ? "nothing beside mixed_precision, which took its place"
@@ -187,13 +188,16 @@ void import_accelerate(import_run& run, const config_entry& root) {
 }
 
 program_row accelerate_program() {
-  return {.name = "Accelerate",
-      .markers = R"(distributed_type compute_environment machine_rank main_training_function megatron_lm_config dynamo_config
+  return {
+      .name = "Accelerate",
+      .markers =
+          R"(distributed_type compute_environment machine_rank main_training_function megatron_lm_config dynamo_config
           deepspeed_config mixed_precision+num_processes mixed_precision+num_machines)",
       .calls = "Accelerator",
       .started_by = "_no_trainer.py",
       .keys = top_keys,
-      .place = written_in::files, .import = import_accelerate};
+      .place = written_in::files,
+      .import = import_accelerate};
 }
 
 }  // namespace ulp::io

@@ -107,8 +107,8 @@ std::vector<placed_argument> arguments_in(const words& all, std::size_t from, st
 }
 
 bool starts_program(std::string_view word) {
-  constexpr std::array<std::string_view, 6> programs{"fairseq-train", "fairseq-hydra-train", "metaseq-train",
-                                                     "torchtitan",    "yolo",                "tune"};
+  constexpr std::array<std::string_view, 6> programs{
+      "fairseq-train", "fairseq-hydra-train", "metaseq-train", "torchtitan", "yolo", "tune"};
   const std::string_view name = word.substr(word.find_last_of('/') + 1);
   return name.ends_with(".py") || std::ranges::find(programs, name) != programs.end();
 }
@@ -123,7 +123,9 @@ std::optional<std::size_t> program_in(const words& all) {
   if (file != all.end()) return static_cast<std::size_t>(file - all.begin());
   bool of_python = false;
   for (std::size_t i = 0; i + 2 < all.size(); ++i) {
-    of_python = of_python || std::ranges::any_of(launchers, [&](std::string_view name) { return all[i].text.find(name) != std::string::npos; });
+    of_python = of_python || std::ranges::any_of(launchers, [&](std::string_view name) {
+                  return all[i].text.find(name) != std::string::npos;
+                });
     const bool names_module = all[i + 1].text == "-m" || all[i + 1].text == "--module";
     if (of_python && names_module && !all[i + 2].text.starts_with(launcher)) return i + 2;
   }

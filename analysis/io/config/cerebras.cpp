@@ -251,7 +251,11 @@ void import_cerebras(import_run& run, const config_entry& root) {
 }
 
 program_row cerebras_program() {
-  return {.name = "Cerebras", .holds = "Lightning", .place = written_in::files, .import = import_cerebras, .is_its = is_cerebras};
+  return {.name = "Cerebras",
+          .holds = "Lightning",
+          .place = written_in::files,
+          .import = import_cerebras,
+          .is_its = is_cerebras};
 }
 
 }  // namespace ulp::io

@@ -68,7 +68,7 @@ void pass_on(const config_section& optimizer, std::string_view key, const std::s
 
 bool is_cerebras_params(const config_node& root) {
   return root.find("trainer") == nullptr && root.find("optimizer") != nullptr &&
-                      (root.find("runconfig") != nullptr || root.find("train_input") != nullptr);
+         (root.find("runconfig") != nullptr || root.find("train_input") != nullptr);
 }
 
 void import_cerebras_params(import_run& run, const config_entry& root) {
@@ -134,7 +134,8 @@ void import_cerebras_params(import_run& run, const config_entry& root) {
 }
 
 program_row cerebras_params_program() {
-  return {.name = "Cerebras", .place = written_in::files, .import = import_cerebras_params, .is_its = is_cerebras_params};
+  return {
+      .name = "Cerebras", .place = written_in::files, .import = import_cerebras_params, .is_its = is_cerebras_params};
 }
 
 }  // namespace ulp::io

@@ -21,30 +21,54 @@ struct sound {
 
 // The first that is in a name counts: "main_grads_dtype" is about accumulation, not about precision.
 constexpr std::array sounds{
-    sound{"accum", concern::accumulation},        sound{"grads_dtype", concern::accumulation},
-    sound{"grad_dtype", concern::accumulation},   sound{"grad_reduce", concern::accumulation},
-    sound{"reduce_dtype", concern::accumulation}, sound{"allreduce", concern::accumulation},
-    sound{"max_norm", concern::clipping},         sound{"max_grad", concern::clipping},
-    sound{"clip_grad", concern::clipping},        sound{"grad_clip", concern::clipping},
-    sound{"gradient_clip", concern::clipping},    sound{"clip_norm", concern::clipping},
-    sound{"norm_clip", concern::clipping},        sound{"clipnorm", concern::clipping},
-    sound{"clip_val", concern::clipping},         sound{"clipvalue", concern::clipping},
-    sound{"clip_max", concern::clipping},         sound{"clipping", concern::clipping},
-    sound{"grad_norm", concern::clipping},        sound{"fp16_scale", concern::scale},
-    sound{"loss_scal", concern::scale},           sound{"lossscal", concern::scale},
-    sound{"scale_loss", concern::scale},          sound{"scale_sense", concern::scale},
-    sound{"grad_scal", concern::scale},           sound{"gradscal", concern::scale},
-    sound{"init_scale", concern::scale},          sound{"initial_scale", concern::scale},
-    sound{"scale_growth", concern::scale},        sound{"scale_window", concern::scale},
-    sound{"growth_interval", concern::scale},     sound{"growth_factor", concern::scale},
-    sound{"backoff_factor", concern::scale},      sound{"hysteresis", concern::scale},
-    sound{"scaler", concern::scale, true},        sound{"precision", concern::precision},
-    sound{"dtype", concern::precision},           sound{"fp16", concern::precision},
-    sound{"bf16", concern::precision},            sound{"float16", concern::precision},
-    sound{"fp8", concern::precision},             sound{"float8", concern::precision},
-    sound{"autocast", concern::precision},        sound{"half", concern::precision, true},
-    sound{"amp", concern::precision, true},       sound{"mixed_prec", concern::precision},
-    sound{"mix_prec", concern::precision},        sound{"opt_level", concern::precision},
+    sound{"accum", concern::accumulation},
+    sound{"grads_dtype", concern::accumulation},
+    sound{"grad_dtype", concern::accumulation},
+    sound{"grad_reduce", concern::accumulation},
+    sound{"reduce_dtype", concern::accumulation},
+    sound{"allreduce", concern::accumulation},
+    sound{"max_norm", concern::clipping},
+    sound{"max_grad", concern::clipping},
+    sound{"clip_grad", concern::clipping},
+    sound{"grad_clip", concern::clipping},
+    sound{"gradient_clip", concern::clipping},
+    sound{"clip_norm", concern::clipping},
+    sound{"norm_clip", concern::clipping},
+    sound{"clipnorm", concern::clipping},
+    sound{"clip_val", concern::clipping},
+    sound{"clipvalue", concern::clipping},
+    sound{"clip_max", concern::clipping},
+    sound{"clipping", concern::clipping},
+    sound{"grad_norm", concern::clipping},
+    sound{"fp16_scale", concern::scale},
+    sound{"loss_scal", concern::scale},
+    sound{"lossscal", concern::scale},
+    sound{"scale_loss", concern::scale},
+    sound{"scale_sense", concern::scale},
+    sound{"grad_scal", concern::scale},
+    sound{"gradscal", concern::scale},
+    sound{"init_scale", concern::scale},
+    sound{"initial_scale", concern::scale},
+    sound{"scale_growth", concern::scale},
+    sound{"scale_window", concern::scale},
+    sound{"growth_interval", concern::scale},
+    sound{"growth_factor", concern::scale},
+    sound{"backoff_factor", concern::scale},
+    sound{"hysteresis", concern::scale},
+    sound{"scaler", concern::scale, true},
+    sound{"precision", concern::precision},
+    sound{"dtype", concern::precision},
+    sound{"fp16", concern::precision},
+    sound{"bf16", concern::precision},
+    sound{"float16", concern::precision},
+    sound{"fp8", concern::precision},
+    sound{"float8", concern::precision},
+    sound{"autocast", concern::precision},
+    sound{"half", concern::precision, true},
+    sound{"amp", concern::precision, true},
+    sound{"mixed_prec", concern::precision},
+    sound{"mix_prec", concern::precision},
+    sound{"opt_level", concern::precision},
 };
 
 // What only tells of them.
@@ -72,7 +96,8 @@ bool is_in(const sound& s, std::string_view name) {
 }
 
 // Of a key that is not known, all that sound so in it and below it.
-void collect(const std::string& name, const config_node& value, std::array<std::vector<std::string>, concern_count>& all) {
+void collect(const std::string& name, const config_node& value,
+             std::array<std::vector<std::string>, concern_count>& all) {
   const auto what = concern_of(name);
   // That clipping is off may matter where it is on by default.
   const bool is_one = what && (*what == concern::clipping || !(is_false(value) || is_float32(value)));
@@ -150,7 +175,8 @@ void judge_unknown(import_run& run) {
     to.insert(to.end(), matter[i].begin(), matter[i].end());
     if (!conclusion.empty()) conclusions += (conclusions.empty() ? "" : ", ") + conclusion;
   }
-  if (run.command != nullptr && !run.command->unset.empty() && !run.settled[static_cast<std::size_t>(concern::precision)])
+  if (run.command != nullptr && !run.command->unset.empty() &&
+      !run.settled[static_cast<std::size_t>(concern::precision)])
     throw input_error(run.file, "",
                       "does not say what " + run.command->unset.front() + " holds, which may change " +
                           doubtful(run, concern::precision) + "; write it");
@@ -160,11 +186,12 @@ void judge_unknown(import_run& run) {
     return std::string{};
   };
   if (!upsetting.empty())
-    throw input_error(run.file, line_of(upsetting.front()),
-                      listed(upsetting) + (upsetting.size() == 1 ? " is" : " are") + " not known in a configuration of " +
-                          run.out.framework + ", and may change " + conclusions +
-                          "; remove what does not matter, name the program by --framework if it is another one, or leave "
-                          "--config out and give --scaler, --format and --clip-norm");
+    throw input_error(
+        run.file, line_of(upsetting.front()),
+        listed(upsetting) + (upsetting.size() == 1 ? " is" : " are") + " not known in a configuration of " +
+            run.out.framework + ", and may change " + conclusions +
+            "; remove what does not matter, name the program by --framework if it is another one, or leave "
+            "--config out and give --scaler, --format and --clip-norm");
   // What sums are kept in is a default then, which such a key may change.
   if (!matter[static_cast<std::size_t>(concern::accumulation)].empty() && run.out.accumulates_in &&
       !run.out.accumulates_in->assumed.empty())

@@ -356,13 +356,16 @@ std::optional<std::string> path_beside(const std::string& file, const std::strin
 }
 
 program_row deepspeed_program() {
-  return {.name = "DeepSpeed",
-      .markers = R"(zero_optimization fp16.enabled bf16.enabled bfloat16.enabled fp16.loss_scale fp16.initial_scale_power fp16.loss_scale_window
+  return {
+      .name = "DeepSpeed",
+      .markers =
+          R"(zero_optimization fp16.enabled bf16.enabled bfloat16.enabled fp16.loss_scale fp16.initial_scale_power fp16.loss_scale_window
           amp.enabled+train_batch_size torch_autocast.enabled train_micro_batch_size_per_gpu zero_allow_untested_optimizer
           zero_force_ds_cpu_optimizer wall_clock_breakdown steps_per_print data_types.grad_accum_dtype gradient_predivide_factor
           prescale_gradients)",
       .keys = top_keys,
-      .place = written_in::files, .import = import_deepspeed};
+      .place = written_in::files,
+      .import = import_deepspeed};
 }
 
 }  // namespace ulp::io

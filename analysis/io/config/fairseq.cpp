@@ -197,8 +197,10 @@ void import_fairseq(import_run& run, const config_entry& root) {
 }
 
 program_row fairseq_program() {
-  return {.name = "fairseq",
-      .markers = R"(fp16_init_scale fp16_scale_window fp16_scale_tolerance threshold_loss_scale memory_efficient_fp16 memory_efficient_bf16
+  return {
+      .name = "fairseq",
+      .markers =
+          R"(fp16_init_scale fp16_scale_window fp16_scale_tolerance threshold_loss_scale memory_efficient_fp16 memory_efficient_bf16
           on_cpu_convert_precision)",
       .started_by = "fairseq-train fairseq-hydra-train fairseq_cli/train.py fairseq_cli.train",
       .keys = flat_keys,

@@ -77,15 +77,17 @@ bool is_python(const std::string& file, std::string_view text) {
   if (first.starts_with("#!")) return first.find("python") != std::string_view::npos;
   bool is_one = false;
   any_line(text, [&](std::string_view line) {
-    const auto end = static_cast<std::size_t>(std::ranges::find_if_not(line, [](char c) {
-                                                return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-                                                       c == '.' || (c >= '0' && c <= '9');
-                                              }) -
+    const auto end = static_cast<std::size_t>(std::ranges::find_if_not(line,
+                                                                       [](char c) {
+                                                                         return (c >= 'A' && c <= 'Z') ||
+                                                                                (c >= 'a' && c <= 'z') || c == '_' ||
+                                                                                c == '.' || (c >= '0' && c <= '9');
+                                                                       }) -
                                               line.begin());
     const std::string_view rest = line.substr(end);
     const bool assigns = rest.starts_with(" = ") || rest.starts_with("= ");
-    is_one = line.ends_with("Arguments(") || line.starts_with("import ") || line.starts_with("from ") || line.starts_with("\"\"\"") ||
-             (end > 0 && !has_option(line) && (rest.starts_with("(") || assigns));
+    is_one = line.ends_with("Arguments(") || line.starts_with("import ") || line.starts_with("from ") ||
+             line.starts_with("\"\"\"") || (end > 0 && !has_option(line) && (rest.starts_with("(") || assigns));
     return true;
   });
   return is_one;
@@ -103,14 +105,16 @@ bool is_command_line(const std::string& file, std::string_view text) {
   if (is_named(file, {".sh", ".slurm", ".sbatch"})) return true;
   const std::string_view first = text.substr(0, text.find('\n'));
   if (first.starts_with("#!")) return first.find("python") == std::string_view::npos;
-  if (is_json(text) || is_toml(file, text) || is_python(file, text) || is_named(file, {".yaml", ".yml", ".json"})) return false;
+  if (is_json(text) || is_toml(file, text) || is_python(file, text) || is_named(file, {".yaml", ".yml", ".json"}))
+    return false;
   bool is_one = false;
   any_line(text, [&](std::string_view line) {
     const std::size_t colon = line.find(':');
     const bool is_key = colon != std::string_view::npos && line.find_first_of(" \t$=/\"") > colon &&
                         (colon + 1 == line.size() || line.find_first_of(" \t\r", colon) == colon + 1);
-    constexpr std::array programs{"python",   "torchrun", "srun", "deepspeed ", "accelerate ", "fairseq-", "llamafactory-cli ",
-                                  "metaseq-", "composer ", "tune ", "yolo "};
+    constexpr std::array programs{"python",   "torchrun",          "srun",     "deepspeed ", "accelerate ",
+                                  "fairseq-", "llamafactory-cli ", "metaseq-", "composer ",  "tune ",
+                                  "yolo "};
     const bool starts = std::ranges::any_of(programs, [&](const char* program) { return line.starts_with(program); });
     is_one = !is_key && (starts || has_option(line));
     return is_key || is_one;

@@ -140,14 +140,18 @@ void import_hugging_face(import_run& run, const config_entry& root) {
 }
 
 program_row hugging_face_program() {
-  return {.name = "Hugging Face",
-      .markers = R"(per_device_train_batch_size per_gpu_train_batch_size fp16_full_eval bf16_full_eval half_precision_backend fp16_backend
+  return {
+      .name = "Hugging Face",
+      .markers =
+          R"(per_device_train_batch_size per_gpu_train_batch_size fp16_full_eval bf16_full_eval half_precision_backend fp16_backend
           eval_strategy evaluation_strategy save_strategy logging_strategy lr_scheduler_type+output_dir save_total_limit+output_dir
           output_dir+deepspeed finetuning_type cutoff_len+template base_model+micro_batch_size base_model+sequence_len
           base_model+datasets sample_packing pad_to_sequence_len lora_target_linear)",
-      .calls = R"(TrainingArguments Seq2SeqTrainingArguments SFTConfig DPOConfig ORPOConfig KTOConfig CPOConfig GRPOConfig PPOConfig
+      .calls =
+          R"(TrainingArguments Seq2SeqTrainingArguments SFTConfig DPOConfig ORPOConfig KTOConfig CPOConfig GRPOConfig PPOConfig
           RewardConfig SentenceTransformerTrainingArguments GaudiTrainingArguments)",
-      .started_by = R"(run_glue.py run_clm.py run_mlm.py run_plm.py run_fim.py run_translation.py run_summarization.py run_qa.py run_ner.py
+      .started_by =
+          R"(run_glue.py run_clm.py run_mlm.py run_plm.py run_fim.py run_translation.py run_summarization.py run_qa.py run_ner.py
           run_swag.py run_speech_recognition_ctc.py run_speech_recognition_seq2seq.py run_image_classification.py run_mae.py)",
       .holds = "Lightning",
       .keys = keys,

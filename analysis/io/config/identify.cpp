@@ -18,7 +18,8 @@ bool ends_in(std::string_view text, std::string_view pattern) {
   if (star == std::string_view::npos) {
     if (!text.ends_with(pattern)) return false;
     const std::size_t before = text.size() - pattern.size();
-    return before == 0 || text[before - 1] == '/' || text[before - 1] == '.' || pattern.front() == '.' || pattern.front() == '_';
+    return before == 0 || text[before - 1] == '/' || text[before - 1] == '.' || pattern.front() == '.' ||
+           pattern.front() == '_';
   }
   const std::string_view first = pattern.substr(0, star);
   const std::string_view last = pattern.substr(star + 1);
@@ -52,7 +53,8 @@ std::string_view function_of(const config_node& node) {
 }
 
 // All calls of functions of that name, wherever they stand.
-void find_calls(const config_entry& in, const std::vector<std::string_view>& names, std::vector<const config_entry*>& found) {
+void find_calls(const config_entry& in, const std::vector<std::string_view>& names,
+                std::vector<const config_entry*>& found) {
   const std::string_view name = function_of(in.value);
   if (!name.empty() && std::ranges::find(names, name) != names.end()) found.push_back(&in);
   for (const config_entry& e : in.value.entries) find_calls(e, names, found);
@@ -75,7 +77,9 @@ std::optional<config_entry> call_of(const import_run& run, const program_row& ro
   if (found.empty()) return {};
   // Names that stand for a call are copies of it.
   const auto line_of = [](const config_entry* call) { return call->value.find("()")->line; };
-  std::erase_if(found, [&](const config_entry* call) { return call != found.front() && line_of(call) == line_of(found.front()); });
+  std::erase_if(found, [&](const config_entry* call) {
+    return call != found.front() && line_of(call) == line_of(found.front());
+  });
   if (found.size() > 1)
     throw input_error(run.file, at_line(found.back()->line),
                       "calls " + in_quotes(std::string{function_of(found.back()->value)}) + " again, first on line " +
@@ -106,7 +110,8 @@ bool holds_name(std::string_view names, std::string_view name) {
 void leave_holders(std::vector<named_program>& all) {
   const std::vector<named_program> before = all;
   std::erase_if(all, [&](const named_program& p) {
-    return std::ranges::any_of(before, [&](const named_program& other) { return holds_name(other.row->holds, p.row->name); });
+    return std::ranges::any_of(before,
+                               [&](const named_program& other) { return holds_name(other.row->holds, p.row->name); });
   });
 }
 
@@ -115,7 +120,8 @@ void collect_keys(const config_entry& entry, const std::string& path, std::vecto
   for (const config_entry& e : entry.value.entries) {
     const std::string name = path.empty() || e.key.empty() ? path + e.key : path + "." + e.key;
     const bool is_leaf = e.value.what != config_node::kind::mapping && e.value.what != config_node::kind::sequence;
-    if (is_leaf && concern_of(e.key) && keys.size() < most && std::ranges::find(keys, name) == keys.end()) keys.push_back(name);
+    if (is_leaf && concern_of(e.key) && keys.size() < most && std::ranges::find(keys, name) == keys.end())
+      keys.push_back(name);
     collect_keys(e, name, keys);
   }
 }
@@ -164,11 +170,16 @@ std::string file_named_in(const argument_list& command) {
                                                         : "starts " + in_quotes(command->program) + " with";
     const std::string file = file_named_in(*command);
     if (!file.empty() && seen.empty())
-      throw input_error(run.file, "", starts + " no argument of a framework that is read; give the file that it names: " + in_quotes(file));
+      throw input_error(
+          run.file, "",
+          starts + " no argument of a framework that is read; give the file that it names: " + in_quotes(file));
     if (seen.empty())
-      throw input_error(run.file, "", starts + " no argument of a framework that is read; give the script that has them; " + all);
+      throw input_error(run.file, "",
+                        starts + " no argument of a framework that is read; give the script that has them; " + all);
   }
-  if (seen.empty()) throw input_error(run.file, "", "has no key of a configuration that is read" + guess(root.value) + "; " + how + "; " + all);
+  if (seen.empty())
+    throw input_error(run.file, "",
+                      "has no key of a configuration that is read" + guess(root.value) + "; " + how + "; " + all);
   throw input_error(run.file, "",
                     "has no key that only one program has, but " + keys + ", as " +
                         (names.empty() ? std::string{"many programs may"} : names + " may") + "; " + how +
@@ -201,13 +212,15 @@ named_program found_program(const import_run& run, const config_entry& root) {
   const argument_list* const command = run.command;
   if (!run.framework.empty()) {
     if (program_named(run.framework) == nullptr)
-      throw input_error(run.file, "", "--framework " + in_quotes(run.framework) + " is not known; there are " + names_of_programs());
+      throw input_error(run.file, "",
+                        "--framework " + in_quotes(run.framework) + " is not known; there are " + names_of_programs());
     return asked_for(run, root);
   }
   std::vector<named_program> found;
   if (command != nullptr && !command->program.empty())
     for (const program_row& row : program_rows())
-      if (std::ranges::any_of(words_of(row.started_by), [&](std::string_view end) { return ends_in(command->program, end); }))
+      if (std::ranges::any_of(words_of(row.started_by),
+                              [&](std::string_view end) { return ends_in(command->program, end); }))
         found.push_back({&row, root});
   if (found.empty())
     for (const program_row& row : program_rows())
@@ -219,10 +232,12 @@ named_program found_program(const import_run& run, const config_entry& root) {
         found.push_back({&row, inner});
   leave_holders(found);
   if (found.empty()) return {};
-  const auto another = std::ranges::find_if(found, [&](const named_program& p) { return p.row->name != found.front().row->name; });
+  const auto another =
+      std::ranges::find_if(found, [&](const named_program& p) { return p.row->name != found.front().row->name; });
   if (another != found.end())
     throw input_error(run.file, "",
-                      "may be for " + std::string{found.front().row->name} + " or for " + std::string{another->row->name} +
+                      "may be for " + std::string{found.front().row->name} + " or for " +
+                          std::string{another->row->name} +
                           ", which both have keys that are theirs alone in it; say by --framework whose it is");
   return found.front();
 }

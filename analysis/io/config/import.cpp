@@ -54,7 +54,8 @@ bool is_precision(const argument& a) { return bare_name(a.name) == "mixed_precis
 bool import_accelerate_launch(import_run& run, const argument_list& list, const config_node& tree) {
   std::vector<argument> all = list.of_launcher;
   std::ranges::copy_if(list.arguments, std::back_inserter(all), is_precision);
-  if (std::ranges::none_of(all, is_precision) || tree.find("fp16") != nullptr || tree.find("bf16") != nullptr) return false;
+  if (std::ranges::none_of(all, is_precision) || tree.find("fp16") != nullptr || tree.find("bf16") != nullptr)
+    return false;
   std::erase_if(all, [](const argument& a) { return !is_precision(a) && bare_name(a.name) != "use_cpu"; });
   run.out.framework = "Accelerate";
   run.only_what_matters = true;
@@ -69,9 +70,10 @@ void take_over_precision(const import_run& run, config_entry& tree, const argume
   if (tree.value.find("mixed_precision") != nullptr) return;
   const bool launched = std::ranges::any_of(list.words, [](const std::string& w) { return w.ends_with("accelerate"); });
   if (launched && std::ranges::none_of(list.of_launcher, is_precision))
-    throw input_error(run.file, "",
-                      "has no --mixed_precision, which accelerate takes from its own configuration then; give that file, or write "
-                      "--mixed_precision");
+    throw input_error(
+        run.file, "",
+        "has no --mixed_precision, which accelerate takes from its own configuration then; give that file, or write "
+        "--mixed_precision");
   std::vector<argument> said;
   std::ranges::copy_if(list.of_launcher, std::back_inserter(said), is_precision);
   for (config_entry& e : tree_of(said).value.entries) tree.value.entries.push_back(std::move(e));
@@ -84,7 +86,8 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
   run.written = list.files;
   run.command = &list;
   config_entry tree = tree_of(list.arguments);
-  const bool is_launched = std::ranges::any_of(list.of_launcher, is_precision) || tree.value.find("mixed_precision") != nullptr;
+  const bool is_launched =
+      std::ranges::any_of(list.of_launcher, is_precision) || tree.value.find("mixed_precision") != nullptr;
   named_program named = found_program(run, tree);
   for (const std::string& variable : list.unset)
     run.note("what " + variable + " holds is not in this file and was not read");
@@ -114,7 +117,9 @@ imported_config import_config(const config_file& file, std::optional<format> wan
     const io::config_entry root{.line = 1, .value = io::parse_config(run.file, text)};
     if (root.value.what == io::config_node::kind::null) throw input_error(run.file, "", "holds only comments");
     if (root.value.what != io::config_node::kind::mapping)
-      throw input_error(run.file, "", "is not a mapping of keys to values; programs whose configurations are read: " + io::names_of_programs());
+      throw input_error(
+          run.file, "",
+          "is not a mapping of keys to values; programs whose configurations are read: " + io::names_of_programs());
     io::import_named(run, io::program_of(run, root));
   }
   for (const std::string& key : run.read)

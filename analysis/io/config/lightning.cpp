@@ -201,15 +201,18 @@ void import_lightning(import_run& run, const config_entry& root) {
 }
 
 program_row lightning_program() {
-  return {.name = "Lightning",
-      .markers = R"(trainer.precision trainer.max_epochs trainer.accelerator trainer.devices trainer.strategy trainer.gradient_clip_val
+  return {
+      .name = "Lightning",
+      .markers =
+          R"(trainer.precision trainer.max_epochs trainer.accelerator trainer.devices trainer.strategy trainer.gradient_clip_val
           trainer.plugins trainer.max_steps trainer.enable_checkpointing trainer.limit_val_batches
           trainer.accumulate_grad_batches fit.trainer gradient_clip_val gradient_clip_algorithm accumulate_grad_batches
           limit_train_batches limit_val_batches check_val_every_n_epoch num_sanity_val_steps)",
       .calls = "Trainer",
       .call_markers = "max_epochs accelerator devices accumulate_grad_batches gradient_clip_val",
       .keys = trainer_keys,
-      .place = written_in::files, .import = import_lightning};
+      .place = written_in::files,
+      .import = import_lightning};
 }
 
 }  // namespace ulp::io

@@ -11,8 +11,8 @@
 #include "bytes/text.hpp"
 #include "config/shell/script.hpp"
 #include "frameworks.hpp"
-#include "programs/rows.hpp"
 #include "megatron_arguments.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -124,7 +124,8 @@ void read_accumulation(const command_line& args, import_run& run) {
   if (main == "bf16" && !args.has("--use-precision-aware-optimizer"))
     args.fail("--main-grads-dtype", "needs --use-precision-aware-optimizer: Megatron-LM refuses it without");
   if (!main.empty())
-    args.means("--main-grads-dtype", "gradients are accumulated in " + std::string{main == "bf16" ? "bfloat16" : "float32"});
+    args.means("--main-grads-dtype",
+               "gradients are accumulated in " + std::string{main == "bf16" ? "bfloat16" : "float32"});
   if (main == "bf16")
     in = {"bfloat16", ""};
   else if (args.has("--bf16") && args.has("--grad-reduce-in-bf16"))
@@ -156,7 +157,9 @@ void set_megatron_scaler(import_run& run, const megatron_loss_scale& s) {
 std::vector<std::string_view> megatron_scale_arguments() { return words_of(read_arguments_of); }
 
 void import_megatron(import_run& run, const config_entry& /*root*/) {
-  if (run.command == nullptr) throw input_error(run.file, "", "is read as Megatron-LM's from its arguments alone; give the script that starts it");
+  if (run.command == nullptr)
+    throw input_error(run.file, "",
+                      "is read as Megatron-LM's from its arguments alone; give the script that starts it");
   const argument_list& list = *run.command;
   const command_line args(run, list);
   if (args.has("--deepspeed")) {
@@ -231,12 +234,15 @@ void import_megatron(import_run& run, const config_entry& /*root*/) {
 }
 
 program_row megatron_program() {
-  return {.name = "Megatron-LM",
-      .markers = R"(tensor_model_parallel_size pipeline_model_parallel_size initial_loss_scale hysteresis loss_scale_window
+  return {
+      .name = "Megatron-LM",
+      .markers =
+          R"(tensor_model_parallel_size pipeline_model_parallel_size initial_loss_scale hysteresis loss_scale_window
           accumulate_allreduce_grads_in_fp32 use_distributed_optimizer use_mcore_models num_layers+num_attention_heads
           num_layers+hidden_size train_iters+lr_decay_style micro_batch_size+global_batch_size no_masked_softmax_fusion
           apply_query_key_layer_scaling attention_softmax_in_fp32 yaml_cfg)",
-      .started_by = "pretrain_gpt*.py pretrain_bert*.py pretrain_t5*.py pretrain_mamba.py pretrain_vlm.py pretrain_ict.py pretrain_vision_*.py",
+      .started_by =
+          "pretrain_gpt*.py pretrain_bert*.py pretrain_t5*.py pretrain_mamba.py pretrain_vlm.py pretrain_ict.py pretrain_vision_*.py",
       .keys = {.read = "fp16 bf16 loss_scale clip_grad"},
       .place = written_in::arguments,
       .import = import_megatron};

@@ -109,7 +109,12 @@ void import_neox(import_run& run, const config_entry& root) {
 }
 
 program_row neox_program() {
-  return {.name = "GPT-NeoX", .holds = "DeepSpeed, Megatron-LM", .keys = {.read = "precision"}, .place = written_in::files, .import = import_neox, .is_its = is_neox};
+  return {.name = "GPT-NeoX",
+          .holds = "DeepSpeed, Megatron-LM",
+          .keys = {.read = "precision"},
+          .place = written_in::files,
+          .import = import_neox,
+          .is_its = is_neox};
 }
 
 }  // namespace ulp::io

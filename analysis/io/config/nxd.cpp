@@ -139,11 +139,14 @@ void import_nxd(import_run& run, const config_entry& root) {
 }
 
 program_row nxd_program() {
-  return {.name = "NxD",
-      .markers = "mixed_precision_config optimizer_config.zero_one_enabled optimizer_config.grad_clipping optimizer_config.max_grad_norm",
+  return {
+      .name = "NxD",
+      .markers =
+          "mixed_precision_config optimizer_config.zero_one_enabled optimizer_config.grad_clipping optimizer_config.max_grad_norm",
       .holds = "Lightning",
       .keys = top_keys,
-      .place = written_in::files, .import = import_nxd,
+      .place = written_in::files,
+      .import = import_nxd,
       .is_its = is_training};
 }
 

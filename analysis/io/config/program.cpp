@@ -28,7 +28,8 @@ std::string folded(std::string_view text) {
 // "float16" of "torch.float16"; numbers stay.
 std::string plain_value(std::string_view text) {
   std::string value;
-  const bool is_number = !text.empty() && (text.front() == '-' || text.front() == '.' || (text.front() >= '0' && text.front() <= '9'));
+  const bool is_number =
+      !text.empty() && (text.front() == '-' || text.front() == '.' || (text.front() >= '0' && text.front() <= '9'));
   if (!is_number) text.remove_prefix(text.find_last_of('.') + 1);
   for (const char c : text) value += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return value;
@@ -96,7 +97,8 @@ class sections {
       const config_entry* const entry = prefix.empty() ? &root : entry_at(root.value, prefix);
       if (entry == nullptr || entry->value.what != config_node::kind::mapping) continue;
       names_.push_back(names_below(prefix));
-      all_.emplace(prefix, config_section(run, prefix, *entry, {.read = names_.back(), .not_read = others_below(prefix)}));
+      all_.emplace(prefix,
+                   config_section(run, prefix, *entry, {.read = names_.back(), .not_read = others_below(prefix)}));
     }
   }
 
@@ -216,8 +218,10 @@ void set_scaler(import_run& run, const sections& in, const program_row& row, con
     if (!section || section->find(name) == nullptr) continue;
     if (key.scaler != chosen.scaler) {
       if (!section->is_number(name)) continue;
-      if (std::ranges::none_of(row.scale, [&](const scaler_key& k) { return k.key == key.key && k.scaler == chosen.scaler; }))
-        section->means(name, chosen.scaler == "none" ? "nothing, since the loss is not scaled" : "nothing for this scaler");
+      if (std::ranges::none_of(row.scale,
+                               [&](const scaler_key& k) { return k.key == key.key && k.scaler == chosen.scaler; }))
+        section->means(name,
+                       chosen.scaler == "none" ? "nothing, since the loss is not scaled" : "nothing for this scaler");
       continue;
     }
     parameter_value value = 0.0;
@@ -230,7 +234,8 @@ void set_scaler(import_run& run, const sections& in, const program_row& row, con
       value = number;
     }
     section->means(name, std::string{key.meaning});
-    const auto same = std::ranges::find(all, std::string{key.parameter}, &std::pair<std::string, parameter_value>::first);
+    const auto same =
+        std::ranges::find(all, std::string{key.parameter}, &std::pair<std::string, parameter_value>::first);
     if (same != all.end())
       same->second = value;
     else
@@ -256,8 +261,8 @@ void read_precision(import_run& run, const sections& in, const config_node& root
   for (const precision_case& c : row.precision)
     for (const std::string_view word : words_of(c.when))
       if (const condition asked = parsed(word); !asked.values.empty() && entry_at(root, asked.key) != nullptr)
-        in.fail(asked.key, "is a value that " + std::string{row.name} + " is not known to take here: " +
-                               in_quotes(entry_at(root, asked.key)->value.text));
+        in.fail(asked.key, "is a value that " + std::string{row.name} +
+                               " is not known to take here: " + in_quotes(entry_at(root, asked.key)->value.text));
   throw input_error(run.file, "", "does not say what " + std::string{row.name} + " trains in");
 }
 
@@ -279,8 +284,9 @@ void read_clipping(import_run& run, const sections& in, const config_node& root,
       if (most < 0) most = 0;
     }
     const std::string how =
-        most > 0 ? (c.mode == clipping_mode::norm ? "clipped to L2 norm " : "each gradient clipped to ") + number_text(most)
-                 : "no clipping";
+        most > 0
+            ? (c.mode == clipping_mode::norm ? "clipped to L2 norm " : "each gradient clipped to ") + number_text(most)
+            : "no clipping";
     run.means(c.key.empty() ? std::string{row.name} : in.given(c.key),
               how + (is_given || c.key.empty() || most == 0 ? "" : ", the program's default"));
     if (most > 0) (c.mode == clipping_mode::norm ? run.out.clip_norm : run.out.clip_value) = most;

@@ -59,15 +59,16 @@ struct remark {
 enum class written_in : std::uint8_t { both, files, arguments };
 
 struct program_row {
-  std::string_view name;            // as it names itself, and as --framework takes it
-  std::string_view markers = {};    // each is conditions joined by '+'; one that holds names the program, which alone has such keys
-  std::string_view calls = {};      // functions of Python whose arguments are the configuration
+  std::string_view name;  // as it names itself, and as --framework takes it
+  std::string_view markers =
+      {};  // each is conditions joined by '+'; one that holds names the program, which alone has such keys
+  std::string_view calls = {};         // functions of Python whose arguments are the configuration
   std::string_view call_markers = {};  // of which such a call must have one; empty: it need not
-  std::string_view beside = {};     // keys that may be anywhere else in the file, and are taken for arguments of the call
+  std::string_view beside = {};  // keys that may be anywhere else in the file, and are taken for arguments of the call
   std::string_view started_by = {};  // ends of the words that start it on a command line; '*' is any text
-  std::string_view holds = {};      // names of programs, separated by commas, whose markers its files may have too
-  known_keys keys = {};             // beside those in the conditions; `read` are shared with other programs
-  std::string_view defaults = {};   // "amp=false amp_dtype=float16"
+  std::string_view holds = {};       // names of programs, separated by commas, whose markers its files may have too
+  known_keys keys = {};              // beside those in the conditions; `read` are shared with other programs
+  std::string_view defaults = {};    // "amp=false amp_dtype=float16"
   std::vector<precision_case> precision = {};
   std::vector<scaler_key> scale = {};
   std::vector<clipping_case> clipping = {};

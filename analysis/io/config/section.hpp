@@ -43,8 +43,8 @@ struct unknown_key {
 // What is being read, and what it has amounted to.
 struct import_run {
   std::string file;
-  std::string framework;                       // asked for by the user; empty: by what is in the file
-  const argument_list* command = nullptr;      // where it is a command line
+  std::string framework;                   // asked for by the user; empty: by what is in the file
+  const argument_list* command = nullptr;  // where it is a command line
   imported_config out;
   std::optional<format> wanted;                // by the user
   bool by_trainer = false;                     // ... no: by Hugging Face's Trainer, which fills "auto" by it
@@ -53,9 +53,9 @@ struct import_run {
   std::vector<std::string> read;               // keys that may have a meaning
   std::vector<std::string> not_read;           // keys without meaning for the replay
   std::vector<unknown_key> unknown;
-  std::vector<std::string> used;                  // keys that a conclusion was drawn from, beside those in out.meanings
-  std::array<bool, concern_count> settled = {};   // whether a key that is known says it
-  bool only_what_matters = false;                 // other keys were not looked at: they are counted, not listed
+  std::vector<std::string> used;                 // keys that a conclusion was drawn from, beside those in out.meanings
+  std::array<bool, concern_count> settled = {};  // whether a key that is known says it
+  bool only_what_matters = false;                // other keys were not looked at: they are counted, not listed
 
   void parameter(const std::string& name, parameter_value value) {
     out.parameters.emplace_back(name, std::move(value));

@@ -41,7 +41,8 @@ TEST_CASE("Hugging Face's TrainingArguments") {
        by_accelerate + ", norm 0.5"},
       {"per_device_train_batch_size: 8\nlearning_rate: 1e-4\nfp16: true\nmax_grad_norm: 0\n", by_accelerate},
       {"per_device_train_batch_size: 8\nbf16: true\nfp16: false\n", "Hugging Face: none in bfloat16, norm 1"},
-      {"per_device_train_batch_size: 8\nnum_train_epochs: 3\npure_bf16: true\n", "Hugging Face: none in bfloat16, norm 1"},
+      {"per_device_train_batch_size: 8\nnum_train_epochs: 3\npure_bf16: true\n",
+       "Hugging Face: none in bfloat16, norm 1"},
       {"per_device_train_batch_size: 8\nnum_train_epochs: 3\n", "Hugging Face: none in float32, norm 1"},
       {"python run_glue.py --fp16 True --max_grad_norm 2.0 --output_dir x --per_device_train_batch_size 4",
        by_accelerate + ", norm 2"},
@@ -58,7 +59,8 @@ TEST_CASE("Hugging Face's TrainingArguments") {
        "c: line 3: deepspeed hands the loss scale to DeepSpeed, and there is no such file here; give it by --config "
        "with "
        "--format float16"},
-      {"per_device_train_batch_size: 8\nbf16: true\ndeepspeed: nosuch.json\n", "Hugging Face: none in bfloat16, norm 1"},
+      {"per_device_train_batch_size: 8\nbf16: true\ndeepspeed: nosuch.json\n",
+       "Hugging Face: none in bfloat16, norm 1"},
       {"python run_glue.py --fp16 True --output_dir x --max_grad_norm $NORM",
        "c: line 1: max_grad_norm is '$NORM', whose value this file does not say; write it"},
   });
@@ -69,8 +71,10 @@ TEST_CASE("Hugging Face's TrainingArguments") {
         "Hugging Face: deepspeed_dynamic init_scale=1024 " + zero_defaults + ", norm 0.3");
   CHECK(read("per_device_train_batch_size: 8\nfp16: true\nmax_grad_norm: 0\ndeepspeed: ds.json\n") ==
         "Hugging Face: deepspeed_dynamic init_scale=1024 " + zero_defaults);
-  CHECK(read("per_device_train_batch_size: 8\nbf16: true\ndeepspeed: ds.json\n") == "Hugging Face: none in bfloat16, norm 1");
-  CHECK(read("per_device_train_batch_size: 8\nlearning_rate: 1\ndeepspeed: ds.json\n") == "Hugging Face: none in float32, norm 1");
+  CHECK(read("per_device_train_batch_size: 8\nbf16: true\ndeepspeed: ds.json\n") ==
+        "Hugging Face: none in bfloat16, norm 1");
+  CHECK(read("per_device_train_batch_size: 8\nlearning_rate: 1\ndeepspeed: ds.json\n") ==
+        "Hugging Face: none in float32, norm 1");
   CHECK(read("python t.py --deepspeed ds.json --fp16 --output_dir x --max_grad_norm 2") ==
         "Hugging Face: deepspeed_dynamic init_scale=1024 " + zero_defaults + ", norm 2");
 }

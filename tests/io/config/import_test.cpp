@@ -437,11 +437,13 @@ TEST_CASE("files that are no configuration") {
   starts("mixed_precision_confg:\n  use_master_weights: true\n",
          "c: has no key of a configuration that is read: 'mixed_precision_confg' is not a known key, and nearly "
          "'mixed_precision_config'; correct it or remove it; ");
-  starts("precision: 16\nuse_cpu: true\n",
-         "c: has no key that only one program has, but precision, as GPT-NeoX, LLM Foundry, Lightning, OpenCLIP may; say by "
-         "--framework NAME whose it is, or give --scaler and --format instead");
-  starts("distributed_type: MULTI_GPU\ngradient_clip_val: 1\n",
-         "c: may be for Accelerate or for Lightning, which both have keys that are theirs alone in it; say by --framework");
+  starts(
+      "precision: 16\nuse_cpu: true\n",
+      "c: has no key that only one program has, but precision, as GPT-NeoX, LLM Foundry, Lightning, OpenCLIP may; say by "
+      "--framework NAME whose it is, or give --scaler and --format instead");
+  starts(
+      "distributed_type: MULTI_GPU\ngradient_clip_val: 1\n",
+      "c: may be for Accelerate or for Lightning, which both have keys that are theirs alone in it; say by --framework");
   starts("{\"fp16\":", "c: line 1: is not JSON: ");
   starts("{\"fp16\": {\"enabled\": true},\n\n}", "c: line 3: is not JSON: ");
   starts("trainer: [\n", "c: line 2: is not YAML: ");

@@ -34,7 +34,8 @@ std::string tree(const std::string& text) {
 }  // namespace
 
 TEST_CASE("literals") {
-  CHECK(tree("a = 1\nb = -2.5e-3\nc = 'x' \"y\"\nd = None\ne = True") == "{a: 1, b: -0.0025, c: 'xy', d: null, e: True}");
+  CHECK(tree("a = 1\nb = -2.5e-3\nc = 'x' \"y\"\nd = None\ne = True") ==
+        "{a: 1, b: -0.0025, c: 'xy', d: null, e: True}");
   CHECK(tree("a = 2**16\nb = 4 * 1024 - 24\nc = 1_000\nd = 512.\ne = 3 / 2") ==
         "{a: 65536, b: 4072, c: 1000, d: 512, e: 1.5}");
   CHECK(tree("a = [1, 'x', (2, 3), ()]\nb = (4)\nc = {'k': {'l': [5]}, 6: 7,}") ==

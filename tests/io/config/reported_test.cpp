@@ -23,10 +23,12 @@ const std::string torch =
 const std::map<std::string, std::string> expected{
     {"30", "sd-scripts: " + torch + ", norm 1, weights float16"},
     {"31", "MMEngine: " + torch + ", norm 0.1, weights float32"},
-    {"33", "PaddleClas: paddle_dygraph init_loss_scaling=128 incr_every_n_steps=2000 decr_every_n_nan_or_inf=1 in float16, "
-           "weights float32"},
+    {"33",
+     "PaddleClas: paddle_dygraph init_loss_scaling=128 incr_every_n_steps=2000 decr_every_n_nan_or_inf=1 in float16, "
+     "weights float32"},
     {"34", "PaddleNLP: paddle_dygraph init_loss_scaling=1024 in float16, norm 1, weights float32"},
-    {"35", "MindFormers: mindspore_update_cell loss_scale_value=65536 scale_factor=2 scale_window=1000 in float16, norm 1"},
+    {"35",
+     "MindFormers: mindspore_update_cell loss_scale_value=65536 scale_factor=2 scale_window=1000 in float16, norm 1"},
     {"36", "OpenSeq2Seq: openseq2seq_backoff in float16, norm 32768, weights float32"},
     {"38", "Hugging Face: " + torch + ", norm 0.3"},
     {"39", "torchtune: none in bfloat16, norm 1, weights bfloat16, sums bfloat16"},
@@ -40,10 +42,12 @@ const std::map<std::string, std::string> expected{
     {"49", "Megatron-LM: none in bfloat16, norm 1, sums bfloat16"},
     {"50", "!fp16.enabled is 'auto'"},
     {"51", "ultralytics: " + torch + ", norm 10, weights float32"},
-    {"52", "NeMo 2: megatron_dynamic initial_scale=65536 min_scale=1 growth_interval=500 hysteresis=2 in float16, norm 1"},
+    {"52",
+     "NeMo 2: megatron_dynamic initial_scale=65536 min_scale=1 growth_interval=500 hysteresis=2 in float16, norm 1"},
     {"53", "Hugging Face: " + torch + ", norm 1"},
     {"54", "!is icefall's GradScaler(init_scale=1.0), whose scale the program doubles itself"},
-    {"56", "metaseq: metaseq_dynamic init_scale=4 scale_window=256 min_loss_scale=0.015625 in float16, norm 1, weights float16"},
+    {"56",
+     "metaseq: metaseq_dynamic init_scale=4 scale_window=256 min_loss_scale=0.015625 in float16, norm 1, weights float16"},
     {"57", "Hugging Face: none in bfloat16, norm 1, weights bfloat16"},
     {"59", "Hugging Face: " + torch + ", norm 0.3"},
 };

@@ -5,23 +5,32 @@
 namespace ulp::io {
 
 program_row nemo2_program() {
-  return {.name = "NeMo 2",
+  return {
+      .name = "NeMo 2",
       .calls = "MegatronMixedPrecision",
       .beside = "clip_grad",
-      .keys = {.read = "()  0",
-               .not_read = R"(params_dtype pipeline_dtype autocast_dtype autocast_enabled grad_reduce_in_fp32 fp8 fp8_margin fp8_recipe
+      .keys =
+          {.read = "()  0",
+           .not_read =
+               R"(params_dtype pipeline_dtype autocast_dtype autocast_enabled grad_reduce_in_fp32 fp8 fp8_margin fp8_recipe
           fp8_amax_history_len fp8_amax_compute_algo fp8_params fp8_wgrad fp8_dot_product_attention fp8_multi_head_attention)"},
       .precision = {{.when = "!precision", .refused = "is not given"},
-                    {.when = "precision=16-mixed|16", .format = "float16", .scaler = "megatron_dynamic",
+                    {.when = "precision=16-mixed|16",
+                     .format = "float16",
+                     .scaler = "megatron_dynamic",
                      .parameters = "initial_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2",
                      .meaning = "float16 with Megatron's scaler"},
-                    {.when = "precision=bf16-mixed|bf16", .format = "bfloat16", .meaning = "bfloat16, the loss is not scaled"},
+                    {.when = "precision=bf16-mixed|bf16",
+                     .format = "bfloat16",
+                     .meaning = "bfloat16, the loss is not scaled"},
                     {.when = "precision=32", .format = "float32", .meaning = in_float32}},
       .scale = {{"megatron_dynamic", "initial_loss_scale", "initial_scale", "scale of the first step"},
                 {"megatron_dynamic", "min_loss_scale", "min_scale", "floor of the scale"},
-                {"megatron_dynamic", "loss_scale_window", "growth_interval", "good steps in a row before the scale doubles"},
+                {"megatron_dynamic", "loss_scale_window", "growth_interval",
+                 "good steps in a row before the scale doubles"},
                 {"megatron_dynamic", "hysteresis", "hysteresis", "overflows since the scale last grew that halve it"}},
-      .clipping = {{.when = "loss_scale", .refused = "is a constant scale, which is not read here; give --scaler megatron_constant"},
+      .clipping = {{.when = "loss_scale",
+                    .refused = "is a constant scale, which is not read here; give --scaler megatron_constant"},
                    {.key = "clip_grad", .otherwise = 1}},
       .remarks = {{.when = "fp8", .text = "matrix products are in float8, whose scales are not replayed"}}};
 }

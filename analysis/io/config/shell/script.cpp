@@ -450,7 +450,7 @@ class reader {
   bool redirects_ = false;
   std::string target_;
   std::string written_to_;
-  std::string read_into_;  // the variable that takes a document
+  std::string read_into_;                // the variable that takes a document
   std::vector<std::string> conditions_;  // of the branches that are open
   std::vector<std::string> documents_;
   shell_command command_;

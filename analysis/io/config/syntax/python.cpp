@@ -47,7 +47,9 @@ class python_reader {
   }
 
  private:
-  [[nodiscard]] char here(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  [[nodiscard]] char here(std::size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
   [[noreturn]] void fail(const std::string& reason) const { throw input_error(file_, at_line(line_), reason); }
 
   void step() {
@@ -66,14 +68,17 @@ class python_reader {
         ++at_;
         continue;
       }
-      if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || (lines && (c == '\n' || c == ';' || here() == '\n'))) continue;
+      if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || (lines && (c == '\n' || c == ';' || here() == '\n')))
+        continue;
       return;
     }
   }
 
   std::string name() {
     const std::size_t begin = at_;
-    while (begins_name(here()) || (at_ > begin && is_of_name(here())) || (here() == '.' && at_ > begin && begins_name(here(1)))) ++at_;
+    while (begins_name(here()) || (at_ > begin && is_of_name(here())) ||
+           (here() == '.' && at_ > begin && begins_name(here(1))))
+      ++at_;
     return std::string{text_.substr(begin, at_ - begin)};
   }
 
@@ -148,7 +153,8 @@ class python_reader {
         }
         node = &node->entries.back().value;
       } else if (is_last) {
-        if (!(found->value.text == value.text && found->value.what == value.what && value.entries.empty() && found->value.entries.empty()))
+        if (!(found->value.text == value.text && found->value.what == value.what && value.entries.empty() &&
+              found->value.entries.empty()))
           found->value = {.what = config_node::kind::scalar,
                           .open = true,
                           .text = "assigned on lines " + std::to_string(found->line) + " and " + std::to_string(line)};
@@ -434,12 +440,14 @@ class python_reader {
     for (; here() == '-' || here() == '+'; ++at_) minus = minus != (here() == '-');
     if (!is_digit(here()) && !(here() == '.' && is_digit(here(1)))) return {};
     std::string digits;
-    for (; is_of_name(here()) || here() == '.' || ((here() == '-' || here() == '+') && (digits.ends_with('e') || digits.ends_with('E')));
+    for (; is_of_name(here()) || here() == '.' ||
+           ((here() == '-' || here() == '+') && (digits.ends_with('e') || digits.ends_with('E')));
          ++at_)
       if (here() != '_') digits += here();
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool is_whole = error == std::errc{} && (end == digits.data() + digits.size() || (*end == '.' && end + 1 == digits.data() + digits.size()));
+    const bool is_whole = error == std::errc{} && (end == digits.data() + digits.size() ||
+                                                   (*end == '.' && end + 1 == digits.data() + digits.size()));
     if (!is_whole) return {};
     return minus ? -value : value;
   }
