@@ -3,6 +3,12 @@
 #include "rows.hpp"
 
 namespace ulp::io {
+namespace {
+
+constexpr std::string_view window = "good steps in a row before the scale doubles";
+constexpr std::string_view patience = "overflows since the scale last grew that halve it";
+
+}  // namespace
 
 program_row nemo2_program() {
   return {
@@ -25,11 +31,16 @@ program_row nemo2_program() {
                      .meaning = "bfloat16, the loss is not scaled"},
                     {.when = "precision=32", .format = "float32", .meaning = in_float32}},
       .scale = {{"megatron_dynamic", "initial_loss_scale", "initial_scale", "scale of the first step"},
+                {"megatron_dynamic", "fp16_initial_loss_scale", "initial_scale", "scale of the first step"},
                 {"megatron_dynamic", "min_loss_scale", "min_scale", "floor of the scale"},
-                {"megatron_dynamic", "loss_scale_window", "growth_interval",
-                 "good steps in a row before the scale doubles"},
-                {"megatron_dynamic", "hysteresis", "hysteresis", "overflows since the scale last grew that halve it"}},
-      .clipping = {{.when = "loss_scale",
+                {"megatron_dynamic", "fp16_min_loss_scale", "min_scale", "floor of the scale"},
+                {"megatron_dynamic", "loss_scale_window", "growth_interval", window},
+                {"megatron_dynamic", "fp16_loss_scale_window", "growth_interval", window},
+                {"megatron_dynamic", "hysteresis", "hysteresis", patience},
+                {"megatron_dynamic", "fp16_hysteresis", "hysteresis", patience}},
+      .clipping = {{.when = "fp16_loss_scale",
+                    .refused = "is a constant scale, which is not read here; give --scaler megatron_constant"},
+                   {.when = "loss_scale",
                     .refused = "is a constant scale, which is not read here; give --scaler megatron_constant"},
                    {.key = "clip_grad", .otherwise = 1}},
       .remarks = {{.when = "fp8", .text = "matrix products are in float8, whose scales are not replayed"}}};
