@@ -5,6 +5,7 @@
 #include <ulp/formats/name_suggestions.hpp>
 #include <ulp/io/bytes/error.hpp>
 
+#include "arguments.hpp"
 #include "bytes/text.hpp"
 #include "file_syntax.hpp"
 #include "program.hpp"

@@ -13,17 +13,12 @@
 #include <ulp/io/config/config_import.hpp>
 
 #include "concerns.hpp"
+#include "config/programs/row.hpp"
 #include "config/syntax/tree.hpp"
 
 namespace ulp::io {
 
 struct argument_list;
-
-// The keys of a mapping, separated by blanks.
-struct known_keys {
-  std::string_view read;           // have a meaning for the replay
-  std::string_view not_read = {};  // have none, with all that is below them
-};
 
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
 

@@ -3,7 +3,7 @@
 #ifndef ULP_IO_CONFIG_PROGRAMS_ROWS_HPP
 #define ULP_IO_CONFIG_PROGRAMS_ROWS_HPP
 
-#include "config/program.hpp"
+#include "row.hpp"
 
 // clang-format off
 #define ULP_CONFIG_PROGRAMS(ROW) \
