@@ -36,7 +36,7 @@ void print_heading(const accumulate_answer& answer) {
 
 int run(const options& o) {
   std::vector<std::string> read = o.asked.run.files();
-  read.push_back(o.asked.config);
+  read.push_back(o.asked.config.path);
   refuse_overwriting_inputs(o.output, read);
   const accumulate_answer answer = accumulate_over(o.asked, on_stderr());
   print_conclusions(conclusions_of(answer), o.output.machine_stdout());

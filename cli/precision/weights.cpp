@@ -37,7 +37,7 @@ void print_heading(const weights_answer& answer) {
 
 int run(const options& o) {
   std::vector<std::string> read = o.asked.run.files();
-  read.push_back(o.asked.config);
+  read.push_back(o.asked.config.path);
   refuse_overwriting_inputs(o.output, read);
   const weights_answer answer = weights_over(o.asked, on_stderr(), [&](const weights_answer& none) {
     check_order(weights_table(none.counted, none.layout), o.order);

@@ -46,7 +46,7 @@ void print(const advice& given) {
 
 int run(const options& o) {
   std::vector<std::string> read = o.asked.run.files();
-  read.push_back(o.asked.config);
+  read.push_back(o.asked.config.path);
   refuse_overwriting_inputs(o.output, read);
   const advice given = advice_on(advice_over(o.asked, on_stderr()));
   write_table("advise", advice_table(given), o.output, false);

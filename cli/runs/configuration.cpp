@@ -8,14 +8,17 @@
 
 namespace ulp::cli {
 
-void add_config(command& to, std::string& file, option_details details, const char* instead) {
+void add_config(command& to, config_file& file, option_details details, const char* instead) {
   details.type = "FILE";
   to.add(
-      "--config", &file,
+      "--config", &file.path,
       fmt::format("{} from the configuration or script of a framework (DeepSpeed, Hugging Face, Lightning, Megatron-LM "
                   "and others: docs/configurations.md)",
                   instead),
       std::move(details));
+  to.add("--framework", &file.framework,
+         "whose configuration --config is, where its keys do not say it: timm, Lightning, ... (docs/configurations.md)",
+         {.type = "NAME"});
 }
 
 void print_configuration(const configuration& config, bool machine_stdout) {

@@ -10,7 +10,8 @@
 
 namespace ulp::cli {
 
-void add_config(command& to, std::string& file, option_details details, const char* instead);
+// And --framework NAME, whose it is.
+void add_config(command& to, config_file& file, option_details details, const char* instead);
 
 // What its keys mean: on stdout, or as notes where that belongs to a machine.
 void print_configuration(const configuration& config, bool machine_stdout);

@@ -27,7 +27,7 @@ namespace {
 
 struct options {
   replay_question asked;
-  std::string config;
+  config_file config;
   std::string per_tensor;  // a CSV file
   bool follow = false;
   output_options output;
@@ -116,7 +116,7 @@ int follow(const options& o) {
 
 int run(const options& o) {
   std::vector<std::string> read = o.asked.run.files();
-  read.push_back(o.config);
+  read.push_back(o.config.path);
   refuse_overwriting_inputs(o.output, read);
   refuse_overwriting_inputs({.csv = o.per_tensor}, read);
   if (o.follow) return follow(o);

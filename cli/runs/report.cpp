@@ -23,14 +23,14 @@ struct options {
   run_text run;
   std::vector<std::string> scalers;
   scenario_text what;
-  std::string config;
+  config_file config;
   std::string epsilon = "1e-5";
   std::string output;
 };
 
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
-  read.push_back(o.config);
+  read.push_back(o.config.path);
   refuse_overwriting_inputs({.csv = o.output}, read);
   const std::optional<configuration> own = configuration_of(o.config, o.what, o.run);
   const page_question asked = page_about(o.run, o.what, o.scalers, own, o.epsilon);

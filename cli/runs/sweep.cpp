@@ -21,7 +21,7 @@ namespace {
 struct options {
   run_text run;
   grid_text grid;
-  std::string config;
+  config_file config;
   std::string magnitude_cost = "1";
   std::string hindsight;  // a CSV file
   std::uint64_t show = 40;
@@ -30,7 +30,7 @@ struct options {
 
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
-  read.push_back(o.config);
+  read.push_back(o.config.path);
   refuse_overwriting_inputs(o.output, read);
   read.push_back(o.output.csv);
   refuse_hindsight_file(o.hindsight, read);

@@ -55,7 +55,7 @@ std::vector<scenario_text> scenarios(const QCommandLineParser& given) {
   take_options(given, options_of(common));
   std::optional<configuration> own;
   if (given.isSet("config")) {
-    own = read_configuration(given.value("config").toStdString(), common);
+    own = read_configuration({given.value("config").toStdString(), given.value("framework").toStdString()}, common);
     for (const std::string& line : configuration_notes(*own)) print_error("ulpscope: note: " + printable(line) + "\n");
   }
   std::vector<std::string> scalers;
@@ -139,6 +139,7 @@ arguments parse_arguments() {
                     "adds a first policy, and takes format and clipping unless given, from a framework's "
                     "configuration, as in ulp replay",
                     "FILE"});
+  parser.addOption({"framework", "whose configuration --config is, where its keys do not say it", "NAME"});
   scenario_text scenario;
   add_options(parser, options_of(scenario));
   parser.addOption({"tensor", "show only tensors whose name contains a match", "REGEX"});
@@ -155,7 +156,7 @@ arguments parse_arguments() {
   session& s = a.asked;
   const QString saved = session_file(parser);
   if (parser.isSet("session") || !saved.isEmpty()) {
-    QStringList others{"config", "compare"};
+    QStringList others{"config", "framework", "compare"};
     for (const text_option& o : options_of(scenario)) others << QString::fromStdString(o.name);
     for (const QString& other : others)
       if (parser.isSet(other)) refuse(QString("--session: already sets --%1; remove one of them").arg(other));

@@ -243,7 +243,7 @@ def replay(input: Input, scaler: Optional[str] = None, format: Any = None, **set
     `input` is a path, several, or a `Run`; `scaler` a name or alias of `scalers()`; `format` the format whose overflow
     it sees. Parameters of the scaler are keywords under the framework's names, or in `set={...}`, its state before the
     first step in `start={...}`. Further: `config` (a framework's configuration in place of scaler, parameters and
-    format), `rounding`, `seed`, `saturate`, `ftz`, `daz`, `check`, `clip_norm`, `clip_value`, `order`, `group`, and
+    format), `framework` (whose it is, where its keys do not say it), `rounding`, `seed`, `saturate`, `ftz`, `daz`, `check`, `clip_norm`, `clip_value`, `order`, `group`, and
     those of `Run`.
 
     A `Table` with a row for each step, the columns of `ulp replay --json`, and its `summary`. `per_tensor=True` adds
@@ -279,7 +279,7 @@ def advise(input: Input, **options: Any) -> Table:
     """What to change in a run, in plain words: `ulp advise`.
 
     Options: `format`, `epsilon` (the share of the magnitude of gradients that underflow may take), `check`, `config`,
-    `rounding` and its switches, `group`, and those of `Run`. A `Table` with a row for each finding, the summary first:
+    `framework`, `rounding` and its switches, `group`, and those of `Run`. A `Table` with a row for each finding, the summary first:
     topic, question, conclusion, evidence, limits, and numbers, a dictionary.
     """
     columns, notes = _ask(_runs.run_advise, input, options)
@@ -293,9 +293,9 @@ def precision(input: Input, question: str, format: Any = None, **options: Any) -
     questions and their options, beside those of `Run`:
 
     - "weights": the updates that weights without a master copy lose. `by` ("tensor", "step", "group", several), `lr`,
-      `curvature`, `config`, `sort`, `top`, `rounding` and its switches, `group`
-    - "accumulate": what accumulating micro-batches loses. `chunk` (one or several), `microbatches`, `config`, `rounding`
-      and its switches
+      `curvature`, `config`, `framework`, `sort`, `top`, `rounding` and its switches, `group`
+    - "accumulate": what accumulating micro-batches loses. `chunk` (one or several), `microbatches`, `config`,
+      `framework`, `rounding` and its switches
     - "random-bits": how many random bits stochastic rounding needs. `lr`, `lose` (the share of the mass of updates that
       may be lost), `by_tensor`
     - "optimizer8": what optimizer states and weights in few bits do. `dialect` (one or several recipes; their formats

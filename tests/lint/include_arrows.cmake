@@ -93,7 +93,7 @@ set(layers_io
   source                                               # what a run is read through
   csv dumps training_log/dialects training_log table tensorboard recording inputs  # the forms of a run, and what opens any of them
   merge export arrays                                  # what writes files from files
-  config/syntax config/shell config)                   # configurations of frameworks
+  config/syntax config/shell config/programs config)   # configurations of frameworks
 set(layers_ask questions progress columns reading precision runs)
 set(layers_report tables pictures findings page)
 

@@ -55,7 +55,9 @@ std::vector<accumulation_way> ways_of(const accumulate_question& asked, const st
 }
 
 accumulate_answer accumulate_over(const accumulate_question& asked, listener& to) {
-  const std::optional<configuration> config = configuration_of(asked.config, {}, asked.run);
+  // What a file leaves open ("auto") is decided by the one format that is asked for.
+  const scenario_text given{.format = asked.formats.size() == 1 ? asked.formats.front() : ""};
+  const std::optional<configuration> config = configuration_of(asked.config, given, asked.run);
   if (config) to.configured(*config);
   std::optional<std::string> said;
   if (config && config->said.accumulates_in) said = config->said.accumulates_in->format;

@@ -56,7 +56,9 @@ weights_answer weights_over(const weights_question& asked, listener& to,
   double learning_rate = not_known;
   if (!asked.learning_rate.empty()) learning_rate = positive_number(asked.learning_rate, "--lr");
   if (!asked.curvature.empty()) layout.curvature = positive_number(asked.curvature, "--curvature");
-  const std::optional<configuration> config = configuration_of(asked.config, {}, asked.run);
+  // What a file leaves open ("auto") is decided by the one format that is asked for.
+  const scenario_text given{.format = asked.formats.size() == 1 ? asked.formats.front() : ""};
+  const std::optional<configuration> config = configuration_of(asked.config, given, asked.run);
   if (config) to.configured(*config);
   if (config) answer.said = config->said;
   answer.counted.cases = cases_of(asked, config);

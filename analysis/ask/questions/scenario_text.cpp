@@ -213,10 +213,10 @@ std::string command_of(const scenario_text& text, const run_text& run, std::size
   return "ulp replay " + command_words(run, inputs_shown) + group_words(run) + arguments_of(text);
 }
 
-configuration read_configuration(const std::string& file, const scenario_text& given) {
+configuration read_configuration(const config_file& file, const scenario_text& given) {
   std::optional<format> wanted;
   if (!given.format.empty()) wanted = format_named(given.format);
-  return {file, import_config(file, wanted)};
+  return {file.path, import_config(file, wanted)};
 }
 
 std::vector<std::string> configuration_notes(const configuration& config) {

@@ -180,10 +180,12 @@ void check_tensors_counted(const tensor_choice& choice, const source& from, cons
                                             near_tensors(run.tensor, from)));
 }
 
-std::optional<configuration> configuration_of(const std::string& file, const scenario_text& given,
+std::optional<configuration> configuration_of(const config_file& file, const scenario_text& given,
                                               const run_text& run) {
+  if (file.path.empty() && !file.framework.empty())
+    throw std::invalid_argument("--framework: says whose --config FILE is; give that too");
   if (file.empty()) return std::nullopt;
-  if (file == "-" && std::ranges::find(run.inputs, "-") != run.inputs.end())
+  if (file.path == "-" && std::ranges::find(run.inputs, "-") != run.inputs.end())
     throw std::invalid_argument("--config -: standard input already holds the run");
   return read_configuration(file, given);
 }

@@ -11,8 +11,8 @@
 
 namespace ulp {
 
-replay_question completed(replay_question asked, const std::string& config_file) {
-  asked.own = configuration_of(config_file, asked.what, asked.run);
+replay_question completed(replay_question asked, const config_file& file) {
+  asked.own = configuration_of(file, asked.what, asked.run);
   if (asked.own) asked.what = with_configuration(asked.what, *asked.own);
   if (asked.what.scaler.empty())
     throw std::invalid_argument("--scaler or --config is required (see ulp replay --help)");

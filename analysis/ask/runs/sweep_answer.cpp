@@ -121,11 +121,11 @@ std::vector<swept_policy> ranked(const std::vector<scenario_text>& grid, const s
 
 std::string parameters_text(const scenario_text& text) { return fmt::format("{}", fmt::join(text.parameters, " ")); }
 
-grid_text completed(grid_text grid, const std::string& config_file, const run_text& run) {
+grid_text completed(grid_text grid, const config_file& file, const run_text& run) {
   grid.formats = joined_names(grid.formats);
   scenario_text first = grid.base;
   if (!grid.formats.empty()) first.format = grid.formats.front();
-  grid.own = configuration_of(config_file, first, run);
+  grid.own = configuration_of(file, first, run);
   if (grid.scalers.empty() && !grid.own)
     throw std::invalid_argument("--scaler or --config is required (see ulp sweep --help)");
   if (grid.formats.empty() && !(grid.own && grid.own->said.format))

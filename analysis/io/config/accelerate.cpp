@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "bytes/text.hpp"
+#include "file_syntax.hpp"
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -156,13 +158,11 @@ void import_plain(const config_section& top, const std::string& precision) {
 
 }  // namespace
 
-// `fp16` is what mixed_precision was, and DeepSpeed's too: it says nothing.
-std::size_t accelerate_keys_in(const config_node& root) {
-  return keys_in(root, top_keys) - (root.find("fp16") != nullptr ? 1 : 0);
-}
-
 void import_accelerate(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, top_keys);
+  if (top.has("()") && !top.has("mixed_precision"))
+    top.fail("mixed_precision",
+             "is not given to Accelerator, which takes it from accelerate's own configuration then; give that file");
   const std::string precision = precision_of(top);
   if (top.has("fp16"))
     top.means("fp16", top.has("mixed_precision") ? "nothing beside mixed_precision, which took its place"
@@ -185,6 +185,19 @@ void import_accelerate(import_run& run, const config_entry& root) {
   } else {
     import_plain(top, precision);
   }
+}
+
+program_row accelerate_program() {
+  return {
+      .name = "Accelerate",
+      .markers =
+          R"(distributed_type compute_environment machine_rank main_training_function megatron_lm_config dynamo_config
+          deepspeed_config mixed_precision+num_processes mixed_precision+num_machines)",
+      .calls = "Accelerator",
+      .started_by = "_no_trainer.py",
+      .keys = top_keys,
+      .place = written_in::files,
+      .import = import_accelerate};
 }
 
 }  // namespace ulp::io

@@ -8,6 +8,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "concerns.hpp"
 #include "config/shell/script.hpp"
 
 namespace ulp::io {
@@ -51,17 +52,22 @@ std::string variable_in(std::string_view word) {
   return {word.begin(), std::ranges::find_if_not(word, is_name_character)};
 }
 
-bool seems_to_hold_arguments(const std::string& variable) {
-  return variable.find("ARG") != std::string::npos || variable.find("OPT") != std::string::npos;
+bool seems_to_hold_arguments(std::string variable) {
+  constexpr std::array<std::string_view, 4> parts{"ARG", "OPT", "FLAG", "PREC"};
+  for (char& c : variable)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return std::ranges::any_of(parts, [&](std::string_view part) { return variable.find(part) != std::string::npos; });
 }
 
-// "trainer.max_norm" of "trainer.max_norm=1", as Hydra's command lines have it; empty for other words.
+// "trainer.max_norm" of "trainer.max_norm=1", as Hydra's command lines have it, and "precision" of "precision=16"; empty for
+// other words.
 std::string overridden_name(std::string_view word) {
   if (word.starts_with("++")) word.remove_prefix(2);
   if (word.starts_with('+')) word.remove_prefix(1);
   const std::size_t equals = word.find('=');
-  if (equals == std::string_view::npos || word.substr(0, equals).find('.') == std::string_view::npos) return "";
+  if (equals == std::string_view::npos) return "";
   const std::string_view name = word.substr(0, equals);
+  if (name.find('.') == std::string_view::npos && !concern_of(name)) return "";
   const auto fits = [](char c) { return is_name_character(c) || c == '.'; };
   return std::ranges::all_of(name, fits) ? std::string{name} : "";
 }
@@ -101,20 +107,27 @@ std::vector<placed_argument> arguments_in(const words& all, std::size_t from, st
 }
 
 bool starts_program(std::string_view word) {
+  constexpr std::array<std::string_view, 6> programs{
+      "fairseq-train", "fairseq-hydra-train", "metaseq-train", "torchtitan", "yolo", "tune"};
   const std::string_view name = word.substr(word.find_last_of('/') + 1);
-  return name.ends_with(".py") || name == "fairseq-train" || name == "fairseq-hydra-train" || name == "torchtitan";
+  return name.ends_with(".py") || std::ranges::find(programs, name) != programs.end();
 }
 
 // Where the program stands among the words; a module of `python -m` where there is no file.
 std::optional<std::size_t> program_in(const words& all) {
   constexpr std::string_view launcher = "torch.distributed";
+  constexpr std::array<std::string_view, 4> launchers{"python", "torchrun", "accelerate", "deepspeed"};
   constexpr std::array<std::string_view, 8> of_files{"echo", "printf", "cat", "cp", "mv", "rm", "ls", "cd"};
   if (all.empty() || std::ranges::find(of_files, all.front().text) != of_files.end()) return {};
   const auto file = std::ranges::find_if(all, [](const traced_text& w) { return starts_program(w.text); });
   if (file != all.end()) return static_cast<std::size_t>(file - all.begin());
+  bool of_python = false;
   for (std::size_t i = 0; i + 2 < all.size(); ++i) {
-    const bool of_python = all[i].text.find("python") != std::string::npos || all[i].text == "-u";
-    if (of_python && all[i + 1].text == "-m" && !all[i + 2].text.starts_with(launcher)) return i + 2;
+    of_python = of_python || std::ranges::any_of(launchers, [&](std::string_view name) {
+                  return all[i].text.find(name) != std::string::npos;
+                });
+    const bool names_module = all[i + 1].text == "-m" || all[i + 1].text == "--module";
+    if (of_python && names_module && !all[i + 2].text.starts_with(launcher)) return i + 2;
   }
   return {};
 }
@@ -201,7 +214,9 @@ class doubts {
   static std::string text_of(const assignments& values) {
     return "depends on $" + values.front()->name + ", which is assigned on lines " +
            std::to_string(values.front()->line) + " and " + std::to_string(values.back()->line) +
-           " with different values; keep the assignment that counts";
+           " with different values" +
+           (values.back()->condition.empty() ? "" : ", as $" + values.back()->condition + " decides") +
+           "; keep the assignment that counts";
   }
 
   const shell_script& script_;
@@ -259,6 +274,11 @@ argument_list read_arguments(const std::string& file, std::string_view text,
   const words bare = chosen == nullptr ? words_in(text) : words{};
   const words& all = chosen == nullptr ? bare : chosen->words;
   const std::size_t from = chosen == nullptr ? 0 : program + 1;
+  if (chosen != nullptr)
+    for (const traced_text& w : all) list.words.push_back(w.text);
+  else
+    for (const shell_command& command : script.commands)
+      for (const traced_text& w : command.words) list.words.push_back(w.text);
   auto own = arguments_in(all, from, all.size());
   const doubts doubtful(script);
   if (chosen != nullptr) {

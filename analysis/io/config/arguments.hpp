@@ -25,6 +25,7 @@ struct argument_list {
   std::vector<std::string> unset;     // variables that seem to hold arguments and are not set in this text: "$GPT_ARGS"
   std::string program;                // "pretrain_gpt.py", or empty where the text is arguments only
   std::vector<argument> of_launcher;  // what stands before the program
+  std::vector<std::string> words;     // of the command that counts, or of all commands
   std::map<std::string, std::string> files;  // that the script writes, with their texts
 };
 

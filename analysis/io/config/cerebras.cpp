@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -228,15 +229,15 @@ const config_entry& only_trainer(import_run& run, const config_entry& trainer) {
 }  // namespace
 
 // `trainer` is Lightning's too: a list, or a `precision` of several keys one level down, is Cerebras's.
-std::size_t cerebras_keys_in(const config_node& root) {
+bool is_cerebras(const config_node& root) {
   const config_entry* const trainer = root.find("trainer");
-  if (trainer == nullptr) return 0;
+  if (trainer == nullptr) return false;
   const auto holds_precision = [](const config_entry& e) {
     const config_entry* const precision = e.value.find("precision");
     return e.key == "init" || (precision != nullptr && precision->value.what == config_node::kind::mapping);
   };
   const bool is_list = trainer->value.what == config_node::kind::sequence;
-  return is_list || std::ranges::any_of(trainer->value.entries, holds_precision) ? all_its_own : 0;
+  return is_list || std::ranges::any_of(trainer->value.entries, holds_precision);
 }
 
 void import_cerebras(import_run& run, const config_entry& root) {
@@ -247,6 +248,14 @@ void import_cerebras(import_run& run, const config_entry& root) {
   const auto precision = init->section("precision", precision_keys);
   if (!precision) init->fail("precision", "is missing, so the loss scaling is unknown");
   read_precision(*precision, device_of(*init));
+}
+
+program_row cerebras_program() {
+  return {.name = "Cerebras",
+          .holds = "Lightning",
+          .place = written_in::files,
+          .import = import_cerebras,
+          .is_its = is_cerebras};
 }
 
 }  // namespace ulp::io

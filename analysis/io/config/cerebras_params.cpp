@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -65,10 +66,9 @@ void pass_on(const config_section& optimizer, std::string_view key, const std::s
 
 }  // namespace
 
-std::size_t cerebras_params_keys_in(const config_node& root) {
-  const bool is_one = root.find("trainer") == nullptr && root.find("optimizer") != nullptr &&
-                      (root.find("runconfig") != nullptr || root.find("train_input") != nullptr);
-  return is_one ? all_its_own : 0;
+bool is_cerebras_params(const config_node& root) {
+  return root.find("trainer") == nullptr && root.find("optimizer") != nullptr &&
+         (root.find("runconfig") != nullptr || root.find("train_input") != nullptr);
 }
 
 void import_cerebras_params(import_run& run, const config_entry& root) {
@@ -131,6 +131,11 @@ void import_cerebras_params(import_run& run, const config_entry& root) {
       run.note("on GPUs these files get torch.cuda.amp.GradScaler with its defaults: for that --scaler pytorch");
   }
   read_clipping(*optimizer);
+}
+
+program_row cerebras_params_program() {
+  return {
+      .name = "Cerebras", .place = written_in::files, .import = import_cerebras_params, .is_its = is_cerebras_params};
 }
 
 }  // namespace ulp::io

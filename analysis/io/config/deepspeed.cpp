@@ -9,7 +9,9 @@
 
 #include <ulp/formats/catalog.hpp>
 
+#include "file_syntax.hpp"
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -241,8 +243,6 @@ void refuse_other_scalers(const config_section& top) {
 
 }  // namespace
 
-std::size_t deepspeed_keys_in(const config_node& root) { return keys_in(root, top_keys); }
-
 void set_deepspeed_scaler(import_run& run, const deepspeed_loss_scale& s) {
   using wrapper = deepspeed_loss_scale::wrapper;
   run.out.format = "float16";
@@ -353,6 +353,19 @@ std::optional<std::string> path_beside(const std::string& file, const std::strin
   for (const std::filesystem::path& tried : {path, path.is_absolute() ? path : beside})
     if (std::filesystem::is_regular_file(tried, ignored)) return tried.string();
   return {};
+}
+
+program_row deepspeed_program() {
+  return {
+      .name = "DeepSpeed",
+      .markers =
+          R"(zero_optimization fp16.enabled bf16.enabled bfloat16.enabled fp16.loss_scale fp16.initial_scale_power fp16.loss_scale_window
+          amp.enabled+train_batch_size torch_autocast.enabled train_micro_batch_size_per_gpu zero_allow_untested_optimizer
+          zero_force_ds_cpu_optimizer wall_clock_breakdown steps_per_print data_types.grad_accum_dtype gradient_predivide_factor
+          prescale_gradients)",
+      .keys = top_keys,
+      .place = written_in::files,
+      .import = import_deepspeed};
 }
 
 }  // namespace ulp::io

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -177,16 +178,9 @@ bool has_groups(const config_node& root) {
   return is_group("common") || (is_group("optimization") && (is_group("task") || is_group("dataset")));
 }
 
+bool is_fairseq(const config_node& root) { return has_groups(root) || keys_in(root, telling) > 2; }
+
 }  // namespace
-
-std::size_t fairseq_keys_in(const config_node& root) {
-  if (has_groups(root)) return all_its_own;
-  const std::size_t own = keys_in(root, {.read = "fp16_init_scale fp16_scale_window fp16_scale_tolerance "
-                                                 "threshold_loss_scale memory_efficient_fp16"});
-  return own > 0 || keys_in(root, telling) > 2 ? own + keys_in(root, flat_keys) : 0;
-}
-
-std::vector<std::string_view> fairseq_scale_keys() { return words_of(flat_keys.read); }
 
 void import_fairseq(import_run& run, const config_entry& root) {
   if (!has_groups(root.value)) {
@@ -200,6 +194,18 @@ void import_fairseq(import_run& run, const config_entry& root) {
   import_options({common ? *common : config_section(run, "common", nothing, common_keys),
                   top.section("optimization", optimization_keys),
                   top.section("distributed_training", distributed_keys)});
+}
+
+program_row fairseq_program() {
+  return {
+      .name = "fairseq",
+      .markers =
+          R"(fp16_init_scale fp16_scale_window fp16_scale_tolerance threshold_loss_scale memory_efficient_fp16 memory_efficient_bf16
+          on_cpu_convert_precision)",
+      .started_by = "fairseq-train fairseq-hydra-train fairseq_cli/train.py fairseq_cli.train",
+      .keys = flat_keys,
+      .import = import_fairseq,
+      .is_its = is_fairseq};
 }
 
 }  // namespace ulp::io

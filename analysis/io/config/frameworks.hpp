@@ -15,48 +15,25 @@ namespace ulp::io {
 void import_deepspeed(import_run& run, const config_entry& root);
 void import_accelerate(import_run& run, const config_entry& root);
 void import_lightning(import_run& run, const config_entry& root);
-void import_nemo(import_run& run, const config_entry& root);
 void import_cerebras(import_run& run, const config_entry& root);
 void import_cerebras_params(import_run& run, const config_entry& root);  // of before there was a Trainer
 void import_nxd(import_run& run, const config_entry& root);
 void import_hugging_face(import_run& run, const config_entry& root);
 void import_neox(import_run& run, const config_entry& root);
 void import_fairseq(import_run& run, const config_entry& root);
-void import_verl(import_run& run, const config_entry& root);
-void import_torchtitan(import_run& run, const config_entry& root);
-void import_megatron(import_run& run, const argument_list& list);
+void import_megatron(import_run& run, const config_entry& root);  // of run.command
 
-// How many of the keys at the top are the framework's: which of them a file is for.
-[[nodiscard]] std::size_t deepspeed_keys_in(const config_node& root);
-[[nodiscard]] std::size_t accelerate_keys_in(const config_node& root);
-[[nodiscard]] std::size_t lightning_keys_in(const config_node& root);
-[[nodiscard]] std::size_t nemo_keys_in(const config_node& root);
-[[nodiscard]] std::size_t cerebras_keys_in(const config_node& root);
-[[nodiscard]] std::size_t cerebras_params_keys_in(const config_node& root);
-[[nodiscard]] std::size_t nxd_keys_in(const config_node& root);
-[[nodiscard]] std::size_t hugging_face_keys_in(const config_node& root);
-[[nodiscard]] std::size_t neox_keys_in(const config_node& root);
-[[nodiscard]] std::size_t fairseq_keys_in(const config_node& root);
-[[nodiscard]] std::size_t verl_keys_in(const config_node& root);
-[[nodiscard]] std::size_t torchtitan_keys_in(const config_node& root);
-[[nodiscard]] std::size_t megatron_arguments_in(const argument_list& list);
-// More than any file has of another's.
-constexpr std::size_t all_its_own = 1000;
+// Whether a file is the framework's, beside its markers.
+[[nodiscard]] bool is_cerebras(const config_node& root);
+[[nodiscard]] bool is_cerebras_params(const config_node& root);
 
 // The arguments that decide on the loss scale.
 [[nodiscard]] std::vector<std::string_view> megatron_scale_arguments();
-// Bare names of those of the frameworks whose arguments are the keys of their files.
-[[nodiscard]] std::vector<std::string_view> hugging_face_scale_keys();
-[[nodiscard]] std::vector<std::string_view> fairseq_scale_keys();
 
 [[nodiscard]] std::size_t keys_in(const config_node& node, const known_keys& known);
 // How many micro-batches are accumulated for a step, where the key's value is a number above 0; the Trainer's "auto" and the
 // variables of scripts are none.
 void read_microbatches(const config_section& s, std::string_view key);
-
-// The tree of a file, JSON or YAML by its first character. `text_of` checks that a file is a text of sensible size.
-[[nodiscard]] std::string text_of(const std::string& file);
-[[nodiscard]] config_node parse_config(const std::string& file, std::string_view text);
 
 // DeepSpeed's part of another framework's configuration: scaler, format and clipping are DeepSpeed's. `file` is for
 // messages.

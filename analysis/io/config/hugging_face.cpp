@@ -7,7 +7,9 @@
 #include <ulp/formats/catalog.hpp>
 
 #include "config/shell/script.hpp"
+#include "file_syntax.hpp"
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -50,6 +52,14 @@ void refuse_apex(const config_section& top) {
       top.fail(key, "is apex, whose loss scale is another one; replay that by --scaler apex_amp");
 }
 
+// SFTConfig and its like take bfloat16 in newer versions, and float32 in older ones.
+void refuse_defaults_of_trl(const config_section& top) {
+  const config_entry* const callee = top.find("()");
+  const bool is_given = top.find("fp16") != nullptr || top.find("bf16") != nullptr;
+  if (callee != nullptr && callee->value.text.ends_with("Config") && !is_given)
+    top.fail("bf16", "is not given, nor is fp16: TRL's versions have different defaults; write bf16 or fp16");
+}
+
 // DeepSpeed's file, or its content, with what the Trainer fills in.
 void import_with_deepspeed(const config_section& top, const std::string& format, double norm) {
   import_run& run = top.run();
@@ -78,20 +88,10 @@ void import_with_deepspeed(const config_section& top, const std::string& format,
 
 }  // namespace
 
-std::size_t hugging_face_keys_in(const config_node& root) {
-  // DeepSpeed's fp16 and bf16 are sections.
-  const auto is_section = [&](std::string_view key) {
-    const config_entry* const e = root.find(key);
-    return e != nullptr && e->value.what == config_node::kind::mapping;
-  };
-  return is_section("fp16") || is_section("bf16") ? 0 : keys_in(root, keys);
-}
-
-std::vector<std::string_view> hugging_face_scale_keys() { return words_of(keys.read); }
-
 void import_hugging_face(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, keys);
   refuse_apex(top);
+  refuse_defaults_of_trl(top);
   bool fp16 = is_given(top, "fp16") || is_given(top, "float16");
   bool bf16 = is_given(top, "bf16") || is_given(top, "bfloat16") || is_given(top, "pure_bf16");
   const std::string choice = top.text("bf16").value_or("");
@@ -110,6 +110,10 @@ void import_hugging_face(import_run& run, const config_entry& root) {
               "bfloat16, the loss is not scaled");
   }
   if (fp16 && bf16) top.fail("bf16", "and fp16 cannot both be true");
+  if (is_given(top, "pure_bf16") || choice == "full") {
+    run.out.weights_kept_in = "bfloat16";
+    run.note("the weights that are trained are bfloat16, without a float32 copy");
+  }
   const std::string format = fp16 ? "float16" : bf16 ? "bfloat16" : "float32";
 
   const std::string_view clip =
@@ -133,6 +137,25 @@ void import_hugging_face(import_run& run, const config_entry& root) {
     run.no_scaling(format);
   }
   if (norm > 0) run.out.clip_norm = norm;
+}
+
+program_row hugging_face_program() {
+  return {
+      .name = "Hugging Face",
+      .markers =
+          R"(per_device_train_batch_size per_gpu_train_batch_size fp16_full_eval bf16_full_eval half_precision_backend fp16_backend
+          eval_strategy evaluation_strategy save_strategy logging_strategy lr_scheduler_type+output_dir save_total_limit+output_dir
+          output_dir+deepspeed finetuning_type cutoff_len+template base_model+micro_batch_size base_model+sequence_len
+          base_model+datasets sample_packing pad_to_sequence_len lora_target_linear)",
+      .calls =
+          R"(TrainingArguments Seq2SeqTrainingArguments SFTConfig DPOConfig ORPOConfig KTOConfig CPOConfig GRPOConfig PPOConfig
+          RewardConfig SentenceTransformerTrainingArguments GaudiTrainingArguments)",
+      .started_by =
+          R"(run_glue.py run_clm.py run_mlm.py run_plm.py run_fim.py run_translation.py run_summarization.py run_qa.py run_ner.py
+          run_swag.py run_speech_recognition_ctc.py run_speech_recognition_seq2seq.py run_image_classification.py run_mae.py)",
+      .holds = "Lightning",
+      .keys = keys,
+      .import = import_hugging_face};
 }
 
 }  // namespace ulp::io

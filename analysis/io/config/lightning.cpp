@@ -7,6 +7,7 @@
 #include <array>
 
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -78,13 +79,22 @@ std::string lower(std::string text) {
   return text;
 }
 
+// As class_path says it, or as it is called in Python.
+std::string class_of(const config_node& node) {
+  for (const std::string_view key : {"class_path", "()"})
+    if (const config_entry* const path = node.find(key)) return path->value.text;
+  return node.text;
+}
+
 // The strategy's name, or its class where it is given as class_path and init_args; in lower case.
 std::string strategy_of(const config_section& trainer) {
   const config_entry* const e = trainer.find("strategy");
   if (e == nullptr) return "auto";
-  if (e->value.what == config_node::kind::scalar) return lower(e->value.text);
-  const config_entry* const path = e->value.find("class_path");
-  return path == nullptr ? "" : lower(path->value.text);
+  if (e->value.what == config_node::kind::scalar) return lower(trainer.text("strategy").value());
+  const auto decides = [](const config_entry& argument) { return concern_of(argument.key).has_value(); };
+  if (e->value.find("()") != nullptr && std::ranges::any_of(e->value.entries, decides))
+    trainer.fail("strategy", "has arguments that decide on precision; give --scaler and --format");
+  return lower(class_of(e->value));
 }
 
 // A plugin may bring a precision and a scaler of its own.
@@ -92,9 +102,7 @@ void refuse_precision_plugins(const config_section& trainer) {
   const config_entry* const plugins = trainer.find("plugins");
   if (plugins == nullptr) return;
   const auto decides = [](const config_node& node) {
-    const config_entry* const path = node.find("class_path");
-    const std::string& name = path == nullptr ? node.text : path->value.text;
-    return lower(name).find("precision") != std::string::npos;
+    return is_open(node) || lower(class_of(node)).find("precision") != std::string::npos;
   };
   bool any = decides(plugins->value);
   for (const config_entry& e : plugins->value.entries) any = any || decides(e.value);
@@ -141,12 +149,6 @@ config_section trainer_of(import_run& run, const config_entry& root) {
 }
 
 }  // namespace
-
-std::size_t lightning_keys_in(const config_node& root) {
-  const config_entry* const trainer = root.find("trainer");
-  const std::size_t inside = trainer == nullptr ? 0 : keys_in(trainer->value, trainer_keys);
-  return keys_in(root, trainer_keys) + keys_in(root, cli_keys) + inside;
-}
 
 void set_grad_scaler(import_run& run) {
   run.out.scaler = "pytorch_gradscaler";
@@ -196,6 +198,21 @@ void import_lightning(import_run& run, const config_entry& root) {
     run.no_scaling(std::string{precision->format});
   }
   read_clipping(trainer, strategy);
+}
+
+program_row lightning_program() {
+  return {
+      .name = "Lightning",
+      .markers =
+          R"(trainer.precision trainer.max_epochs trainer.accelerator trainer.devices trainer.strategy trainer.gradient_clip_val
+          trainer.plugins trainer.max_steps trainer.enable_checkpointing trainer.limit_val_batches
+          trainer.accumulate_grad_batches fit.trainer gradient_clip_val gradient_clip_algorithm accumulate_grad_batches
+          limit_train_batches limit_val_batches check_val_every_n_epoch num_sanity_val_steps)",
+      .calls = "Trainer",
+      .call_markers = "max_epochs accelerator devices accumulate_grad_batches gradient_clip_val",
+      .keys = trainer_keys,
+      .place = written_in::files,
+      .import = import_lightning};
 }
 
 }  // namespace ulp::io

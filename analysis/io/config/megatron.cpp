@@ -12,6 +12,7 @@
 #include "config/shell/script.hpp"
 #include "frameworks.hpp"
 #include "megatron_arguments.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -19,8 +20,14 @@ namespace {
 constexpr std::string_view read_arguments_of =
     "--fp16 --bf16 --loss-scale --initial-loss-scale --min-loss-scale --min-scale --loss-scale-window --hysteresis "
     "--clip-grad --use-distributed-optimizer --no-check-for-nan-in-loss-and-grad "
-    "--accumulate-allreduce-grads-in-fp32 --fp8-format --deepspeed --yaml-cfg";
-constexpr std::array flags{"--fp16", "--bf16", "--accumulate-allreduce-grads-in-fp32", "--use-distributed-optimizer",
+    "--accumulate-allreduce-grads-in-fp32 --grad-reduce-in-bf16 --main-grads-dtype --use-precision-aware-optimizer "
+    "--fp8-format --deepspeed --yaml-cfg";
+constexpr std::array flags{"--fp16",
+                           "--bf16",
+                           "--accumulate-allreduce-grads-in-fp32",
+                           "--grad-reduce-in-bf16",
+                           "--use-precision-aware-optimizer",
+                           "--use-distributed-optimizer",
                            "--no-check-for-nan-in-loss-and-grad"};
 
 class command_line {
@@ -33,20 +40,21 @@ class command_line {
       return std::ranges::find(names, name) != names.end();
     };
     for (const argument& a : list_.arguments) {
+      const config_node given{.what = config_node::kind::scalar, .text = a.values.empty() ? "true" : a.values.front()};
       if (among(read, a.name)) {
         if (!a.doubt.empty()) fail(a, a.doubt);
+        run.settles(a.name, given);
         continue;
       }
       const bool known = among(megatron, a.name) || among(launcher, a.name);
       if (const std::string near = known ? "" : near_key(a.name, read); !near.empty())
         throw input_error(run.file, at_line(a.line), unknown_text(a.name, "argument of Megatron-LM", near));
-      std::vector<std::string>& names = known ? run.not_read : run.unknown;
-      if (!among(names, a.name)) names.push_back(a.name);
+      if (known && !among(run.not_read, a.name)) run.not_read.push_back(a.name);
+      const auto is_it = [&](const unknown_key& key) { return key.name == a.name; };
+      if (!known && std::ranges::none_of(run.unknown, is_it)) run.unknown.push_back({a.name, a.line, given});
     }
     for (const argument& a : list_.perhaps)
       if (among(read, a.name)) fail(a, a.doubt);
-    for (const std::string& variable : list_.unset)
-      run.note("what " + variable + " holds is not in this file and was not read");
   }
 
   // The argument; where it stands twice with different values, an error, since the last one would count.
@@ -73,6 +81,10 @@ class command_line {
     if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(result))
       fail(*a, "takes a number, not " + in_quotes(text));
     return result;
+  }
+  [[nodiscard]] std::string text(std::string_view name) const {
+    const argument* const a = find(name);
+    return a == nullptr ? "" : value(*a);
   }
   // Writes the meaning down, where the argument is given.
   void means(std::string_view name, const std::string& meaning) const {
@@ -107,7 +119,16 @@ void check_dynamic(const command_line& args, std::string_view least, const megat
 
 void read_accumulation(const command_line& args, import_run& run) {
   std::optional<said_accumulation>& in = run.out.accumulates_in;
-  if (args.has("--bf16") && args.has("--grad-reduce-in-bf16"))
+  const std::string main = args.text("--main-grads-dtype");
+  if (!main.empty() && main != "fp32" && main != "bf16") args.fail("--main-grads-dtype", "must be fp32 or bf16");
+  if (main == "bf16" && !args.has("--use-precision-aware-optimizer"))
+    args.fail("--main-grads-dtype", "needs --use-precision-aware-optimizer: Megatron-LM refuses it without");
+  if (!main.empty())
+    args.means("--main-grads-dtype",
+               "gradients are accumulated in " + std::string{main == "bf16" ? "bfloat16" : "float32"});
+  if (main == "bf16")
+    in = {"bfloat16", ""};
+  else if (args.has("--bf16") && args.has("--grad-reduce-in-bf16"))
     in = {"bfloat16", ""};
   else if (args.has("--accumulate-allreduce-grads-in-fp32") || !(args.has("--fp16") || args.has("--bf16")))
     in = {"float32", ""};
@@ -135,15 +156,11 @@ void set_megatron_scaler(import_run& run, const megatron_loss_scale& s) {
 
 std::vector<std::string_view> megatron_scale_arguments() { return words_of(read_arguments_of); }
 
-std::size_t megatron_arguments_in(const argument_list& list) {
-  const std::vector<std::string_view> read = words_of(read_arguments_of);
-  const std::vector<std::string_view> others = words_of(megatron_arguments);
-  return static_cast<std::size_t>(std::ranges::count_if(list.arguments, [&](const argument& a) {
-    return std::ranges::find(read, a.name) != read.end() || std::ranges::find(others, a.name) != others.end();
-  }));
-}
-
-void import_megatron(import_run& run, const argument_list& list) {
+void import_megatron(import_run& run, const config_entry& /*root*/) {
+  if (run.command == nullptr)
+    throw input_error(run.file, "",
+                      "is read as Megatron-LM's from its arguments alone; give the script that starts it");
+  const argument_list& list = *run.command;
   const command_line args(run, list);
   if (args.has("--deepspeed")) {
     const auto named = std::ranges::find_if(
@@ -214,6 +231,21 @@ void import_megatron(import_run& run, const argument_list& list) {
   args.means("--clip-grad", clip > 0 ? "clipped to this L2 norm" : "no clipping");
   if (!args.has("--clip-grad")) run.means("--clip-grad is not given", "clipped to L2 norm 1, Megatron's default");
   if (clip > 0) run.out.clip_norm = clip;
+}
+
+program_row megatron_program() {
+  return {
+      .name = "Megatron-LM",
+      .markers =
+          R"(tensor_model_parallel_size pipeline_model_parallel_size initial_loss_scale hysteresis loss_scale_window
+          accumulate_allreduce_grads_in_fp32 use_distributed_optimizer use_mcore_models num_layers+num_attention_heads
+          num_layers+hidden_size train_iters+lr_decay_style micro_batch_size+global_batch_size no_masked_softmax_fusion
+          apply_query_key_layer_scaling attention_softmax_in_fp32 yaml_cfg)",
+      .started_by =
+          "pretrain_gpt*.py pretrain_bert*.py pretrain_t5*.py pretrain_mamba.py pretrain_vlm.py pretrain_ict.py pretrain_vision_*.py",
+      .keys = {.read = "fp16 bf16 loss_scale clip_grad"},
+      .place = written_in::arguments,
+      .import = import_megatron};
 }
 
 }  // namespace ulp::io

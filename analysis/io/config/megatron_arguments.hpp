@@ -90,7 +90,7 @@ inline constexpr std::string_view megatron_arguments = R"(
 --fp8-interval --fp8-margin --fp8-output-proj --fp8-param-gather --fp8-quantizer-factory --fp8-recipe --fp8-wgrad
 --freeze-all-layers --fsdp-double-buffer --fsdp-manual-registration --ft-num-warmup-iters --full-validation
 --fused-residual-rmsnorm --gdn-conv-pad-alignment --gdn-pre-gated-delta-rule-fusion --global-batch-size
---glu-activation --glu-linear-offset --gpu-sniff-test-interval --grad-reduce-in-bf16 --group-query-attention
+--glu-activation --glu-linear-offset --gpu-sniff-test-interval --group-query-attention
 --grpo-clamp-eps-lower --grpo-clamp-eps-upper --grpo-default-temperature --grpo-default-top-p
 --grpo-entropy-term-weight --grpo-filter-groups-with-same-reward --grpo-group-size --grpo-iterations --grpo-kl-beta
 --grpo-prompts-per-step --head-lr-mult --head-wise-attn-gate --heterogeneous-layers-config-encoded-json
@@ -138,7 +138,7 @@ inline constexpr std::string_view megatron_arguments = R"(
 --logits-save-dir --logits-save-dtype --logits-save-top-k --logits-save-top-p --logits-save-top-p-min-k
 --loss-on-targets-only --lr --lr-decay-iters --lr-decay-samples --lr-decay-style --lr-decay-tokens --lr-warmup-fraction
 --lr-warmup-init --lr-warmup-iters --lr-warmup-samples --lr-warmup-style --lr-warmup-tokens --lr-wsd-decay-iters
---lr-wsd-decay-samples --lr-wsd-decay-style --main-grads-dtype --main-params-dtype --make-vocab-size-divisible-by
+--lr-wsd-decay-samples --lr-wsd-decay-style --main-params-dtype --make-vocab-size-divisible-by
 --mamba-head-dim --mamba-inference-conv-states-dtype --mamba-inference-ssm-states-dtype --mamba-num-groups
 --mamba-num-heads --mamba-state-dim --mamba-training-ssm-states-dtype --manual-gc --manual-gc-interval --mask-factor
 --mask-prob --mask-type --max-position-embeddings --max-seqlen-per-dp-cp-rank --max-tokens-to-oom
@@ -269,7 +269,7 @@ inline constexpr std::string_view megatron_arguments = R"(
 --use-grouped-gemm-for-dense-mlp --use-grouped-gemm-for-shared-expert --use-kitchen-attention --use-legacy-models
 --use-legacy-static-engine --use-mcore-models --use-megatron-fsdp --use-mok-megakernel
 --use-mp-args-from-checkpoint-args --use-mup --use-nccl-ub --use-one-sent-docs --use-persistent-ckpt-worker
---use-pin-memory --use-precision-aware-optimizer --use-pytorch-profiler --use-ring-exchange-p2p --use-rope-scaling
+--use-pin-memory --use-pytorch-profiler --use-ring-exchange-p2p --use-rope-scaling
 --use-rotary-position-embeddings --use-sharp --use-te-activation-func --use-torch-fsdp2
 --use-torch-optimizer-for-cpu-offload --use-tp-pp-dp-mapping --use-transformer-engine-op-fuser --use-tutel
 --use-varlen-dataset --v-head-dim --valid-data-path --valid-num-workers --valid-weighted-split-paths

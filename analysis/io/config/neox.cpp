@@ -5,6 +5,7 @@
 #include <array>
 
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -72,12 +73,12 @@ std::string precision_of(const config_section& top) {
   return precision;
 }
 
-}  // namespace
-
-std::size_t neox_keys_in(const config_node& root) {
+bool is_neox(const config_node& root) {
   const config_entry all = normalized({.key = "", .line = 1, .value = root});
-  return keys_in(all.value, telling) < 2 ? 0 : keys_in(all.value, keys) + keys_in(all.value, telling);
+  return keys_in(all.value, telling) > 1;
 }
+
+}  // namespace
 
 void import_neox(import_run& run, const config_entry& root) {
   const config_entry all = normalized(root);
@@ -105,6 +106,15 @@ void import_neox(import_run& run, const config_entry& root) {
     run.means("gradient_clipping is not given", "clipped to L2 norm 1, GPT-NeoX's default");
     run.out.clip_norm = 1;
   }
+}
+
+program_row neox_program() {
+  return {.name = "GPT-NeoX",
+          .holds = "DeepSpeed, Megatron-LM",
+          .keys = {.read = "precision"},
+          .place = written_in::files,
+          .import = import_neox,
+          .is_its = is_neox};
 }
 
 }  // namespace ulp::io

@@ -2,6 +2,7 @@
 // src/neuronx_distributed/trainer/trainer.py; and NxD Training's YAML: aws-neuron/neuronx-distributed-training @143f4fea
 // examples/conf, whose `trainer` is Lightning's and whose `precision` is its own. There is no loss scaling and no check for infinities anywhere in it.
 #include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -94,8 +95,6 @@ void read_clipping(const config_section& top, const std::optional<config_section
 
 }  // namespace
 
-std::size_t nxd_keys_in(const config_node& root) { return is_training(root) ? all_its_own : keys_in(root, top_keys); }
-
 void import_nxd(import_run& run, const config_entry& root) {
   if (is_training(root.value)) {
     import_training(run, root);
@@ -137,6 +136,18 @@ void import_nxd(import_run& run, const config_entry& root) {
   run.no_scaling("bfloat16");
   run.means("NxD", "bfloat16, the loss is not scaled, no step is skipped");
   read_clipping(top, optimizer, zero_one);
+}
+
+program_row nxd_program() {
+  return {
+      .name = "NxD",
+      .markers =
+          "mixed_precision_config optimizer_config.zero_one_enabled optimizer_config.grad_clipping optimizer_config.max_grad_norm",
+      .holds = "Lightning",
+      .keys = top_keys,
+      .place = written_in::files,
+      .import = import_nxd,
+      .is_its = is_training};
 }
 
 }  // namespace ulp::io

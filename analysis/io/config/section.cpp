@@ -90,6 +90,21 @@ std::string unknown_text(std::string_view key, const std::string& what, std::str
 
 std::string number_text(double x) { return to_string(parameter_value{x}); }
 
+// Of a section its keys say it. That something is off leaves open what is on.
+void import_run::settles(std::string_view key, const config_node& value) {
+  const auto what = concern_of(key);
+  if (!what || value.what == config_node::kind::null || value.what == config_node::kind::mapping) return;
+  if (*what != concern::precision || !is_false(value)) settled[static_cast<std::size_t>(*what)] = true;
+}
+
+std::size_t keys_in(const config_node& node, const known_keys& known) {
+  const auto read = words_of(known.read);
+  const auto not_read = words_of(known.not_read);
+  return static_cast<std::size_t>(std::ranges::count_if(node.entries, [&](const config_entry& e) {
+    return std::ranges::find(read, e.key) != read.end() || std::ranges::find(not_read, e.key) != not_read.end();
+  }));
+}
+
 config_section::config_section(import_run& run, std::string path, const config_entry& entry, const known_keys& known)
     : run_(&run), path_(std::move(path)), node_(&entry.value), line_(entry.line) {
   if (node_->what != config_node::kind::mapping)
@@ -101,16 +116,18 @@ config_section::config_section(import_run& run, std::string path, const config_e
   for (const config_entry& e : node_->entries) {
     if (std::ranges::find(read, e.key) != read.end()) {
       run.read.push_back(name_of(e.key));
+      run.settles(concern_of(e.key) ? std::string_view{e.key} : path_, e.value);
       continue;
     }
     if (std::ranges::find(not_read, e.key) != not_read.end()) {
       run.not_read.push_back(name_of(e.key));
       continue;
     }
+    if (e.key == "()") continue;  // what a call of Python calls
     const std::string where = path_.empty() ? " key" : " key of " + in_quotes(path_);
     if (const std::string near = near_key(e.key, read); !near.empty())
       throw input_error(run.file, at_line(e.line), unknown_text(e.key, run.out.framework + where, near));
-    run.unknown.push_back(name_of(e.key));
+    run.unknown.push_back({name_of(e.key), e.line, e.value});
   }
 }
 
@@ -147,7 +164,7 @@ std::optional<bool> config_section::flag(std::string_view key) const {
 std::optional<std::string> config_section::text(std::string_view key) const {
   const config_entry* const e = find(key);
   if (e == nullptr) return {};
-  if (e->value.what != config_node::kind::scalar) wrong_kind(key, "a word");
+  if (e->value.what != config_node::kind::scalar || e->value.open) wrong_kind(key, "a word");
   return e->value.text;
 }
 
@@ -183,11 +200,21 @@ void config_section::fail(std::string_view key, const std::string& reason) const
 
 void config_section::wrong_kind(std::string_view key, const std::string& wanted) const {
   const config_node& value = find(key)->value;
-  if (value.what == config_node::kind::scalar && value.text.find_first_of("$`") != std::string::npos)
-    fail(key, "is " + in_quotes(value.text) + ", whose value this file does not say; write it");
+  if (is_open(value)) fail(key, "is " + in_quotes(value.text) + ", whose value this file does not say; write it");
   const bool as_text =
       value.what == config_node::kind::scalar && value.quoted && (number_of(value.text) || flag_of(value.text));
   fail(key, "takes " + wanted + ", not " + (as_text ? "the text " : "") + shown(value));
+}
+
+void read_microbatches(const config_section& s, std::string_view key) {
+  if (!s.has(key)) return;
+  const std::int64_t count = s.is_number(key) ? *s.integer(key) : 0;
+  if (count <= 0) {
+    s.means(key, "it does not say how many micro-batches are accumulated for a step");
+    return;
+  }
+  s.means(key, count == 1 ? "a step has one micro-batch" : "so many micro-batches are accumulated for a step");
+  s.run().out.microbatches = static_cast<std::uint64_t>(count);
 }
 
 }  // namespace ulp::io

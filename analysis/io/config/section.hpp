@@ -2,6 +2,7 @@
 #ifndef ULP_IO_CONFIG_SECTION_HPP
 #define ULP_IO_CONFIG_SECTION_HPP
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,15 +12,13 @@
 
 #include <ulp/io/config/config_import.hpp>
 
+#include "concerns.hpp"
+#include "config/programs/row.hpp"
 #include "config/syntax/tree.hpp"
 
 namespace ulp::io {
 
-// The keys of a mapping, separated by blanks.
-struct known_keys {
-  std::string_view read;           // have a meaning for the replay
-  std::string_view not_read = {};  // have none, with all that is below them
-};
+struct argument_list;
 
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
 
@@ -29,9 +28,18 @@ struct known_keys {
 // "'hysterisis' is not a known DeepSpeed key of 'fp16', and nearly 'hysteresis'; ...".
 [[nodiscard]] std::string unknown_text(std::string_view key, const std::string& what, std::string_view near);
 
+// A key that this program does not know.
+struct unknown_key {
+  std::string name;
+  std::size_t line = 0;
+  config_node value;
+};
+
 // What is being read, and what it has amounted to.
 struct import_run {
   std::string file;
+  std::string framework;                   // asked for by the user; empty: by what is in the file
+  const argument_list* command = nullptr;  // where it is a command line
   imported_config out;
   std::optional<format> wanted;                // by the user
   bool by_trainer = false;                     // ... no: by Hugging Face's Trainer, which fills "auto" by it
@@ -39,12 +47,16 @@ struct import_run {
   std::map<std::string, std::string> written;  // files that the script itself writes, with their texts
   std::vector<std::string> read;               // keys that may have a meaning
   std::vector<std::string> not_read;           // keys without meaning for the replay
-  std::vector<std::string> unknown;            // keys that this program does not know
+  std::vector<unknown_key> unknown;
+  std::vector<std::string> used;                 // keys that a conclusion was drawn from, beside those in out.meanings
+  std::array<bool, concern_count> settled = {};  // whether a key that is known says it
+  bool only_what_matters = false;                // other keys were not looked at: they are counted, not listed
 
   void parameter(const std::string& name, parameter_value value) {
     out.parameters.emplace_back(name, std::move(value));
   }
   void means(const std::string& what, const std::string& meaning) { out.meanings.push_back(what + " -> " + meaning); }
+  void settles(std::string_view key, const config_node& value);
   void note(const std::string& text) { out.notes.push_back(text); }
   void no_scaling(const std::string& format) {
     out.scaler = "none";

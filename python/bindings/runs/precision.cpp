@@ -52,7 +52,8 @@ py::tuple weights(const py::list& inputs, keywords& given) {
   given.take("by", &asked.by);
   given.take("lr", &asked.learning_rate);
   given.take("curvature", &asked.curvature);
-  given.take("config", &asked.config);
+  given.take("config", &asked.config.path);
+  given.take("framework", &asked.config.framework);
   row_order order;
   given.take("sort", &order.sort);
   given.take("top", &order.top);
@@ -79,7 +80,8 @@ py::tuple accumulate(const py::list& inputs, keywords& given) {
   given.take("format", &asked.formats);
   given.take("chunk", &asked.chunks);
   given.take("microbatches", &asked.microbatches);
-  given.take("config", &asked.config);
+  given.take("config", &asked.config.path);
+  given.take("framework", &asked.config.framework);
   asked.run = run_of(inputs, given);
   given.take(options_of(asked.rounding));
   given.refuse_others();

@@ -49,8 +49,9 @@ py::dict arrays_of(const table& t) {
 // What makes a replay, out of the keywords of `function`.
 replay_question replay_question_of(const py::list& inputs, keywords& given) {
   replay_question asked;
-  std::string config;
-  given.take("config", &config);
+  config_file config;
+  given.take("config", &config.path);
+  given.take("framework", &config.framework);
   asked.run = run_of(inputs, given);
   given.take({group_option(asked.run)});
   given.take(options_of(asked.what));
@@ -115,10 +116,11 @@ py::str replay_command(const py::list& inputs, const py::dict& options) {
 py::tuple sweep(const py::list& inputs, const py::dict& options) {
   keywords given("sweep", options);
   grid_text grid;
-  std::string config;
+  config_file config;
   std::string magnitude_cost = "1";
   bool hindsight = false;
-  given.take("config", &config);
+  given.take("config", &config.path);
+  given.take("framework", &config.framework);
   given.take("magnitude_cost", &magnitude_cost);
   given.take("hindsight", &hindsight);
   given.take("scaler", &grid.scalers);
@@ -190,7 +192,8 @@ py::tuple advise(const py::list& inputs, const py::dict& options) {
   given.take("format", &asked.format);
   given.take("check", &asked.check);
   given.take("epsilon", &asked.epsilon);
-  given.take("config", &asked.config);
+  given.take("config", &asked.config.path);
+  given.take("framework", &asked.config.framework);
   asked.run = run_of(inputs, given);
   given.take({group_option(asked.run)});
   given.take(options_of(asked.rounding));
@@ -205,9 +208,10 @@ py::tuple advise(const py::list& inputs, const py::dict& options) {
 py::tuple plot(const py::list& inputs, const std::string& view, const py::dict& options) {
   keywords given("plot", options);
   scenario_text what;
-  std::string config;
+  config_file config;
   std::string epsilon = "1e-5";
-  given.take("config", &config);
+  given.take("config", &config.path);
+  given.take("framework", &config.framework);
   run_text run = run_of(inputs, given);
   given.take({group_option(run)});
   given.take(options_of(what));

@@ -66,13 +66,26 @@ TEST_CASE("contradictions and mistakes are one line and exit 2") {
   check(dir.replay(clipping, "--clip-value 2"), "clips already, to L2 norm 1; remove one of them");
   check(dir.replay(grad_scaler, "--scaler pytorch"), "--scaler excludes --config");
   check(dir.replay(grad_scaler, "--set grow=1"), "no parameter 'grow'");
-  check(dir.replay("trainer:\n  precission: 16-mixed\n"),
+  check(dir.replay("trainer:\n  precission: 16-mixed\n  max_epochs: 3\n"),
         "c: line 2: 'precission' is not a known Lightning key of 'trainer', and nearly 'precision'; correct it or "
         "remove it");
   check(dir.replay("what: ever\n"), "c: has no key of a configuration that is read");
+  check(dir.replay("amp: true\n"), "c: has no key that only one program has, but amp, as ");
+  check(dir.replay("amp: true\n", "--framework nosuch"), "c: --framework 'nosuch' is not known; there are Accelerate, ");
+  check(dir.replay("amp: true\nclip_max: 1\n", "--framework timm --quiet"),
+        "c: line 2: clip_max is not known in a configuration of timm, and may change that nothing is clipped");
   check(run_ulp("replay - --config /nowhere/c", log_of_steps), "/nowhere/c: ");
+  check(run_ulp("replay - --scaler pytorch --format fp16 --framework timm", log_of_steps), "--framework: says whose --config");
   check(run_ulp("replay - --format fp16", log_of_steps), "--scaler or --config is required");
   check(run_ulp("replay - --scaler pytorch", log_of_steps), "--format is required");
+}
+
+TEST_CASE("--framework says whose a configuration is") {
+  const folder dir;
+  const program_result run = dir.replay("amp: true\n", "--framework timm");
+  CHECK(run.exit_code == 0);
+  CHECK(has(run.out, "c: timm\n"));
+  CHECK(has(run.out, "amp = true -> autocast to float16 with torch.amp.GradScaler's defaults"));
 }
 
 TEST_CASE("keys that are not known are one note") {

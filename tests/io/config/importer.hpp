@@ -16,11 +16,11 @@ class importer {
  public:
   explicit importer(framework_name name = framework_name::omitted) : name_(name) {}
   // "DeepSpeed: static loss_scale=128 in float16, norm 1", or the error without its folder.
-  std::string operator()(const std::string& text, const std::string& name = "c",
-                         std::optional<format> wanted = {}) const {
+  std::string operator()(const std::string& text, const std::string& name = "c", std::optional<format> wanted = {},
+                         const std::string& framework = "") const {
     write_file(dir_ / name, text);
     try {
-      last_ = import_config((dir_ / name).string(), wanted);
+      last_ = import_config({(dir_ / name).string(), framework}, wanted);
     } catch (const input_error& problem) {
       const std::string message = problem.what();
       const std::string folder = dir_.path().string() + "/";

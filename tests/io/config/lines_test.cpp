@@ -53,8 +53,8 @@ const std::vector<round_trip> imported{
      "scale_window", "static", "loss_scale"},
     {"deepspeed_fused", "{\"optimizer\": {\"type\": \"Adam\"}, ", ", ", "}", "deepspeed_fused_nonzero", "cur_scale",
      "scale_window", "static", "loss_scale"},
-    {"Megatron-LM", "", " ", "", "megatron_dynamic", "initial_scale", "growth_interval", "megatron_constant",
-     "initial_scale"},
+    {"Megatron-LM", "python pretrain_gpt.py ", " ", "", "megatron_dynamic", "initial_scale", "growth_interval",
+     "megatron_constant", "initial_scale"},
     {"fairseq", "fairseq-train data --arch a --task t --criterion c ", " ", "", "fairseq_cli", "init_scale",
      "scale_window", "fairseq_cli", "init_scale"},
     {"GPT-NeoX", "{\"num-layers\": 1, \"hidden-size\": 8, \"zero_optimization\": {\"stage\": 1}, ", ", ", "}",
@@ -88,7 +88,7 @@ TEST_CASE("what is written for a framework is read back") {
     CHECK(parameter(fixed, r.fixed_scale) == parameter_value{1024.0});
   }
   CHECK(read("{" + joined(configuration_lines("DeepSpeed", wide), ", ") + "}").format == "bfloat16");
-  CHECK(read(joined(configuration_lines("megatron", wide), " ")).format == "bfloat16");
+  CHECK(read("python pretrain_gpt.py " + joined(configuration_lines("megatron", wide), " ")).format == "bfloat16");
   CHECK(read("trainer:\n  " + joined(configuration_lines("Lightning", wide), "\n  ")).format == "bfloat16");
   CHECK(read("fairseq-train data --arch a --task t --criterion c " + joined(configuration_lines("fairseq", wide), " "))
             .format == "bfloat16");

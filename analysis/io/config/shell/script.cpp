@@ -272,7 +272,7 @@ class reader {
     now.parts.insert(command_.variables.begin(), command_.variables.end());
     for (const traced_text& w : now.words) all_.count(w.text.size(), line);
     all_.script.of_variable[name].push_back(all_.script.assignments.size());
-    all_.script.assignments.push_back({name, line, now.words});
+    all_.script.assignments.push_back({name, line, now.words, conditions_.empty() ? "" : conditions_.back()});
   }
 
   void end_word() {
@@ -343,9 +343,23 @@ class reader {
         if (ends) break;
       }
       if (!written_to_.empty()) all_.script.written[written_to_] = replaced_in(body);
+      if (!read_into_.empty()) assign(read_into_, body.line(), {{on_one_line(body)}, false, {}}, false);
     }
     documents_.clear();
     written_to_.clear();
+    read_into_.clear();
+  }
+
+  // Without the ends of lines that a document continues.
+  static traced_text on_one_line(const traced_text& body) {
+    traced_text whole;
+    for (std::size_t i = 0; i < body.text.size(); ++i) {
+      if (body.text.compare(i, 2, "\\\n") == 0)
+        ++i;
+      else
+        whole.add(body.text[i], body.origins[i]);
+    }
+    return whole;
   }
 
   // A document's variables are replaced as within quotes; quotes in it are none.
@@ -367,8 +381,9 @@ class reader {
     target_.clear();
     shell_command done = std::move(command_);
     command_ = {};
-    constexpr std::array<std::string_view, 9> leading{"if",    "then",  "else", "elif", "do",
-                                                      "while", "until", "time", "{"};
+    if (!documents_.empty() && !done.words.empty() && done.words.front().text == "read")
+      read_into_ = done.words.back().text;
+    follow_branches(done);
     while (!done.words.empty() && is_among(done.words.front().text, leading)) done.words.erase(done.words.begin());
     if (done.words.empty()) return;
     if (const auto inner = inner_script(done); inner && depth_ < deepest) {
@@ -379,6 +394,30 @@ class reader {
       return;
     }
     all_.script.commands.push_back(std::move(done));
+  }
+
+  void follow_branches(const shell_command& command) {
+    if (command.words.empty()) return;
+    const std::string& first = command.words.front().text;
+    if (first == "fi" || first == "esac") {
+      if (!conditions_.empty()) conditions_.pop_back();
+    } else if (first == "if" || first == "case") {
+      conditions_.push_back(variable_asked(command));
+    }
+  }
+
+  // Of `[ $NAME = ... ]`: what this script sets, else what its caller does.
+  static std::string variable_asked(const shell_command& command) {
+    if (!command.variables.empty()) return *command.variables.begin();
+    for (const traced_text& word : command.words) {
+      const std::size_t dollar = word.text.find('$');
+      if (dollar == std::string::npos) continue;
+      const std::size_t begin = word.text.compare(dollar, 2, "${") == 0 ? dollar + 2 : dollar + 1;
+      std::size_t end = begin;
+      while (end < word.text.size() && is_name_character(word.text[end])) ++end;
+      if (end > begin) return word.text.substr(begin, end - begin);
+    }
+    return "";
   }
 
   // Of `bash -c "..."` and `eval ...`.
@@ -411,6 +450,8 @@ class reader {
   bool redirects_ = false;
   std::string target_;
   std::string written_to_;
+  std::string read_into_;                // the variable that takes a document
+  std::vector<std::string> conditions_;  // of the branches that are open
   std::vector<std::string> documents_;
   shell_command command_;
 };

@@ -48,6 +48,7 @@ struct shell_script {
     std::string name;
     std::size_t line = 0;
     std::vector<traced_text> words;  // one, or the elements of an array
+    std::string condition;           // a variable that the branch depends on in which it stands
   };
   std::vector<shell_command> commands;  // those in `sh -c "..."` and `eval ...` too
   std::vector<assignment> assignments;  // the number in an origin counts from 1

@@ -26,6 +26,10 @@ const config_entry* config_node::find(std::string_view key) const {
   return found == entries.end() ? nullptr : &*found;
 }
 
+bool is_open(const config_node& value) {
+  return value.what == config_node::kind::scalar && (value.open || value.text.find_first_of("$`") != std::string::npos);
+}
+
 std::string at_line(std::size_t line) { return "line " + std::to_string(line); }
 
 bool tree_builder::expects_key() const noexcept {

@@ -1,4 +1,4 @@
-// A configuration file as a tree of keys and values with their lines, the same for JSON and YAML.
+// A configuration file as a tree of keys and values with their lines, the same for JSON, YAML, TOML and Python.
 #ifndef ULP_IO_CONFIG_SYNTAX_TREE_HPP
 #define ULP_IO_CONFIG_SYNTAX_TREE_HPP
 
@@ -17,6 +17,7 @@ struct config_node {
 
   kind what = kind::null;
   bool quoted = false;                // a scalar that is a text, whatever it looks like
+  bool open = false;                  // a scalar that only running the file would tell
   std::string text;                   // of a scalar, as written
   std::vector<config_entry> entries;  // of a sequence (keys are empty) or a mapping
 
@@ -30,6 +31,9 @@ struct config_entry {
   config_node value;
 };
 
+// Whether only a run would tell what a value is: what is no literal, or holds a variable of a shell.
+[[nodiscard]] bool is_open(const config_node& value);
+
 // "line 7".
 [[nodiscard]] std::string at_line(std::size_t line);
 
@@ -39,6 +43,9 @@ struct config_entry {
 [[nodiscard]] config_node parse_yaml(const std::string& file, std::string_view text);
 // Tables, dotted keys, strings of a line, numbers, booleans and arrays of these; other TOML is an input_error too.
 [[nodiscard]] config_node parse_toml(const std::string& file, std::string_view text);
+// The literals of Python: assignments, and calls as mappings of their arguments, of which "()" is the name of what is called,
+// "0" the first that has no name and "**" what is taken in from elsewhere. Nothing is run.
+[[nodiscard]] config_node parse_python(const std::string& file, std::string_view text);
 
 // Builds the tree from the events of a parser, and checks it meanwhile.
 class tree_builder {

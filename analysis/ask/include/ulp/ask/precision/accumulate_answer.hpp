@@ -24,7 +24,7 @@ struct accumulate_question {
   std::vector<std::string> chunks;   // numbers of micro-batches that are added up by themselves first
   // Of dumps the first ones; of a recording how many there were; 0: all, as recorded, else as the configuration says.
   std::uint64_t microbatches = 0;
-  std::string config;  // a framework's own configuration; empty: none
+  config_file config;  // a framework's own configuration; empty: none
   rounding_text rounding;
 };
 

@@ -32,7 +32,7 @@ struct weights_question {
   std::string learning_rate;              // of dumps with gradients; empty: as logged
   std::vector<std::string> by{"tensor"};  // some of weight_groups
   std::string curvature;                  // L, for the stall radius; empty: none
-  std::string config;                     // a framework's own configuration; empty: none
+  config_file config;                     // a framework's own configuration; empty: none
 };
 
 // The answer to one case, of one tensor in one step or of several.

@@ -56,7 +56,7 @@ struct configuration {
   imported_config said;
 };
 // A format that is given decides what the file leaves open. Throws input_error, std::invalid_argument.
-[[nodiscard]] configuration read_configuration(const std::string& file, const scenario_text& given);
+[[nodiscard]] configuration read_configuration(const config_file& file, const scenario_text& given);
 
 // What its keys mean and what else a user should know of it, a line each that names file and framework.
 [[nodiscard]] std::vector<std::string> configuration_notes(const configuration& config);

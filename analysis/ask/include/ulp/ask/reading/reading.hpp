@@ -77,7 +77,7 @@ void check_tensors_counted(const tensor_choice& choice, const source& from, cons
 [[nodiscard]] std::string near_tensors(const std::string& expression, const source& from);
 
 // nullopt where no file is named. Throws input_error, std::invalid_argument, also where standard input is the run already.
-[[nodiscard]] std::optional<configuration> configuration_of(const std::string& file, const scenario_text& given,
+[[nodiscard]] std::optional<configuration> configuration_of(const config_file& file, const scenario_text& given,
                                                             const run_text& run);
 
 }  // namespace ulp

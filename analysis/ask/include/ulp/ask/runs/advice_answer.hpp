@@ -28,7 +28,7 @@ struct advice_question {
   std::string format = "float16";
   std::string check;
   std::string epsilon = "1e-5";
-  std::string config;  // a framework's file, whose words say what to change
+  config_file config;  // a framework's file, whose words say what to change
   rounding_text rounding;
   std::string framework;  // whose words these are where neither a file is named nor a framework's log is the input
   first_look look = first_look::yes;

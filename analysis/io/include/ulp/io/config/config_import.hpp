@@ -37,12 +37,26 @@ struct imported_config {
   std::vector<std::string> notes;                   // what a user should know about it
 };
 
+// A file, and whose configuration it is: a name of configured_programs(), or empty, where its content says it.
+struct config_file {
+  std::string path;
+  std::string framework;
+  config_file() = default;
+  config_file(std::string file) : path(std::move(file)) {}  // NOLINT(google-explicit-constructor)
+  config_file(const char* file) : path(file) {}             // NOLINT(google-explicit-constructor)
+  config_file(std::string file, std::string whose) : path(std::move(file)), framework(std::move(whose)) {}
+  [[nodiscard]] bool empty() const noexcept { return path.empty(); }
+};
+
+// Those whose configurations are read, by name.
+[[nodiscard]] std::vector<std::string> configured_programs();
+
 // Reads the configuration of a framework: a file of its own, or a command line or shell script that starts it; which one
-// it is, is read from its content. docs/configurations.md has the keys. A key that is not known is a note, one for all.
-// Throws input_error: for what is none of them, for a key that is nearly one that decides on the loss scale, for a key
+// it is, is read from what only it has. docs/configurations.md has the keys. A key that is not known is a note, one for all.
+// Throws input_error: for what may be of several, for keys that are not known where they may change what would be a default, for a key that is nearly one that decides on the loss scale, for a key
 // given twice, for a value that the framework refuses. "-" is standard input. `wanted` is the format that the user asks
 // for, if any: it decides where a file leaves open ("auto") which one is enabled.
-[[nodiscard]] imported_config import_config(const std::string& path, std::optional<format> wanted = {});
+[[nodiscard]] imported_config import_config(const config_file& file, std::optional<format> wanted = {});
 
 }  // namespace ulp
 

@@ -1,0 +1,150 @@
+#include "file_syntax.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iostream>
+
+#include <ulp/io/bytes/error.hpp>
+
+#include "arguments.hpp"
+
+namespace ulp::io {
+namespace {
+
+constexpr std::size_t longest_file = 4 << 20;
+
+// DeepSpeed's files may begin with a comment.
+bool is_json(std::string_view text) {
+  text.remove_prefix(text.find_first_not_of(" \t\r\n"));
+  return text.starts_with('{') || text.starts_with('[') || text.starts_with("//") || text.starts_with("/*");
+}
+
+// The lines that are no comments, without what is blank around them; up to where `look` returns true.
+template <typename Look>
+bool any_line(std::string_view text, const Look& look) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    line.remove_suffix(line.size() - std::min(line.find_last_not_of(" \t\r") + 1, line.size()));
+    if (!line.empty() && !line.starts_with('#') && look(line)) return true;
+  }
+  return false;
+}
+
+// By its name, or by a first line like "[training]".
+bool is_toml(const std::string& file, std::string_view text) {
+  if (is_named(file, {".toml"})) return true;
+  std::string_view first;
+  any_line(text, [&](std::string_view line) {
+    first = line;
+    return true;
+  });
+  const std::size_t close = first.find(']');
+  const auto fits = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '.'; };
+  return first.starts_with('[') && close != std::string_view::npos && close > 1 &&
+         std::ranges::all_of(first.substr(1, close - 1), fits) &&
+         (close + 1 == first.size() || first.find('#') != std::string_view::npos);
+}
+
+bool is_text(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  });
+}
+
+// From where arguments are printed, behind what a logger writes before them; the whole text otherwise.
+std::string_view printed_arguments(std::string_view text) {
+  constexpr std::string_view ends = "Arguments(";
+  const std::size_t at = text.substr(0, text.find('\n')).rfind(ends);
+  if (at == std::string_view::npos) return text;
+  const std::size_t before = text.substr(0, at).find_last_of(" \t:=");
+  return before == std::string_view::npos ? text : text.substr(before + 1);
+}
+
+// By its name, or by a first line like "import torch", "lr = 0.1" or "TrainingArguments(".
+bool is_python(const std::string& file, std::string_view text) {
+  if (is_named(file, {".py"})) return true;
+  if (is_named(file, {".yaml", ".yml", ".json", ".toml"}) || is_json(text)) return false;
+  const std::string_view first = text.substr(0, text.find('\n'));
+  if (first.starts_with("#!")) return first.find("python") != std::string_view::npos;
+  bool is_one = false;
+  any_line(text, [&](std::string_view line) {
+    const auto end = static_cast<std::size_t>(std::ranges::find_if_not(line,
+                                                                       [](char c) {
+                                                                         return (c >= 'A' && c <= 'Z') ||
+                                                                                (c >= 'a' && c <= 'z') || c == '_' ||
+                                                                                c == '.' || (c >= '0' && c <= '9');
+                                                                       }) -
+                                              line.begin());
+    const std::string_view rest = line.substr(end);
+    const bool assigns = rest.starts_with(" = ") || rest.starts_with("= ");
+    is_one = line.ends_with("Arguments(") || line.starts_with("import ") || line.starts_with("from ") ||
+             line.starts_with("\"\"\"") || (end > 0 && !has_option(line) && (rest.starts_with("(") || assigns));
+    return true;
+  });
+  return is_one;
+}
+
+}  // namespace
+
+bool is_named(std::string_view file, std::initializer_list<std::string_view> extensions) {
+  return std::ranges::any_of(extensions, [&](std::string_view e) { return file.ends_with(e); });
+}
+
+// Arguments: a shell script, or an option stands before the first key of a mapping. Option and key are distinguished by
+// lines.
+bool is_command_line(const std::string& file, std::string_view text) {
+  if (is_named(file, {".sh", ".slurm", ".sbatch"})) return true;
+  const std::string_view first = text.substr(0, text.find('\n'));
+  if (first.starts_with("#!")) return first.find("python") == std::string_view::npos;
+  if (is_json(text) || is_toml(file, text) || is_python(file, text) || is_named(file, {".yaml", ".yml", ".json"}))
+    return false;
+  bool is_one = false;
+  any_line(text, [&](std::string_view line) {
+    const std::size_t colon = line.find(':');
+    const bool is_key = colon != std::string_view::npos && line.find_first_of(" \t$=/\"") > colon &&
+                        (colon + 1 == line.size() || line.find_first_of(" \t\r", colon) == colon + 1);
+    constexpr std::array programs{"python",   "torchrun",          "srun",     "deepspeed ", "accelerate ",
+                                  "fairseq-", "llamafactory-cli ", "metaseq-", "composer ",  "tune ",
+                                  "yolo "};
+    const bool starts = std::ranges::any_of(programs, [&](const char* program) { return line.starts_with(program); });
+    is_one = !is_key && (starts || has_option(line));
+    return is_key || is_one;
+  });
+  return is_one;
+}
+
+std::string text_of(const std::string& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) throw input_error(file, "", "is a folder; name the file in it");
+  std::ifstream opened;
+  if (file != "-") opened.open(file, std::ios::binary);
+  std::istream& in = file == "-" ? std::cin : opened;
+  if (!in) throw input_error(file, "", std::string{"cannot be read: "} + std::strerror(errno));
+  std::string text(longest_file + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.empty()) throw input_error(file, "", "is empty");
+  if (text.size() > longest_file) throw input_error(file, "", "is larger than 4 MiB, too large for a configuration");
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  if (!is_text(text)) throw input_error(file, "", "is not a text file: it has control characters");
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw input_error(file, "", "holds only blanks");
+  return text;
+}
+
+config_node parse_config(const std::string& file, std::string_view text) {
+  if (is_toml(file, text)) return parse_toml(file, text);
+  if (is_python(file, text)) return parse_python(file, printed_arguments(text));
+  // GPT-NeoX's YAML is written with braces.
+  return is_json(text) && !is_named(file, {".yaml", ".yml"}) ? parse_json(file, text) : parse_yaml(file, text);
+}
+
+}  // namespace ulp::io

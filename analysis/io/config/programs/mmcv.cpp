@@ -1,0 +1,58 @@
+// MMCV's Python configurations, of MMDetection 2, MMSegmentation 0 and others: open-mmlab/mmcv (1.x)
+// mmcv/runner/hooks/optimizer.py (Fp16OptimizerHook: a number stays as it is, "dynamic" is torch's GradScaler, a dictionary its
+// arguments).
+#include "rows.hpp"
+
+namespace ulp::io {
+
+program_row mmcv_program() {
+  return {
+      .name = "MMCV",
+      .markers =
+          "optimizer_config+lr_config optimizer_config.grad_clip checkpoint_config+lr_config fp16.loss_scale+optimizer_config",
+      .holds = "DeepSpeed",
+      .defaults = "optimizer_config.grad_clip.norm_type=2",
+      .precision =
+          {{.when = "fp16.loss_scale=dynamic",
+            .format = "float16",
+            .scaler = "pytorch_gradscaler",
+            .parameters = torch_grad_scaler,
+            .weights = "float32",
+            .meaning = with_torch_grad_scaler},
+           {.when = "fp16.loss_scale.init_scale",
+            .format = "float16",
+            .scaler = "pytorch_gradscaler",
+            .parameters = torch_grad_scaler,
+            .weights = "float32",
+            .meaning = "autocast to float16 with torch.amp.GradScaler"},
+           {.when = "fp16.loss_scale",
+            .format = "float16",
+            .scaler = "static",
+            .weights = "float32",
+            .meaning = "autocast to float16 with a constant scale, overflowed steps are skipped"},
+           {.when = "fp16",
+            .format = "float16",
+            .scaler = "static",
+            .parameters = "loss_scale=512",
+            .weights = "float32",
+            .meaning = "autocast to float16 with the hook's constant scale of 512"},
+           {.when = "_base_",
+            .refused =
+                "holds the configuration that this one changes, which is not read here; give it as the program writes it out whole"},
+           {.format = "float32", .weights = "float32", .meaning = in_float32}},
+      .scale = {{"pytorch_gradscaler", "fp16.loss_scale.init_scale", "init_scale", "scale of the first step"},
+                {"pytorch_gradscaler", "fp16.loss_scale.growth_factor", "growth_factor", "factor of growth"},
+                {"pytorch_gradscaler", "fp16.loss_scale.backoff_factor", "backoff_factor", "factor of backoff"},
+                {"pytorch_gradscaler", "fp16.loss_scale.growth_interval", "growth_interval",
+                 "good steps in a row before the scale grows"},
+                {"static", "fp16.loss_scale", "loss_scale", "the scale"}},
+      .clipping = {
+          {.when = "_base_ !optimizer_config._delete_=true !optimizer_config.grad_clip.max_norm",
+           .refused =
+               "holds the configuration that this one changes, which is not read here; give it as the program writes it out whole"},
+          {.key = "optimizer_config.grad_clip.max_norm", .when = "optimizer_config.grad_clip.norm_type=2|2.0"},
+          {.when = "optimizer_config.grad_clip.norm_type",
+           .refused = "is another norm than L2, which is not replayed"}}};
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,92 @@
+// A program whose configurations are read: by what they are known, and what its keys mean. rows.hpp lists them.
+#ifndef ULP_IO_CONFIG_PROGRAMS_ROW_HPP
+#define ULP_IO_CONFIG_PROGRAMS_ROW_HPP
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace ulp::io {
+
+struct config_entry;
+struct config_node;
+struct import_run;
+
+// The keys of a mapping, separated by blanks.
+struct known_keys {
+  std::string_view read;           // have a meaning for the replay
+  std::string_view not_read = {};  // have none, with all that is below them
+};
+
+// Conditions are words, of which all hold. Keys are paths: "AMP.level".
+//   amp            is given, and not null         amp=a|b        has one of these values; or its default, where it is not given
+//   !amp, !amp=a   the opposite
+// Values are compared in lower case and without what stands before the last dot ("torch.float16"); 1 is true, 0 false. Of a list
+// any element may be the value.
+using conditions = std::string_view;
+
+// The first whose conditions hold says format, scaler and what weights are kept in.
+struct precision_case {
+  conditions when = {};
+  std::string_view format = {};      // of the gradients
+  std::string_view scaler = "none";  // of the catalogue
+  std::string_view parameters = {};  // "init_scale=1 growth_interval=2000": where no key sets them
+  std::string_view weights = {};     // empty: not said
+  std::string_view sums = {};        // what gradients are accumulated in; empty: not said
+  std::string_view meaning = {};
+  std::string_view refused = {};  // instead of all that: why it is not replayed
+};
+
+struct scaler_key {
+  std::string_view scaler;  // of which it is a parameter
+  std::string_view key;
+  std::string_view parameter;
+  std::string_view meaning;
+};
+
+enum class clipping_mode : bool { norm, value };
+
+// The first whose conditions hold says how gradients are clipped.
+struct clipping_case {
+  std::string_view key = {};  // empty: the program has none
+  conditions when = {};
+  double otherwise = 0;  // where the key is not given; 0: not clipped
+  clipping_mode mode = clipping_mode::norm;
+  std::string_view refused = {};
+};
+
+struct remark {
+  conditions when = {};
+  std::string_view text;
+};
+
+enum class written_in : std::uint8_t { both, files, arguments };
+
+struct program_row {
+  std::string_view name;  // as it names itself, and as --framework takes it
+  std::string_view markers =
+      {};  // each is conditions joined by '+'; one that holds names the program, which alone has such keys
+  std::string_view calls = {};         // functions of Python whose arguments are the configuration
+  std::string_view call_markers = {};  // of which such a call must have one; empty: it need not
+  std::string_view beside = {};  // keys that may be anywhere else in the file, and are taken for arguments of the call
+  std::string_view started_by = {};  // ends of the words that start it on a command line; '*' is any text
+  std::string_view holds = {};       // names of programs, separated by commas, whose markers its files may have too
+  known_keys keys = {};              // beside those in the conditions; `read` are shared with other programs
+  std::string_view defaults = {};    // "amp=false amp_dtype=float16"
+  std::vector<precision_case> precision = {};
+  std::vector<scaler_key> scale = {};
+  std::vector<clipping_case> clipping = {};
+  std::string_view microbatches = {};  // the key that says how many
+  std::vector<remark> remarks = {};
+  written_in place = written_in::both;
+  bool precision_of_launcher = false;  // mixed_precision is that of `accelerate launch` where the program has none
+
+  // Instead of the tables, of programs whose rules are many.
+  void (*import)(import_run&, const config_entry&) = nullptr;
+  // Beside the markers.
+  bool (*is_its)(const config_node&) = nullptr;
+};
+
+}  // namespace ulp::io
+
+#endif

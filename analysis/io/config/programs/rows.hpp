@@ -1,0 +1,66 @@
+// The programs whose configurations are read: here and nowhere else. The row of NAME is made by NAME_program() in NAME.cpp, or beside
+// the code that reads it, in the folder above.
+#ifndef ULP_IO_CONFIG_PROGRAMS_ROWS_HPP
+#define ULP_IO_CONFIG_PROGRAMS_ROWS_HPP
+
+#include "row.hpp"
+
+// clang-format off
+#define ULP_CONFIG_PROGRAMS(ROW) \
+  ROW(accelerate) \
+  ROW(cerebras) \
+  ROW(cerebras_params) \
+  ROW(colossalai) \
+  ROW(colossalai_legacy) \
+  ROW(deepspeed) \
+  ROW(detectron2) \
+  ROW(diffusers) \
+  ROW(espnet) \
+  ROW(fairseq) \
+  ROW(guided_diffusion) \
+  ROW(hugging_face) \
+  ROW(icefall) \
+  ROW(kohya) \
+  ROW(lightning) \
+  ROW(llm_foundry) \
+  ROW(megatron) \
+  ROW(metaseq) \
+  ROW(mindformers) \
+  ROW(mmcv) \
+  ROW(mmengine) \
+  ROW(nemo) \
+  ROW(nemo2) \
+  ROW(neox) \
+  ROW(nxd) \
+  ROW(onetrainer) \
+  ROW(open_clip) \
+  ROW(openrlhf) \
+  ROW(openseq2seq) \
+  ROW(paddleclas) \
+  ROW(paddlenlp) \
+  ROW(paddleocr) \
+  ROW(swin) \
+  ROW(tf_models) \
+  ROW(timm) \
+  ROW(torchtitan) \
+  ROW(torchtune) \
+  ROW(ultralytics) \
+  ROW(verl)
+// clang-format on
+
+namespace ulp::io {
+
+#define ULP_DECLARE_PROGRAM(NAME) [[nodiscard]] program_row NAME##_program();
+ULP_CONFIG_PROGRAMS(ULP_DECLARE_PROGRAM)
+#undef ULP_DECLARE_PROGRAM
+
+// torch.amp.GradScaler() without arguments: pytorch/pytorch torch/amp/grad_scaler.py.
+inline constexpr std::string_view torch_grad_scaler =
+    "init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=2000";
+inline constexpr std::string_view with_torch_grad_scaler = "autocast to float16 with torch.amp.GradScaler's defaults";
+inline constexpr std::string_view to_bfloat16 = "autocast to bfloat16, the loss is not scaled";
+inline constexpr std::string_view in_float32 = "float32, the loss is not scaled";
+
+}  // namespace ulp::io
+
+#endif

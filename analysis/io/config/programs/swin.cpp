@@ -1,0 +1,25 @@
+// Swin Transformer's YAML: microsoft/Swin-Transformer config.py (AMP_ENABLE is true and TRAIN.CLIP_GRAD 5 where they are not
+// given), utils.py (NativeScalerWithGradNormCount: torch's GradScaler, unscaled, then clipped).
+#include "rows.hpp"
+
+namespace ulp::io {
+
+program_row swin_program() {
+  return {.name = "Swin Transformer",
+          .markers = "MODEL.SWIN MODEL.SWINV2 MODEL.SWIN_MLP AMP_ENABLE TRAIN.CLIP_GRAD",
+          .keys = {.not_read = "MODEL DATA AUG TEST"},
+          .defaults = "AMP_ENABLE=true AMP_OPT_LEVEL=",
+          .precision = {{.when = "AMP_OPT_LEVEL=o1|o2|o3",
+                         .refused = "is apex.amp's, whose loss scale is another one; replay that by --scaler apex_amp"},
+                        {.when = "AMP_ENABLE=true",
+                         .format = "float16",
+                         .scaler = "pytorch_gradscaler",
+                         .parameters = torch_grad_scaler,
+                         .weights = "float32",
+                         .meaning = with_torch_grad_scaler},
+                        {.when = "AMP_ENABLE=false", .format = "float32", .weights = "float32", .meaning = in_float32}},
+          .clipping = {{.key = "TRAIN.CLIP_GRAD", .otherwise = 5}},
+          .microbatches = "TRAIN.ACCUMULATION_STEPS"};
+}
+
+}  // namespace ulp::io

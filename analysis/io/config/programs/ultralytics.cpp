@@ -1,0 +1,27 @@
+// Ultralytics's args.yaml, or its `yolo` command: ultralytics/ultralytics ultralytics/cfg/default.yaml (keys and defaults),
+// ultralytics/engine/trainer.py (the scaler; gradients are clipped to 10, which no key changes).
+#include "rows.hpp"
+
+namespace ulp::io {
+
+program_row ultralytics_program() {
+  return {
+      .name = "ultralytics",
+      .markers = "nbs+imgsz nbs+lr0 close_mosaic imgsz+lr0 imgsz+task+mode",
+      .started_by = "yolo",
+      .keys = {.not_read = "half int8"},
+      .defaults = "amp=true",
+      .precision = {{.when = "amp=true",
+                     .format = "float16",
+                     .scaler = "pytorch_gradscaler",
+                     .parameters = torch_grad_scaler,
+                     .weights = "float32",
+                     .meaning = with_torch_grad_scaler},
+                    {.when = "amp=false", .format = "float32", .weights = "float32", .meaning = in_float32}},
+      .clipping = {{.otherwise = 10}},
+      .remarks = {{.when = "amp=true",
+                   .text = "the program turns amp off where its check on the GPU fails, as its log says then: for that "
+                           "--scaler none --format float32"}}};
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,298 @@
+// Configurations of programs that are rows of analysis/io/config/programs: what they mean, worked out by hand from the programs'
+// documentation, or the error; and that none is taken for another's.
+#include <string>
+#include <vector>
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/model/machines/scaler.hpp>
+
+#include "importer.hpp"
+#include "support/catch.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+const std::string torch =
+    "pytorch_gradscaler init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=2000 in float16";
+
+struct row {
+  std::string text;
+  std::string expected;  // or how the error begins
+  std::string weights = {};
+};
+
+void check_all(const std::vector<row>& rows, const std::string& name = "c") {
+  const importer read{framework_name::first};
+  for (const row& r : rows) {
+    CAPTURE(r.text);
+    const std::string result = read(r.text, name);
+    if (r.expected.starts_with(name + ": ")) {
+      CAPTURE(result);
+      CHECK(result.starts_with(r.expected));
+      continue;
+    }
+    CHECK(result == r.expected);
+    if (result != r.expected) continue;
+    CHECK(read.last().weights_kept_in.value_or("") == r.weights);
+    CHECK_NOTHROW(make_scaler(*find_scaler(read.last().scaler), read.last().parameters));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("timm") {
+  check_all({
+      {"amp: true\namp_dtype: bfloat16\nclip_grad: null\nclip_mode: norm\nopt: lamb\n", "timm: none in bfloat16",
+       "float32"},
+      {"amp: false\namp_impl: native\nclip_grad: 5.0\nclip_mode: value\nopt: lamb\n", "timm: none in float32, value 5",
+       "float32"},
+      {"amp: true\namp_impl: apex\nopt: lamb\n", "c: line 2: amp_impl hands the loss scale to apex.amp"},
+      {"amp: true\nclip_grad: 0.02\nclip_mode: agc\n",
+       "c: line 3: clip_mode clips each unit by the norm of its weights"},
+      {"native_amp: true\nclip_grad: null\nopt: sgd\n", "timm: " + torch, "float32"},
+      {"python -m torch.distributed.launch --nproc_per_node=8 train.py /data --model vit_base --opt adamw --sched cosine --amp "
+       "--amp-dtype bfloat16 --clip-grad 1.0 --grad-accum-steps 2",
+       "timm: none in bfloat16, norm 1", "float32"},
+      {"amp: true\namp_dtype: float8\nclip_mode: norm\n",
+       "c: line 1: amp is a value that timm is not known to take here"},
+  });
+}
+
+TEST_CASE("ultralytics") {
+  check_all({
+      {"task: segment\nmode: train\nimgsz: 640\namp: false\nlr0: 0.01\nclose_mosaic: 10\n",
+       "ultralytics: none in float32, norm 10", "float32"},
+      {"yolo detect train data=coco8.yaml model=yolo11n.pt epochs=100 imgsz=640 amp=False",
+       "ultralytics: none in float32, norm 10", "float32"},
+      {"yolo detect train data=coco8.yaml model=yolo11n.pt epochs=100", "ultralytics: " + torch + ", norm 10",
+       "float32"},
+  });
+}
+
+TEST_CASE("OpenRLHF and OneTrainer") {
+  check_all({
+      {"python3 -m openrlhf.cli.train_ppo_ray --bf16 --zero_stage 3 --micro_train_batch_size 4 --grad_accum_dtype fp32",
+       "OpenRLHF: none in bfloat16, norm 1", "float32"},
+      {"deepspeed --module openrlhf.cli.train_sft --zero_stage 2 --max_norm 0.5", "c: line 1: bf16 is off"},
+      {R"({"training_method": "LORA", "model_type": "STABLE_DIFFUSION_XL_10_BASE", "train_dtype": "BFLOAT_16",
+           "clip_grad_norm": 1.0, "lora_weight_dtype": "FLOAT_32"})",
+       "OneTrainer: none in bfloat16, norm 1"},
+      {R"({"training_method": "LORA", "model_type": "STABLE_DIFFUSION_15", "train_dtype": "FLOAT_16", "clip_grad_norm": 0.5})",
+       "OneTrainer: " + torch + ", norm 0.5", "float32"},
+      {R"({"training_method": "FINE_TUNE", "model_type": "FLUX", "train_dtype": "FLOAT_16", "transformer": {"weight_dtype": "FLOAT_16"}})",
+       "c: line 1: train_dtype has a loss scale only where all trained weights are float32"},
+  });
+}
+
+TEST_CASE("Paddle's programs") {
+  check_all({
+      {"{\"per_device_train_batch_size\": 8, \"bf16\": true, \"fp16_opt_level\": \"O2\", \"tensor_parallel_degree\": 8}",
+       "PaddleNLP: none in bfloat16, norm 1", "float32"},
+      {"{\"per_device_train_batch_size\": 8, \"fp16\": true, \"sharding\": \"stage2\", \"max_grad_norm\": 0}",
+       "PaddleNLP: paddle_dygraph init_loss_scaling=32768 in float16", "float32"},
+      {"AMP:\n  scale_loss: 128.0\n  level: O1\n", "PaddleClas: static loss_scale=128 in float16", "float32"},
+      {"AMP:\n  scale_loss: 128.0\nOptimizer:\n  clip_norm: 10\n",
+       "c: line 4: Optimizer.clip_norm clips each parameter by itself"},
+      {"Global:\n  use_amp: true\n  scale_loss: 1024.0\n  use_dynamic_loss_scaling: true\n  epoch_num: 5\n",
+       "PaddleOCR: paddle_dygraph init_loss_scaling=1024 in float16", "float32"},
+  });
+}
+
+TEST_CASE("MindFormers") {
+  check_all({
+      {"runner_wrapper:\n  type: MFTrainOneStepCell\n  scale_sense: 1.0\n  use_clip_grad: True\nmodel:\n  model_config:\n"
+       "    compute_dtype: bfloat16\n",
+       "MindFormers: none in bfloat16, norm 1"},
+      {"runner_wrapper:\n  scale_sense:\n    type: FixedLossScaleUpdateCell\n    loss_scale_value: 1024\n",
+       "MindFormers: static loss_scale=1024 in float16"},
+      {"runner_wrapper:\n  scale_sense:\n    type: AdaptiveLossScaleUpdateCell\n    loss_scale_value: 4096\n",
+       "c: line 3: runner_wrapper.scale_sense.type is no scaler that is known here"},
+  });
+}
+
+TEST_CASE("torchtune, LLM Foundry, ESPnet, torchtitan") {
+  check_all({
+      {"model:\n  _component_: torchtune.models.llama3.llama3_8b\ndtype: fp32\nclip_grad_norm: null\n",
+       "torchtune: none in float32", "float32"},
+      {"tune run --nproc_per_node 2 full_finetune_distributed --config llama3/8B_full dtype=bf16 clip_grad_norm=0.5",
+       "torchtune: none in bfloat16, norm 0.5", "bfloat16"},
+      {"tokenizer:\n  _component_: a.b\nbatch_size: 2\n", "c: line 1: dtype is not given"},
+      {"precision: amp_bf16\ndevice_train_microbatch_size: 4\nalgorithms:\n  gradient_clipping:\n    clipping_type: value\n"
+       "    clipping_threshold: 0.1\n",
+       "LLM Foundry: none in bfloat16, value 0.1", "float32"},
+      {"device_train_microbatch_size: 4\n", "c: line 1: precision is not given"},
+      {"batch_bins: 1000\naccum_grad: 2\nmax_epoch: 3\n", "ESPnet: none in float32, norm 5", "float32"},
+      {"use_amp: true\nbatch_bins: 1000\ngrad_clip: -1\n", "ESPnet: " + torch, "float32"},
+      {"use_amp: true\nbatch_bins: 1000\nuse_deepspeed: true\n",
+       "c: line 3: use_deepspeed hands the loss scale to DeepSpeed"},
+      {"use_amp: true\nbatch_bins: 1000\ngrad_clip_type: inf\n", "c: line 3: grad_clip_type is another norm than L2"},
+      {"[job]\n[training]\ndtype = \"bfloat16\"\n", "torchtitan: none in bfloat16, norm 1", "bfloat16"},
+  });
+}
+
+TEST_CASE("icefall and guided-diffusion scale by rules that are not here") {
+  check_all({
+      {"./pruned_transducer_stateless7/train.py --world-size 4 --use-fp16 True --max-duration 750",
+       "c: line 1: use_fp16 is icefall's"},
+      {"./pruned_transducer_stateless7/train.py --world-size 4 --use-fp16 0 --max-duration 750",
+       "icefall: none in float32", "float32"},
+      {"python scripts/image_train.py --use_fp16 True --fp16_scale_growth 1e-3 --lr 1e-4",
+       "c: line 1: use_fp16 has a scale of its own"},
+  });
+}
+
+TEST_CASE("OpenCLIP, TF Model Garden, Swin, Detectron2") {
+  check_all({
+      {"torchrun --nproc_per_node 4 -m open_clip_train.main --train-data x --precision amp_bf16 --grad-clip-norm 1.0 --accum-freq 2",
+       "OpenCLIP: none in bfloat16, norm 1", "float32"},
+      {"python -m training.main --train-data x --batch-size 320", "OpenCLIP: " + torch, "float32"},
+      {"python -m training.main --precision pure_bf16", "OpenCLIP: none in bfloat16", "bfloat16"},
+      {"runtime:\n  mixed_precision_dtype: float16\n  loss_scale: dynamic\ntrainer:\n  optimizer_config:\n    optimizer:\n"
+       "      type: adamw\n",
+       "TF Model Garden: tf_keras_dynamic initial_loss_scale=32768 growth_steps=2000 in float16, norm 1", "float32"},
+      {"runtime:\n  mixed_precision_dtype: 'float16'\n  loss_scale: 128\n",
+       "TF Model Garden: static skip_on_overflow=false loss_scale=128 in float16", "float32"},
+      {"runtime:\n  distribution_strategy: tpu\n  mixed_precision_dtype: bfloat16\ntask: {}\n",
+       "TF Model Garden: none in bfloat16", "float32"},
+      {"MODEL:\n  TYPE: swin\n  SWIN:\n    EMBED_DIM: 96\n", "Swin Transformer: " + torch + ", norm 5", "float32"},
+      {"SOLVER:\n  BASE_LR: 0.01\n  IMS_PER_BATCH: 16\n  AMP:\n    ENABLED: True\n  CLIP_GRADIENTS:\n    ENABLED: True\n"
+       "    CLIP_TYPE: full_model\n    CLIP_VALUE: 0.01\n",
+       "Detectron2: " + torch + ", norm 0.01", "float32"},
+      {"_BASE_: ../Base.yaml\nSOLVER:\n  IMS_PER_BATCH: 8\n", "c: line 1: _BASE_ holds what this file changes"},
+  });
+}
+
+TEST_CASE("sd-scripts, diffusers, metaseq") {
+  check_all({
+      {"accelerate launch train_network.py --network_module networks.lora --network_dim 8 --mixed_precision bf16 --max_grad_norm 0",
+       "sd-scripts: none in bfloat16", "float32"},
+      {"accelerate launch sdxl_train.py --mixed_precision bf16 --full_bf16", "sd-scripts: none in bfloat16, norm 1",
+       "bfloat16"},
+      {"accelerate launch sdxl_train.py --full_fp16", "c: line 1: full_fp16 needs --mixed_precision fp16"},
+      {"accelerate launch --mixed_precision=\"fp16\" train_text_to_image_lora.py --max_grad_norm 2",
+       "diffusers: " + torch + ", norm 2", "float32"},
+      {"accelerate launch train_dreambooth.py --output_dir x",
+       "c: has no --mixed_precision, which accelerate takes from its own"},
+      {"metaseq-train /data --task streaming_language_modeling --bf16 --clip-norm 1",
+       "metaseq: none in bfloat16, norm 1", "float32"},
+      {"metaseq-train /data --fp16 --clip-norm-type inf --clip-norm 1",
+       "c: line 1: clip_norm_type is another norm than L2"},
+  });
+}
+
+TEST_CASE("Megatron-LM sums gradients in what --main-grads-dtype says") {
+  const importer read;
+  const std::string start = "python pretrain_gpt.py --bf16 --use-distributed-optimizer ";
+  (void)read(start + "--use-precision-aware-optimizer --main-grads-dtype bf16");
+  CHECK(read.last().accumulates_in->format == "bfloat16");
+  CHECK(read(start + "--main-grads-dtype bf16") ==
+        "c: line 1: --main-grads-dtype needs --use-precision-aware-optimizer: Megatron-LM refuses it without");
+}
+
+TEST_CASE("Python configurations") {
+  check_all({
+      {"optim_wrapper = dict(type='OptimWrapper', optimizer=dict(type='SGD'), clip_grad=dict(max_norm=35, norm_type=2))\n",
+       "MMEngine: none in float32, norm 35", "float32"},
+      {"max_norm = 1\noptim_wrapper = dict(type=AmpOptimWrapper, loss_scale='dynamic', dtype='bfloat16',\n"
+       "    clip_grad=dict(max_norm=max_norm, error_if_nonfinite=False))\n",
+       "MMEngine: pytorch_gradscaler init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=2000 in bfloat16, norm 1",
+       "float32"},
+      {"optim_wrapper = dict(type='AmpOptimWrapper', loss_scale=512.)\n", "MMEngine: static loss_scale=512 in float16",
+       "float32"},
+      {"_base_ = './a.py'\noptim_wrapper = dict(type='AmpOptimWrapper', loss_scale='dynamic')\n",
+       "c: line 1: _base_ holds the configuration that this one changes"},
+      {"optim_wrapper = dict(type='AmpOptimWrapper', loss_scale=SCALE * 2)\n",
+       "c: line 1: optim_wrapper.loss_scale is 'SCALE * 2', whose value this file does not say; write it"},
+      {"optimizer_config = dict(grad_clip=dict(max_norm=35, norm_type=2))\nlr_config = dict(policy='step')\n"
+       "fp16 = dict(loss_scale=512.)\n",
+       "MMCV: static loss_scale=512 in float16, norm 35", "float32"},
+      {"from colossalai.booster.plugin import LowLevelZeroPlugin\nplugin = LowLevelZeroPlugin(stage=2, precision='fp16', "
+       "initial_scale=2**12, max_norm=1.0)\n",
+       "Colossal-AI: colossalai_mixin initial_scale=4096 in float16, norm 1"},
+      {"plugin = GeminiPlugin(precision='bf16', max_norm=0.5)\n", "Colossal-AI: none in bfloat16, norm 0.5"},
+      {"base_params = {\n  'dtype': 'mixed',\n  'loss_scaling': 'LogMax',\n  'max_grad_norm': 1.0,\n}\n",
+       "OpenSeq2Seq: openseq2seq_logmax in float16, norm 1", "float32"},
+      {"base_params = {\n  'dtype': tf.float32,\n}\n", "OpenSeq2Seq: none in float32", "float32"},
+      {"import x\nargs = Seq2SeqTrainingArguments(output_dir='x', bf16=True,\n  max_grad_norm=0.5)\n",
+       "Hugging Face: none in bfloat16, norm 0.5"},
+      {"import x\nargs = TrainingArguments(output_dir='x', fp16=not torch.cuda.is_bf16_supported())\n",
+       "c: line 2: fp16 is 'not torch.cuda.is_bf16_supported()', whose value this file does not say; write it"},
+      {"import x\nargs = TrainingArguments(output_dir='x', **more)\n",
+       "c: line 2: takes in **more, which this file does not say"},
+      {"import x\na = TrainingArguments(fp16=True)\nb = TrainingArguments(bf16=True)\n",
+       "c: line 3: calls 'TrainingArguments' again, first on line 2; keep one of them"},
+      {"import lightning as L\ntrainer = L.Trainer(max_epochs=3, precision='bf16-mixed', gradient_clip_val=0.5)\n",
+       "Lightning: none in bfloat16, norm 0.5", "float32"},
+      {"optim_wrapper = dict(type='AmpOptimWrapper', clip_grad=clipping)\n",
+       "c: line 1: optim_wrapper.clip_grad holds keys and values here, not 'clipping'"},
+      {"clipping = dict(max_norm=2)\noptim_wrapper = dict(type='OptimWrapper', clip_grad=clipping)\n",
+       "MMEngine: none in float32, norm 2", "float32"},
+      {"from nemo.collections import llm\nrecipe = llm.pretrain_recipe(name='x')\nrecipe.trainer.plugins = bf16_mixed()\n",
+       "c: has no key of a configuration that is read"},
+      {"import lightning as L\ntrainer = L.Trainer(max_epochs=3, plugins=[MixedPrecision('16-mixed', 'cuda', scaler)])\n",
+       "c: line 2: plugins holds a precision plugin"},
+      {"import x\nlr = 0.1\n", "c: has no key of a configuration that is read"},
+      {"import x\nargs = SFTConfig(output_dir='x')\n", "c: line 2: bf16 is not given, nor is fp16: TRL's versions"},
+      {"import x\naccelerator = Accelerator(gradient_accumulation_steps=4)\n",
+       "c: line 2: mixed_precision is not given to Accelerator"},
+      {"Namespace(amp=True, amp_dtype='bfloat16', clip_grad=1.0, clip_mode='norm', opt='adamw')\n",
+       "timm: none in bfloat16, norm 1", "float32"},
+      {"2026-05-12 10:00:00 - INFO - __main__ - Training/evaluation parameters Seq2SeqTrainingArguments(\n_n_gpu=1,\nbf16=True,\n"
+       "fp16=False,\nlogging_dir=/tmp/runs/x_12-00-00,\nmax_grad_norm=1.0,\n)\n",
+       "Hugging Face: none in bfloat16, norm 1"},
+  });
+}
+
+TEST_CASE("keys that many programs have name none") {
+  check_all({
+      {"amp: true\nlr: 0.1\n",
+       "c: has no key that only one program has, but amp, as DeepSpeed, fairseq, timm, ultralytics may"},
+      {"clip_grad_norm: 1.0\ndtype: float16\n",
+       "c: has no key that only one program has, but clip_grad_norm, dtype, as "},
+      {"python train.py --fp16 --max_grad_norm 1",
+       "c: has no key that only one program has, but fp16, max_grad_norm, as "},
+      {"python train.py --precision amp", "c: has no key that only one program has, but precision, as "},
+      {"mixed_precision: fp16\nlr: 1\n",
+       "c: has no key that only one program has, but mixed_precision, as Accelerate, "},
+      {"fp16: true\nseed: 1\n", "c: has no key that only one program has, but fp16, as "},
+      {"use_half_precision: true\n",
+       "c: has no key that only one program has, but use_half_precision, as many programs may"},
+  });
+}
+
+TEST_CASE("--framework says whose a configuration is") {
+  const importer read{framework_name::first};
+  CHECK(read("amp: true\nclip_grad: 1\n", "c", {}, "timm") == "timm: " + torch + ", norm 1");
+  CHECK(read("amp: true\n", "c", {}, "Ultralytics") == "ultralytics: " + torch + ", norm 10");
+  CHECK(read("fp16: true\n", "c", {}, "hugging-face") == "Hugging Face: " + torch + ", norm 1");
+  CHECK(read("python train.py --fp16 --clip-grad 0.5", "c", {}, "megatron_lm")
+            .starts_with("Megatron-LM: megatron_dynamic "));
+  CHECK(read("amp: true\n", "c", {}, "nosuch")
+            .starts_with("c: --framework 'nosuch' is not known; there are Accelerate, "));
+  CHECK(read("fp16: true\n", "c", {}, "Megatron-LM") ==
+        "c: is read as Megatron-LM's from its arguments alone; give the script that starts it");
+}
+
+TEST_CASE("keys that sound as if they decided are an error where a default would") {
+  check_all({
+      {"per_device_train_batch_size: 4\namp_dtype: float16\n",
+       "c: line 2: amp_dtype is not known in a configuration of Hugging Face, and may change that it trains in float32; remove what"},
+      {"per_device_train_batch_size: 4\ntrainer:\n  half_precision: true\n",
+       "c: line 2: trainer.half_precision is not known in a configuration of Hugging Face"},
+      {"per_device_train_batch_size: 4\nbf16: true\ngrad_clip: 0.5\n",
+       "c: line 3: grad_clip is not known in a configuration of Hugging Face, and may change the clipping by default"},
+      {"zero_optimization: {stage: 2}\nfp16: {enabled: true}\nloss_scaler: {window: 5}\n",
+       "c: line 3: loss_scaler is not known in a configuration of DeepSpeed, and may change the scaler's parameters; "},
+      {"trainer:\n  max_epochs: 3\n  train_dtype: bf16\n",
+       "c: line 3: trainer.train_dtype is not known in a configuration of Lightning, and may change that it trains in float32"},
+      // Off, or as it is concluded: no doubt.
+      {"per_device_train_batch_size: 4\namp: false\ntrain_dtype: float32\n", "Hugging Face: none in float32, norm 1"},
+      // Settled by keys that are known.
+      {"per_device_train_batch_size: 4\nbf16: true\namp_dtype: bfloat16\nmax_grad_norm: 1\ngrad_clip: 0.5\n",
+       "Hugging Face: none in bfloat16, norm 1"},
+      {"python pretrain_gpt.py --num-layers 2 $PRECISION_ARGS",
+       "c: does not say what $PRECISION_ARGS holds, which may change that it"},
+  });
+}
