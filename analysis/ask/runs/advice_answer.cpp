@@ -130,6 +130,7 @@ examined_run advice_over(const advice_question& asked, listener& to) {
   check_tensors_exist(asked.check, *from);
   run_examination examination(how, counted, checked);
   examination.expect(from->step_count());
+  examination.take_facts_of(*from);
   run_notes notes;
   for_each_step(*from, counted, to, [&](const step& now) {
     notes.see(now, from->tensors());

@@ -101,15 +101,28 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
 }
 
 advice_summary summary_of::summary(const std::optional<best_trial>& best) const {
-  if (!first_) {
-    advice_summary s = without_cause(best);
+  advice_summary s;
+  if (first_) {
+    s = {first_name_, first_->happened, first_->change, first_->lines, first_->sure, finding_grade::trouble, {}};
+  } else {
+    s = without_cause(best);
     if (weights_)
       take_weights(s);
     else if (!open_of_weights_.empty())
       s.sure += "; of the weights: " + open_of_weights_;
-    return s;
   }
-  return {first_name_, first_->happened, first_->change, first_->lines, first_->sure, finding_grade::trouble, {}};
+  if (options_.unread > 0) say_what_was_not_read(s);
+  return s;
+}
+
+// Nothing is certain of a log of which a part was not understood, and it is not healthy.
+void summary_of::say_what_was_not_read(advice_summary& s) const {
+  if (s.cause == "healthy") s.cause = "unknown";
+  s.happened = "in what was read: " + s.happened;
+  s.sure = fmt::format("not certain: {} like records of steps and could not be read; of the others: {}",
+                       options_.unread == 1 ? std::string{"1 line looks"} : grouped(options_.unread) + " lines look",
+                       s.sure);
+  if (s.grade == finding_grade::fine) s.grade = finding_grade::notable;
 }
 
 // What else was told keeps its place behind it.
@@ -194,8 +207,8 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
         fmt::format("; of {} it does not tell whether {} overflowed", steps_text(open), open == 1 ? "it" : "they");
   // Which of several steps overflowed may be open too.
   const bool in_part = open > 0 || std::ranges::any_of(judged_.steps(), [](const step_survey& of) {
-    return !of.bound_is_certain && of.found_inf.value_or(false);
-  });
+                         return !of.bound_is_certain && of.found_inf.value_or(false);
+                       });
   s.sure = has_values ? "the recorded steps are certain"
            : in_part  ? "the log tells of its steps only in part; without gradients, underflow is unknown"
                       : "the logged steps are certain; without gradients, underflow is unknown";
@@ -220,8 +233,8 @@ void summary_of::say_it_is_short(advice_summary& s, bool has_values) const {
   std::vector<std::string> rising;
   if (excerpt_->loss) rising.push_back(course_text("the loss", *excerpt_->loss));
   if (excerpt_->norm) rising.push_back(course_text("the size of the gradients", *excerpt_->norm));
-  const std::string few =
-      fmt::format("{} {} too few to judge a run by", steps_text(excerpt_->steps), excerpt_->steps == 1 ? "is" : "are");
+  const std::string few = fmt::format("{} {} too few to judge a run by", count_text(excerpt_->steps, options_.row_unit),
+                                      excerpt_->steps == 1 ? "is" : "are");
   s.cause = "too_short";
   s.happened = rising.empty() ? fmt::format("{}; {}", s.happened, few)
                               : fmt::format("{}; {}; {}", fmt::join(rising, ", "), s.happened, few);

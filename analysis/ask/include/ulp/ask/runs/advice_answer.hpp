@@ -42,6 +42,8 @@ struct advice_options {
   std::size_t worst = 5;                // tensors that are named
   std::vector<tensor_group> groups;     // looked at beside single tensors
   bool ends_early = false;              // --steps leaves out what comes after
+  std::uint64_t unread = 0;             // see source::unread_records
+  std::string row_unit = "step";        // see source::row_unit
   own_configuration configured;
 };
 
@@ -77,6 +79,11 @@ class run_examination {
 
   // See whose_words().
   void take_words_of(const std::string& framework) { options_.configured.framework = framework; }
+  // What the source says of itself.
+  void take_facts_of(const source& from) {
+    options_.unread = from.unread_records();
+    options_.row_unit = from.row_unit();
+  }
   // As survey::expect.
   void expect(std::size_t steps) { whole_.expect(steps); }
   void add(const step& now, const std::vector<tensor_info>& tensors);

@@ -58,6 +58,7 @@ class page_reading {
 
   // Before the first step: whose words the advice takes, as whose_words() has it.
   void take_words_of(const source& from) {
+    examination_.take_facts_of(from);
     if (!asked_.configured) examination_.take_words_of(whose_words(from, configured().framework));
   }
 
