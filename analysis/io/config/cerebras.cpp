@@ -242,6 +242,7 @@ bool is_cerebras(const config_node& root) {
 
 void import_cerebras(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, top_keys);
+  if (top.find("trainer") == nullptr) top.fail("trainer", "is missing");
   const config_section trainer(run, "trainer", only_trainer(run, *top.find("trainer")), trainer_keys);
   const auto init = trainer.section("init", init_keys);
   if (!init) trainer.fail("init", "is missing");

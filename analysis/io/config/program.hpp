@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conditions.hpp"
 #include "config/programs/row.hpp"
 #include "section.hpp"
 
@@ -23,11 +24,6 @@ void import_by_row(import_run& run, const config_entry& root, const program_row&
 
 // The keys of the row's conditions and tables.
 [[nodiscard]] std::vector<std::string> keys_of(const program_row& row);
-
-// Whether they hold in a tree; `defaults` stand for keys that are not given.
-[[nodiscard]] bool hold(conditions all, const config_node& root, std::string_view defaults = {});
-// The entry at a path of keys; nullptr where there is none or it is null.
-[[nodiscard]] const config_entry* entry_at(const config_node& root, std::string_view path);
 
 // Of whom a configuration is, and where in the file it begins: the file itself, or the arguments of a call in it.
 struct named_program {

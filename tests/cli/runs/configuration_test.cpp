@@ -71,11 +71,13 @@ TEST_CASE("contradictions and mistakes are one line and exit 2") {
         "remove it");
   check(dir.replay("what: ever\n"), "c: has no key of a configuration that is read");
   check(dir.replay("amp: true\n"), "c: has no key that only one program has, but amp, as ");
-  check(dir.replay("amp: true\n", "--framework nosuch"), "c: --framework 'nosuch' is not known; there are Accelerate, ");
+  check(dir.replay("amp: true\n", "--framework nosuch"),
+        "c: --framework 'nosuch' is not known; there are Accelerate, ");
   check(dir.replay("amp: true\nclip_max: 1\n", "--framework timm --quiet"),
         "c: line 2: clip_max is not known in a configuration of timm, and may change that nothing is clipped");
   check(run_ulp("replay - --config /nowhere/c", log_of_steps), "/nowhere/c: ");
-  check(run_ulp("replay - --scaler pytorch --format fp16 --framework timm", log_of_steps), "--framework: says whose --config");
+  check(run_ulp("replay - --scaler pytorch --format fp16 --framework timm", log_of_steps),
+        "--framework: says whose --config");
   check(run_ulp("replay - --format fp16", log_of_steps), "--scaler or --config is required");
   check(run_ulp("replay - --scaler pytorch", log_of_steps), "--format is required");
 }

@@ -271,6 +271,7 @@ TEST_CASE("--framework says whose a configuration is") {
             .starts_with("Megatron-LM: megatron_dynamic "));
   CHECK(read("amp: true\n", "c", {}, "nosuch")
             .starts_with("c: --framework 'nosuch' is not known; there are Accelerate, "));
+  CHECK(read("amp: true\n", "c", {}, "Cerebras") == "c: line 1: trainer is missing");
   CHECK(read("fp16: true\n", "c", {}, "Megatron-LM") ==
         "c: is read as Megatron-LM's from its arguments alone; give the script that starts it");
 }

@@ -1,0 +1,244 @@
+// A configuration as the tables of its program's row have it.
+#include <algorithm>
+#include <charconv>
+#include <list>
+#include <map>
+#include <set>
+
+#include <ulp/io/bytes/error.hpp>
+
+#include "bytes/text.hpp"
+#include "frameworks.hpp"
+#include "program.hpp"
+
+namespace ulp::io {
+namespace {
+
+// The sections of a file that hold the keys of a row.
+class sections {
+ public:
+  sections(import_run& run, const config_entry& root, const program_row& row) : run_(run), row_(row) {
+    keys_ = keys_of(row);
+    std::set<std::string> prefixes{""};
+    for (const std::string& key : keys_)
+      for (std::size_t dot = key.find('.'); dot != std::string::npos; dot = key.find('.', dot + 1))
+        prefixes.insert(key.substr(0, dot));
+    for (const std::string& prefix : prefixes) {
+      const config_entry* const entry = prefix.empty() ? &root : entry_at(root.value, prefix);
+      if (entry == nullptr || entry->value.what != config_node::kind::mapping) continue;
+      names_.push_back(names_below(prefix));
+      all_.emplace(prefix,
+                   config_section(run, prefix, *entry, {.read = names_.back(), .not_read = others_below(prefix)}));
+    }
+  }
+
+  // Of the section that holds the key, and the key in it; nothing where there is no such section.
+  [[nodiscard]] std::optional<config_section> of(std::string_view key) const {
+    const auto found = all_.find(std::string{prefix_of(key)});
+    return found == all_.end() ? std::nullopt : std::optional{found->second};
+  }
+  [[nodiscard]] static std::string_view prefix_of(std::string_view key) {
+    const std::size_t dot = key.find_last_of('.');
+    return dot == std::string_view::npos ? std::string_view{} : key.substr(0, dot);
+  }
+  [[nodiscard]] static std::string_view last_of(std::string_view key) { return key.substr(key.find_last_of('.') + 1); }
+
+  [[nodiscard]] std::string given(std::string_view key) const {
+    const auto s = of(key);
+    return s ? s->given(last_of(key)) : std::string{key} + " is not given";
+  }
+  [[noreturn]] void fail(std::string_view key, const std::string& reason) const {
+    if (const auto s = of(key)) s->fail(last_of(key), reason);
+    throw input_error(run_.file, "", std::string{key} + " " + reason);
+  }
+
+ private:
+  [[nodiscard]] static std::string_view first_below(std::string_view key, std::string_view prefix) {
+    if (!prefix.empty()) {
+      if (!key.starts_with(prefix) || key.size() <= prefix.size() || key[prefix.size()] != '.') return {};
+      key.remove_prefix(prefix.size() + 1);
+    }
+    return key.substr(0, key.find('.'));
+  }
+  [[nodiscard]] std::string names_below(const std::string& prefix) const {
+    std::string names;
+    for (const std::string& key : keys_)
+      if (const std::string_view name = first_below(key, prefix); !name.empty()) names += std::string{name} + " ";
+    return names;
+  }
+  [[nodiscard]] std::string_view others_below(const std::string& prefix) {
+    std::string& names = others_[prefix];
+    for (const std::string_view key : words_of(row_.keys.not_read))
+      if (const std::string_view name = first_below(key, prefix); !name.empty()) names += std::string{name} + " ";
+    return names;
+  }
+
+  import_run& run_;
+  const program_row& row_;
+  std::vector<std::string> keys_;
+  std::list<std::string> names_;
+  std::map<std::string, std::string> others_;
+  std::map<std::string, config_section> all_;
+};
+
+// The key that a case is about: of its conditions the first that asks for a value, or the first.
+std::string_view first_key(conditions when) {
+  const auto words = words_of(when);
+  return words.empty() ? std::string_view{} : parsed(words.front()).key;
+}
+
+// Keys that may have a value, beside those below them.
+std::vector<std::string> keys_with_values(const program_row& row) {
+  std::vector<std::string> all;
+  const auto add_conditions = [&](conditions when) {
+    for (const std::string_view word : words_of(when))
+      if (const condition c = parsed(word); !c.values.empty()) all.emplace_back(c.key);
+  };
+  for (const precision_case& c : row.precision) add_conditions(c.when);
+  for (const scaler_key& k : row.scale) all.emplace_back(k.key);
+  for (const clipping_case& c : row.clipping) {
+    all.emplace_back(c.key);
+    add_conditions(c.when);
+  }
+  return all;
+}
+
+// What only a run would tell decides nothing here.
+void refuse_open(const sections& in, const config_node& root, const program_row& row) {
+  const std::vector<std::string> valued = keys_with_values(row);
+  for (const std::string& key : keys_of(row))
+    for (std::size_t end = key.find('.');; end = key.find('.', end + 1)) {
+      const std::string path = key.substr(0, end);
+      const config_entry* const entry = entry_at(root, path);
+      if (entry == nullptr) break;
+      if (is_open(entry->value) && path != "()")
+        in.fail(path, "is " + in_quotes(entry->value.text) + ", whose value this file does not say; write it");
+      if (const config_entry* const taken = entry->value.find("**"))
+        in.fail(path, "takes in " + taken->value.text + ", which this file does not say; write it out");
+      if (end == std::string::npos) break;
+      const bool holds_keys = entry->value.what != config_node::kind::scalar || is_false(entry->value);
+      if (!holds_keys && std::ranges::find(valued, path) == valued.end())
+        in.fail(path, "holds keys and values here, not " + in_quotes(entry->value.text));
+    }
+}
+
+void use(import_run& run, conditions when) {
+  for (const std::string_view word : words_of(when)) run.used.emplace_back(parsed(word).key);
+}
+
+parameter_value value_of(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size()) return number;
+  if (text == "true" || text == "false") return text == "true";
+  return std::string{text};
+}
+
+void set_scaler(import_run& run, const sections& in, const program_row& row, const precision_case& chosen) {
+  run.out.scaler = chosen.scaler;
+  run.out.format = chosen.format;
+  std::vector<std::pair<std::string, parameter_value>>& all = run.out.parameters;
+  for (const std::string_view word : words_of(chosen.parameters)) {
+    const condition c = parsed(word);
+    all.emplace_back(c.key, value_of(c.values));
+  }
+  for (const scaler_key& key : row.scale) {
+    const auto section = in.of(key.key);
+    const std::string_view name = sections::last_of(key.key);
+    if (!section || section->find(name) == nullptr) continue;
+    if (key.scaler != chosen.scaler) {
+      if (!section->is_number(name)) continue;
+      if (std::ranges::none_of(row.scale,
+                               [&](const scaler_key& k) { return k.key == key.key && k.scaler == chosen.scaler; }))
+        section->means(name,
+                       chosen.scaler == "none" ? "nothing, since the loss is not scaled" : "nothing for this scaler");
+      continue;
+    }
+    parameter_value value = 0.0;
+    const std::string& text = section->find(name)->value.text;
+    if (text == "true" || text == "True" || text == "false" || text == "False") {
+      value = section->flag(name).value();
+    } else {
+      const double number = section->number(name).value();
+      if (!(number >= 0)) section->fail(name, "must not be negative");
+      value = number;
+    }
+    section->means(name, std::string{key.meaning});
+    const auto same =
+        std::ranges::find(all, std::string{key.parameter}, &std::pair<std::string, parameter_value>::first);
+    if (same != all.end())
+      same->second = value;
+    else
+      all.emplace_back(key.parameter, value);
+  }
+}
+
+void read_precision(import_run& run, const sections& in, const config_node& root, const program_row& row) {
+  for (const precision_case& c : row.precision) {
+    if (!hold(c.when, root, row.defaults)) continue;
+    const std::string_view key = first_key(c.when);
+    if (!c.refused.empty()) in.fail(key, std::string{c.refused});
+    use(run, c.when);
+    const config_entry* const given = key.empty() ? nullptr : entry_at(root, key);
+    if (given != nullptr && !is_false(given->value)) run.settled[static_cast<std::size_t>(concern::precision)] = true;
+    run.means(key.empty() ? std::string{row.name} : in.given(key), std::string{c.meaning});
+    set_scaler(run, in, row, c);
+    if (!c.weights.empty()) run.out.weights_kept_in = c.weights;
+    if (!c.sums.empty()) run.out.accumulates_in = {std::string{c.sums}, ""};
+    return;
+  }
+  // A value that no case has: of the keys with values the first that is given.
+  for (const precision_case& c : row.precision)
+    for (const std::string_view word : words_of(c.when))
+      if (const condition asked = parsed(word); !asked.values.empty() && entry_at(root, asked.key) != nullptr)
+        in.fail(asked.key, "is a value that " + std::string{row.name} +
+                               " is not known to take here: " + in_quotes(entry_at(root, asked.key)->value.text));
+  throw input_error(run.file, "", "does not say what " + std::string{row.name} + " trains in");
+}
+
+void read_clipping(import_run& run, const sections& in, const config_node& root, const program_row& row) {
+  for (const clipping_case& c : row.clipping) {
+    if (!hold(c.when, root, row.defaults)) continue;
+    use(run, c.when);
+    if (!c.refused.empty()) in.fail(first_key(c.when), std::string{c.refused});
+    double most = c.otherwise;
+    bool is_given = false;
+    if (const auto section = c.key.empty() ? std::nullopt : in.of(c.key)) {
+      const std::string_view name = sections::last_of(c.key);
+      is_given = section->has(name);
+      // null is no clipping, as those that write it mean it.
+      if (is_given && (section->find(name) == nullptr || section->text(name) == "None"))
+        most = 0;
+      else
+        most = section->number(name).value_or(c.otherwise);
+      if (most < 0) most = 0;
+    }
+    const std::string how =
+        most > 0
+            ? (c.mode == clipping_mode::norm ? "clipped to L2 norm " : "each gradient clipped to ") + number_text(most)
+            : "no clipping";
+    run.means(c.key.empty() ? std::string{row.name} : in.given(c.key),
+              how + (is_given || c.key.empty() || most == 0 ? "" : ", the program's default"));
+    if (most > 0) (c.mode == clipping_mode::norm ? run.out.clip_norm : run.out.clip_value) = most;
+    return;
+  }
+}
+
+}  // namespace
+
+void import_by_row(import_run& run, const config_entry& root, const program_row& row) {
+  run.only_what_matters = true;
+  const sections in(run, root, row);
+  refuse_open(in, root.value, row);
+  read_precision(run, in, root.value, row);
+  read_clipping(run, in, root.value, row);
+  if (!row.microbatches.empty())
+    if (const auto section = in.of(row.microbatches)) read_microbatches(*section, sections::last_of(row.microbatches));
+  for (const remark& r : row.remarks)
+    if (hold(r.when, root.value, row.defaults)) {
+      use(run, r.when);
+      run.note(std::string{r.text});
+    }
+}
+
+}  // namespace ulp::io
