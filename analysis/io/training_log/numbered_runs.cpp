@@ -19,7 +19,7 @@ std::string count_text(std::uint64_t n, const std::string& what) {
 std::int64_t growths(double scale, const scale_record& e) {
   const double used = used_scale(e, scale);
   if (!(scale > 0) || !(used > scale) || !std::isfinite(used)) return 0;
-  return static_cast<std::int64_t>(std::ceil(std::log2(used / scale)));
+  return static_cast<std::int64_t>(std::ceil(std::log2(used) - std::log2(scale)));
 }
 
 // From intervals to runs.

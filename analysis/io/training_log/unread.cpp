@@ -39,18 +39,28 @@ bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && 
 
 // Lines of an evaluation, of a summary or of arguments are no records.
 bool tells_of_no_step(std::string_view line) noexcept {
-  constexpr std::array others{"valid", "Valid", "VALID",   "eval",     "Eval",   "EVAL", "val_",   "Val",
-                              "Test",  "test_", "Average", "argument", "config", "Args", "usage:", "Namespace"};
+  constexpr std::array others{"valid",  "Valid",     "VALID",         "eval",    "Eval",     "EVAL",   "val_",
+                              "Val",    "Test",      "test_",         "Average", "argument", "config", "Args",
+                              "usage:", "Namespace", "train_runtime", "wandb:",  "summary"};
   return std::ranges::any_of(others, [&](const char* word) { return line.find(word) != std::string_view::npos; });
 }
 
+// "loss_scale", not "min_loss_scale" or "max_grad_norm", which are arguments.
+bool is_whole(const record_text& text, std::size_t from, std::size_t at) noexcept {
+  if (at == from || text.blank_before(at)) return true;
+  const char before = text.view()[at - 1];
+  return !is_letter(before) && before != '_';
+}
+
 // "loss: 2.5", "loss=nan", "loss 2.5"; not "loss.....2.5", an argument.
-bool has_number(const record_text& text, std::size_t at) {
+bool has_number(const record_text& text, std::size_t at, bool zero_is_argument) {
   constexpr std::string_view separators = ":=\"'[(";
   const std::size_t from = at;
   while (at < text.size() && at - from < 3 && separators.find(text.view()[at]) != std::string_view::npos) ++at;
   if (at >= text.size() || (at == from && !text.blank_before(at))) return false;
-  return text.view()[at] != '.' && text.number_at(at, ",|}]'\"").has_value();
+  if (text.view()[at] == '.') return false;
+  const auto n = text.number_at(at, ",|}]'\"");
+  return n && (n->value != 0 || !zero_is_argument);  // a loss scale of 0 is a dynamic one
 }
 
 }  // namespace
@@ -64,7 +74,8 @@ void add_signs(const record_text& text, std::size_t from, std::uint64_t line, st
   for (const sign_word& word : words)
     for (std::size_t at = all.find(word.text, from); at != std::string_view::npos; at = all.find(word.text, at + 1)) {
       const bool ends = at + word.text.size() == all.size() || !is_letter(all[at + word.text.size()]);
-      if (word.has_number && !(ends && has_number(text, at + word.text.size()))) continue;
+      if (word.has_number && !(ends && has_number(text, at + word.text.size(), word.kind == scale))) continue;
+      if ((word.kind == scale || word.kind == norm) && !is_whole(text, from, at)) continue;
       if (ends_in_evaluation(all.substr(from, at - from))) continue;
       to.push_back({at, line, word.kind});
     }
