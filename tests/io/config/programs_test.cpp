@@ -132,10 +132,10 @@ TEST_CASE("torchtune, LLM Foundry, ESPnet, torchtitan") {
   });
 }
 
-TEST_CASE("icefall and guided-diffusion scale by rules that are not here") {
+TEST_CASE("icefall and guided-diffusion scale by rules of their own") {
   check_all({
       {"./pruned_transducer_stateless7/train.py --world-size 4 --use-fp16 True --max-duration 750",
-       "c: line 1: use_fp16 is icefall's"},
+       "icefall: icefall_gradscaler in float16", "float32"},
       {"./pruned_transducer_stateless7/train.py --world-size 4 --use-fp16 0 --max-duration 750",
        "icefall: none in float32", "float32"},
       {"python scripts/image_train.py --use_fp16 True --fp16_scale_growth 1e-3 --lr 1e-4",

@@ -45,7 +45,7 @@ const std::map<std::string, std::string> expected{
     {"52",
      "NeMo 2: megatron_dynamic initial_scale=65536 min_scale=1 growth_interval=500 hysteresis=2 in float16, norm 1"},
     {"53", "Hugging Face: " + torch + ", norm 1"},
-    {"54", "!is icefall's GradScaler(init_scale=1.0), whose scale the program doubles itself"},
+    {"54", "icefall: icefall_gradscaler in float16, weights float32"},
     {"56",
      "metaseq: metaseq_dynamic init_scale=4 scale_window=256 min_loss_scale=0.015625 in float16, norm 1, weights float16"},
     {"57", "Hugging Face: none in bfloat16, norm 1, weights bfloat16"},
