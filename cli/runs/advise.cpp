@@ -85,6 +85,7 @@ command advise_command() {
       "    bad_batch                 loss_is_lost ends_the_run times\n"
       "    forward_overflow          losses_lost losses_finite in_all_tensors before first_scale last_scale\n"
       "    loss_overflow             no more\n"
+      "    collapsed_scale           greatest least loss\n"
       "    open_overflow             first_scale last_scale\n"
       "    unhandled_overflow        applied scale\n"
       "    nan_source                tensor neighbour with_nan\n"

@@ -50,6 +50,7 @@ void note_counting(const std::vector<scale_record>& records, scale_history& into
   if (shown != nullptr)
     into.notes.push_back("steps are counted over the epochs: step " + std::to_string(shown->step) + " is iteration " +
                          std::to_string(shown->in_epoch) + " of epoch " + std::to_string(shown->of_epoch));
+  into.by_epoch = by_epoch;
   if (by_epoch) into.notes.push_back("each line is of an epoch, which counts as one step; its loss is a mean");
 }
 

@@ -48,6 +48,7 @@ struct scale_history {
   double window = 0;            // applied steps in a row after which the scale grows; 0 where not known
   bool float16 = true;          // false where the log says that the run was in another format
   bool resets_scale = false;    // the script sets the scale itself, so that nothing follows from one that stays
+  bool by_epoch = false;        // each line is of an epoch, which counts as one step
   std::uint64_t unread = 0;     // lines, or parts of lines, that look like records and were not read
   std::vector<std::string> notes;
 };

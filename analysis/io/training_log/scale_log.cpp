@@ -103,6 +103,7 @@ class scale_log final : public source {
   [[nodiscard]] std::vector<std::string> notes() const override { return history_.notes; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_; }
   [[nodiscard]] std::uint64_t unread_records() const override { return history_.unread; }
+  [[nodiscard]] std::string row_unit() const override { return history_.by_epoch ? "epoch" : "step"; }
 
   [[nodiscard]] bool next(step& into) override {
     if (run_ == runs().size()) return false;

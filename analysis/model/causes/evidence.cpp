@@ -275,7 +275,7 @@ void evidence::judge_batches() {
   const bool is_end_one = forward && forward->ends_the_run && end_->losses > 0 && end_->lost <= at_the_end;
   if (is_end_one && single.size() > many) {
     for (std::size_t i = end_->first; i < steps.size(); ++i)
-      if (steps[i].loss_is_lost) single.push_back(steps[i].key.step);
+      if (has_lost_loss(steps[i])) single.push_back(steps[i].key.step);
     forward.reset();
     end_.reset();
   }
@@ -298,6 +298,11 @@ void evidence::judge_batches() {
 // Whether what was skipped is what the scaler is there for.
 void evidence::judge_scaler() {
   handled.is_placed = is_placed_;
+  handled.is_said = std::ranges::any_of(
+      steps, [](const step_survey& s) { return is_lost(s) && (!std::isnan(scale_of(s)) || s.tensors > 0); });
+  if (diverged)
+    diverged->applied_lost = static_cast<std::uint64_t>(
+        std::ranges::count_if(steps, [](const step_survey& s) { return is_lost(s) && s.applied.value_or(false); }));
   // What comes again and again as the scale falls is what it falls for, whatever the tensors that were recorded show.
   constexpr std::size_t several = 3;
   if (bad.steps.size() >= several && handled.places > bad.steps.size()) {

@@ -22,6 +22,8 @@ std::optional<initial_scale> search_of(const std::vector<step_survey>& steps, co
                             .fitting_scale = then};
   const bool falls = then < first || (std::isnan(then) && last < first);
   if (place.losses > 0) return std::nullopt;
+  // Below one, and only assumed to end, it is no search.
+  if (last < 1 && !steps[place.last].bound_is_certain) return std::nullopt;
   if (place.first == 0) {
     // A recording of every n-th step has few of a search.
     const bool is_long = place.length() >= long_search || first >= many_falls * then;

@@ -10,6 +10,8 @@ bool is_lost(const step_survey& s) {
   return s.tensors == 0 && (s.loss_is_lost || std::isinf(s.logged_norm));
 }
 
+bool has_lost_loss(const step_survey& s) { return s.loss_is_lost || (s.tensors == 0 && s.loss == 0 && is_lost(s)); }
+
 bool tells_of_overflow(const step_survey& s) {
   return is_lost(s) || s.known || s.found_inf || std::isfinite(s.logged_norm) || s.loss_is_lost;
 }
@@ -35,7 +37,7 @@ std::vector<lost_place> lost_places_of(const std::vector<step_survey>& steps) {
     if (!now) continue;
     lost_place& place = all.back();
     place.last = i;
-    place.losses += s.loss_is_lost ? 1 : 0;
+    place.losses += has_lost_loss(s) ? 1 : 0;
     place.has_infinities = place.has_infinities || s.with_infinities > 0 || std::isinf(s.max_abs);
     place.has_values = place.has_values || s.tensors > 0;
   }
@@ -85,7 +87,7 @@ std::optional<lost_end> lost_end_of(const std::vector<step_survey>& steps, const
     end.has_infinities = end.has_infinities || place->has_infinities;
   }
   // An overflow of the gradients may come just before.
-  while (!steps[end.first].loss_is_lost) {
+  while (!has_lost_loss(steps[end.first])) {
     ++end.first;
     --end.lost;
   }

@@ -13,6 +13,9 @@ namespace ulp {
 // As recorded, or as the log says.
 [[nodiscard]] bool is_lost(const step_survey& s);
 
+// Whether the loss is not finite, or stands as 0 where gradients of a log are not: what programs write for it.
+[[nodiscard]] bool has_lost_loss(const step_survey& s);
+
 // Whether the input tells that, or the opposite, of the step; whether it tells anything of it, be it a finite loss.
 [[nodiscard]] bool tells_of_overflow(const step_survey& s);
 [[nodiscard]] bool tells(const step_survey& s);

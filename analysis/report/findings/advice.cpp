@@ -25,6 +25,21 @@ finding recorded_values() {
           .grade = finding_grade::notable};
 }
 
+// Rows of an epoch each are not called steps, and what one of them says is a mean.
+void say_in_units(advice& all, const std::string& unit) {
+  const auto renamed = [&](std::string& text) {
+    for (std::size_t at = text.find("step"); at != std::string::npos; at = text.find("step", at + unit.size()))
+      if (at == 0 || text[at - 1] == ' ' || text[at - 1] == '(') text.replace(at, 4, unit);
+  };
+  renamed(all.first.happened);
+  renamed(all.first.change);
+  all.first.sure = fmt::format("each row is a whole {}, so less sure: {}", unit, all.first.sure);
+  for (finding& f : all.findings) {
+    renamed(f.conclusion);
+    for (std::string& line : f.evidence) renamed(line);
+  }
+}
+
 }  // namespace
 
 advice advice_on(const examined_run& run) { return advice_on(run, weights_finding(run.weights)); }
@@ -90,6 +105,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
       "trouble), where more than one step in {} overflows, where no 16-bit format or static scale suffices, or where "
       "one of the known causes of trouble is found.",
       percent(o.epsilon), percent(much_of_a_tensor), steps_for_a_skip);
+  if (o.row_unit != "step") say_in_units(all, o.row_unit);
   if (examined.less) all.first.left_out_from = examined.found.died_at;
   return all;
 }

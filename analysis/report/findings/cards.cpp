@@ -12,6 +12,7 @@ constexpr std::array rows{
     card_row{"bad_batch", "window", card_curve::norm},
     card_row{"forward_overflow", "scale", card_curve::run_scale},
     card_row{"loss_overflow", "window", card_curve::loss},
+    card_row{"collapsed_scale", "scale", card_curve::run_scale},
     card_row{"open_overflow", "scale", card_curve::run_scale},
     card_row{"unhandled_overflow", "scale", card_curve::run_scale},
     card_row{"nan_source", "layers", card_curve::none},

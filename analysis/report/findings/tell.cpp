@@ -95,18 +95,25 @@ told told_of(const divergence& d, const telling& about) {
   if (d.rate_rises && !d.jump) parts.emplace_back("the learning rate was still rising");
   if (d.loss_after > d.loss_before)
     parts.push_back(fmt::format("the loss went from {} to {}", loss_number(d.loss_before), loss_number(d.loss_after)));
-  t.happened = fmt::format("the training diverged from step {} on: {}; that is not the format's doing", d.growing.first,
-                           fmt::join(parts, ", "));
+  t.happened =
+      fmt::format("the training diverged from step {} on: {}; {}", d.growing.first, fmt::join(parts, ", "),
+                  d.applied_lost == 0 ? "that is not the format's doing"
+                                      : fmt::format("{} that overflowed {} applied all the same",
+                                                    steps_text(d.applied_lost), d.applied_lost == 1 ? "was" : "were"));
   t.change = d.jump ? fmt::format("keep the learning rate below {:.3g}; it was {:.3g} while the training went well",
                                   d.jump->after, d.jump->before)
              : d.rate_rises ? std::string{"lower the peak of the learning rate, or warm it up more slowly"}
                             : std::string{"lower the learning rate"};
   if (const std::string clipping = clipping_text(about); !clipping.empty()) t.change += ", and " + clipping;
-  t.sure = d.jump                     ? "very sure: the learning rate rose first"
-           : d.lost_at                ? "very sure: the growth came first, while every gradient was finite"
-           : d.came_down              ? "fairly sure: the gradients came down again, what they had thrown back did not"
-           : std::isnan(d.loss_after) ? "fairly sure: the gradients grew, and did not come back"
-                                      : "fairly sure: gradients and loss grew together, and did not come back";
+  if (d.applied_lost > 0) t.change = "skip the steps that overflow (a scaler does), and " + t.change;
+  t.sure =
+      d.applied_lost > 0
+          ? "fairly sure: what infinities and NaN did to the weights is not told from what a rate that is too high does"
+      : d.jump                   ? "very sure: the learning rate rose first"
+      : d.lost_at                ? "very sure: the growth came first, while every gradient was finite"
+      : d.came_down              ? "fairly sure: the gradients came down again, what they had thrown back did not"
+      : std::isnan(d.loss_after) ? "fairly sure: the gradients grew, and did not come back"
+                                 : "fairly sure: gradients and loss grew together, and did not come back";
   t.numbers = numbers_of(d.growing);
   t.numbers.all.push_back({"growth", d.growth});
   t.numbers.all.push_back({"growth_steps", integer(d.growth_steps)});

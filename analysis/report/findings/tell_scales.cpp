@@ -56,6 +56,24 @@ std::vector<std::string> lines_for(const telling& about, loss_scale_choice choic
   return configuration_lines(own.framework, choice);
 }
 
+told told_of(const collapsed_scale& c, const telling& about) {
+  told t;
+  t.happened = fmt::format(
+      "the loss scale collapsed from {} to {}: {} overflow at scales below 1, where none is at work any more",
+      as_power(c.greatest), as_power(c.least), span_text(c.lost));
+  if (!std::isnan(c.loss)) t.happened += fmt::format(" (the loss there is {})", loss_number(c.loss));
+  advise_forward(t, about, {.has_scaler = true, .has_infinities = true});
+  t.change += "; if the loss rose before that, lower the learning rate first";
+  t.sure =
+      "very sure that it is no matter of the scale: what overflows below 1 overflows without one; whether the forward pass or "
+      "a divergence is behind it is open";
+  t.numbers = numbers_of(c.lost);
+  t.numbers.all.push_back({"greatest", c.greatest});
+  t.numbers.all.push_back({"least", c.least});
+  t.numbers.all.push_back({"loss", c.loss});
+  return t;
+}
+
 told told_of(const initial_scale& h, const telling& about) {
   told t;
   const bool is_jump = !std::isnan(h.scale_before);
@@ -85,8 +103,8 @@ told told_of(const initial_scale& h, const telling& about) {
     t.lines = lines_for(about, {.format = about.options.format_name, .init_scale = h.fitting_scale});
   t.sure = is_jump ? fmt::format("very sure: only a scaler with a growth factor of {:.6g} or more does that by itself",
                                  h.first_scale / h.scale_before)
-                   : is_fitting ? "certain: a falling scale alone ended it"
-                                : "fairly sure: it ended by itself, but the input does not hold the scale that ended it";
+           : is_fitting ? "certain: a falling scale alone ended it"
+                        : "fairly sure: it ended by itself, but the input does not hold the scale that ended it";
   t.numbers = numbers_of(h.skipped);
   t.numbers.all.push_back({"first_scale", h.first_scale});
   t.numbers.all.push_back({"last_scale", h.last_scale});
@@ -109,6 +127,9 @@ told told_of(const gradient_overflow& h, const telling& about) {
   t.happened = about.steps == 1 ? fmt::format("the one recorded step overflowed ({}) and was skipped", h.skipped.first)
                                 : fmt::format("{} of {} overflowed ({}) and {} skipped", grouped(h.skipped.steps),
                                               steps_text(about.steps), where(h.skipped), was(h.skipped));
+  if (!h.is_said && about.steps > 1)
+    t.happened = fmt::format("{} of {} {} not finite ({}), and presumably skipped", grouped(h.skipped.steps),
+                             steps_text(about.steps), h.skipped.steps == 1 ? "is" : "are", where(h.skipped));
   if (h.at_end > 0 && about.steps > 1)
     t.happened += is_one ? fmt::format("; {} with it", end_text(about))
                          : fmt::format("; {} with {} of them", end_text(about), grouped(h.at_end));
@@ -163,15 +184,15 @@ told told_of(const forward_overflow& f, const telling& about) {
     constexpr std::uint64_t few = 3;
     t.sure = f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
                  ? fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about))
-             : f.starts_the_run ? "certain that no loss scale cures it; what led there is not in the input"
+             : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
                                 : "certain: no loss scale reaches the forward pass";
   } else {
     const bool stays_finite = f.losses_finite == f.lost.steps;
-    t.happened = fmt::format("{} {} not finite{}, to the end of {}: that is no matter of the scale, but {}",
-                             span_text(f.lost), f.lost.steps == 1 ? "is" : "are", scales,
-                             about.options.ends_early ? "the chosen steps" : "the run",
-                             stays_finite ? "NaN that arises in the backward pass, or the forward pass"
-                                          : "overflow or NaN in the forward pass");
+    t.happened =
+        fmt::format("{} {} not finite{}, to the end of {}: that is no matter of the scale, but {}", span_text(f.lost),
+                    f.lost.steps == 1 ? "is" : "are", scales, about.options.ends_early ? "the chosen steps" : "the run",
+                    stays_finite ? "NaN that arises in the backward pass, or the forward pass"
+                                 : "overflow or NaN in the forward pass");
     t.sure = stays_finite ? "fairly sure: the loss stays finite, so look at the backward pass first"
                           : "fairly sure: the loss would tell, but was NaN or was not logged there (see --scalars)";
   }
@@ -179,8 +200,9 @@ told told_of(const forward_overflow& f, const telling& about) {
   if (f.in_all_tensors)
     t.evidence.push_back(fmt::format("in step {} all recorded tensors are lost at once", f.lost.first));
   if (f.losses_zero > 0)
-    t.evidence.push_back(fmt::format("the loss is logged as 0 in {} of these steps, as Hugging Face writes NaN",
-                                     grouped(f.losses_zero)));
+    t.evidence.push_back(
+        fmt::format("the loss is logged as 0 in {} of these steps, as programs write one that is not finite",
+                    grouped(f.losses_zero)));
   if (nan_only) t.evidence.emplace_back("NaN only, no infinity was recorded");
   advise_forward(t, about, f);
   if (f.first_was_applied)

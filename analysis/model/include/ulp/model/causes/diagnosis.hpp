@@ -27,6 +27,7 @@
   ROW(bad_batch) \
   ROW(forward_overflow) \
   ROW(loss_overflow) \
+  ROW(collapsed_scale) \
   ROW(open_overflow) \
   ROW(unhandled_overflow) \
   ROW(nan_source) \
@@ -89,7 +90,8 @@ struct divergence {
   bool rate_rises = false;              // up to the last finite step
   double loss_before = not_known;
   double loss_after = not_known;
-  bool came_down = false;  // the gradients, not the loss; or with dead units
+  bool came_down = false;          // the gradients, not the loss; or with dead units
+  std::uint64_t applied_lost = 0;  // steps of the run that overflowed and were applied all the same
 };
 
 // A search for the scale: at the start of the run, or after the scale had jumped, as where a run is resumed without the state
@@ -119,6 +121,7 @@ struct gradient_overflow {
   std::uint64_t longest = 0;
   bool fell = true;          // the scale, every time
   bool is_placed = true;     // else the input tells how many there were, not which
+  bool is_said = true;       // that they were skipped, by the input or by a scale that it has
   std::uint64_t at_end = 0;  // the last of these steps, with which the input ends
 };
 
@@ -142,6 +145,14 @@ struct forward_overflow {
 // The loss overflows, while all gradients are finite: the sum over a batch, or what is logged.
 struct loss_overflow {
   step_span lost;
+};
+
+// Overflow at scales below one, of a run that is not known to have ended by it.
+struct collapsed_scale {
+  step_span lost;               // below one
+  double greatest = not_known;  // of the scales that overflowed
+  double least = not_known;
+  double loss = not_known;  // the last finite one of these steps
 };
 
 // Overflow that the input does not see end, at scales above one: too short to tell a search for the scale from the forward
