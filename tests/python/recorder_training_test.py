@@ -1188,6 +1188,25 @@ class Updates(support.InFolder):
         [said] = [str(w.message) for w in caught if w.category is RuntimeWarning]
         self.assertRegex(said, "step 0: loss_scale=16 was passed, and the scaler's was 8: that is recorded; leave loss_scale out")
 
+    def test_clipped_before(self):
+        """An optimizer alone gives what it gets: clipped to a norm, that is told once."""
+        for clip, said in ((0.5, ["step 29: gradients were clipped before they were recorded: many norms are about 0.5"]), (None, [])):
+            torch.manual_seed(3)
+            model = torch.nn.Linear(20, 5)
+            optimizer = torch.optim.SGD(model.parameters(), 0.01)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                with recorder.Recorder(self.path(f"{clip}.ulp"), model, optimizer=optimizer, sums=True) as rec:
+                    for step in range(70):
+                        optimizer.zero_grad()
+                        (model(torch.randn(8, 20)) - 3).pow(2).mean().backward()
+                        if clip:
+                            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+                        optimizer.step()
+                        rec.step(step)
+            found = [str(w.message).partition(".ulp: ")[2] for w in caught if w.category is RuntimeWarning]
+            self.assertEqual([text[: len(said[0])] if said else text for text in found], said)
+
     def test_mistakes(self):
         model = network()
         other = torch.optim.SGD(network().parameters(), 0.25)

@@ -1,0 +1,43 @@
+// Overflow at scales below one: what is not finite there is not finite without a scale.
+#include <algorithm>
+#include <cmath>
+
+#include "evidence.hpp"
+#include "places.hpp"
+
+namespace ulp {
+namespace {
+
+std::optional<collapsed_scale> collapse_of(const evidence& e) {
+  constexpr double far_below_one = 0x1p-4;
+  constexpr std::uint64_t several = 5;
+  collapsed_scale c;
+  std::uint64_t finite = 0;  // below one, as far as that is known
+  for (const step_survey& s : e.steps) {
+    const double scale = scale_of(s);
+    if (std::isnan(scale)) continue;
+    if (!is_lost(s)) {
+      finite += scale < 1 && (s.known || s.found_inf) ? 1 : 0;
+      continue;
+    }
+    c.greatest = std::isnan(c.greatest) ? scale : std::max(c.greatest, scale);
+    if (!(scale < 1)) continue;
+    if (c.lost.steps++ == 0) c.lost.first = s.key.step;
+    c.lost.last = s.key.step;
+    c.least = std::isnan(c.least) ? scale : std::min(c.least, scale);
+    if (std::isfinite(s.loss)) c.loss = s.loss;
+  }
+  // Gradients that are as large as that, and finite, need such a scale.
+  if (c.lost.steps == 0 || finite > c.lost.steps || (c.lost.steps < several && !(c.least <= far_below_one)))
+    return std::nullopt;
+  return c;
+}
+
+}  // namespace
+
+void examine_collapsed_scale(const evidence& e, std::vector<cause>& found) {
+  if (e.died || e.forward || e.nan || e.unhandled) return;
+  if (const auto collapsed = collapse_of(e)) found.emplace_back(*collapsed);
+}
+
+}  // namespace ulp
