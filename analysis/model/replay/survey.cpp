@@ -201,8 +201,7 @@ void survey::see_lost(const step_surveyor::surveyed& seen) {
     if (t.lost_steps++ == 0) t.first_lost_step = seen.step.key.step;
   }
   // Of steps in a row the first tells: what was applied there reaches everything after it. NaN follows from infinities.
-  if (!steps_.empty() && steps_.back().lost > 0 && steps_.back().with_infinities == 0 && seen.with_infinities.empty())
-    return;
+  if (!steps_.empty() && steps_.back().lost > 0 && seen.with_infinities.empty()) return;
   ++tensors_[seen.with_infinities.empty() ? lost.back() : seen.with_infinities.back()].lost_first;
 }
 
