@@ -85,13 +85,19 @@ struct placed_argument {
   const traced_text* value = nullptr;  // the first
 };
 
+// All arguments of the script, which are no value of the option before them.
+bool is_all_of_caller(std::string_view word) {
+  return word.starts_with("$@") || word.starts_with("$*") || word.starts_with("${@") || word.starts_with("${*") ||
+         word == "%*";
+}
+
 std::vector<placed_argument> arguments_in(const words& all, std::size_t from, std::size_t to) {
   std::vector<placed_argument> list;
   for (std::size_t i = from; i < to; ++i) {
     const std::string& text = all[i].text;
     std::string name = overridden_name(text);
     if (name.empty() && !is_option(text)) {
-      if (list.empty()) continue;
+      if (list.empty() || is_all_of_caller(text)) continue;
       if (list.back().what.values.empty()) list.back().value = &all[i];
       list.back().what.values.push_back(text);
       continue;
@@ -226,11 +232,6 @@ class doubts {
 
   const shell_script& script_;
 };
-
-bool is_all_of_caller(std::string_view word) {
-  return word.starts_with("$@") || word.starts_with("$*") || word.starts_with("${@") || word.starts_with("${*") ||
-         word == "%*";
-}
 
 // Whether a word begins with the output of a command; of such outputs a file is arguments wherever it stands.
 bool is_output(std::string_view word) { return word.starts_with("$(") || word.starts_with('`'); }
