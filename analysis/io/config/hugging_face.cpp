@@ -109,8 +109,7 @@ void import_hugging_face(import_run& run, const config_entry& root) {
   refuse_apex(top);
   refuse_defaults_of_trl(top);
   const std::string choice = top.text("bf16").value_or("");
-  const bool float16_model =
-      is_given(top, "float16") && !is_given(top, "fp16") && choice != "auto" && choice != "full";
+  const bool float16_model = is_given(top, "float16") && !is_given(top, "fp16") && choice != "auto" && choice != "full";
   bool fp16 = is_given(top, "fp16") || float16_model;
   bool bf16 = is_given(top, "bf16") || is_given(top, "bfloat16") || is_given(top, "pure_bf16");
   if (choice == "auto" || choice == "full") {
