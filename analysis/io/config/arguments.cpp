@@ -10,6 +10,7 @@
 #include "bytes/text.hpp"
 #include "concerns.hpp"
 #include "config/shell/script.hpp"
+#include "file_syntax.hpp"
 
 namespace ulp::io {
 namespace {
@@ -32,7 +33,8 @@ words words_in(std::string_view text) {
   };
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (separators.find(c) != std::string_view::npos || c == '\\') {
+    const bool continues = c == '^' && (text.substr(i + 1, 1) == "\n" || text.substr(i + 1, 2) == "\r\n");
+    if (separators.find(c) != std::string_view::npos || c == '\\' || continues) {
       finish();
     } else if (c == '#' && now.text.empty()) {
       i = std::min(text.find('\n', i), text.size()) - 1;
@@ -45,9 +47,9 @@ words words_in(std::string_view text) {
   return all;
 }
 
-// NAME of "$NAME" or "${NAME...".
+// NAME of "$NAME", "${NAME..." or "%NAME%".
 std::string variable_in(std::string_view word) {
-  if (!word.starts_with('$')) return "";
+  if (!word.starts_with('$') && !(word.size() > 2 && word.starts_with('%') && word.ends_with('%'))) return "";
   word.remove_prefix(word.starts_with("${") ? 2 : 1);
   return {word.begin(), std::ranges::find_if_not(word, is_name_character)};
 }
@@ -83,13 +85,19 @@ struct placed_argument {
   const traced_text* value = nullptr;  // the first
 };
 
+// All arguments of the script, which are no value of the option before them.
+bool is_all_of_caller(std::string_view word) {
+  return word.starts_with("$@") || word.starts_with("$*") || word.starts_with("${@") || word.starts_with("${*") ||
+         word == "%*";
+}
+
 std::vector<placed_argument> arguments_in(const words& all, std::size_t from, std::size_t to) {
   std::vector<placed_argument> list;
   for (std::size_t i = from; i < to; ++i) {
     const std::string& text = all[i].text;
     std::string name = overridden_name(text);
     if (name.empty() && !is_option(text)) {
-      if (list.empty()) continue;
+      if (list.empty() || is_all_of_caller(text)) continue;
       if (list.back().what.values.empty()) list.back().value = &all[i];
       list.back().what.values.push_back(text);
       continue;
@@ -117,7 +125,8 @@ bool starts_program(std::string_view word) {
 std::optional<std::size_t> program_in(const words& all) {
   constexpr std::string_view launcher = "torch.distributed";
   constexpr std::array<std::string_view, 4> launchers{"python", "torchrun", "accelerate", "deepspeed"};
-  constexpr std::array<std::string_view, 8> of_files{"echo", "printf", "cat", "cp", "mv", "rm", "ls", "cd"};
+  constexpr std::array<std::string_view, 11> of_files{"echo", "printf", "cat", "cp",  "mv", "rm",
+                                                      "ls",   "cd",     "rem", "REM", "::"};
   if (all.empty() || std::ranges::find(of_files, all.front().text) != of_files.end()) return {};
   const auto file = std::ranges::find_if(all, [](const traced_text& w) { return starts_program(w.text); });
   if (file != all.end()) return static_cast<std::size_t>(file - all.begin());
@@ -212,8 +221,10 @@ class doubts {
   }
 
   static std::string text_of(const assignments& values) {
-    return "depends on $" + values.front()->name + ", which is assigned on lines " +
-           std::to_string(values.front()->line) + " and " + std::to_string(values.back()->line) +
+    const std::string first = std::to_string(values.front()->line);
+    const std::string last = std::to_string(values.back()->line);
+    return "depends on $" + values.front()->name + ", which is assigned " +
+           (first == last ? "again on line " + first : "on lines " + first + " and " + last) +
            " with different values" +
            (values.back()->condition.empty() ? "" : ", as $" + values.back()->condition + " decides") +
            "; keep the assignment that counts";
@@ -222,12 +233,47 @@ class doubts {
   const shell_script& script_;
 };
 
+// Whether a word begins with the output of a command; of such outputs a file is arguments wherever it stands.
+bool is_output(std::string_view word) { return word.starts_with("$(") || word.starts_with('`'); }
+bool is_content_of_file(std::string_view word) {
+  word.remove_prefix(word.starts_with("$(") ? 2 : 1);
+  word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+  return word.starts_with("cat ") || word == "cat" || word.starts_with('<');
+}
+
+// Up to where it closes: a variable that holds it was split at blanks.
+std::string whole_output(const words& all, std::size_t at) {
+  constexpr std::size_t longest = 60;
+  const char close = all[at].text.starts_with('`') ? '`' : ')';
+  std::string text = all[at].text;
+  while (text.find(close, 1) == std::string::npos && text.size() < longest && ++at < all.size())
+    text += ' ' + all[at].text;
+  return text;
+}
+
+// What may hold arguments and is not in this text.
 void note_unset(argument_list& list, const words& all, std::size_t from, const shell_script& script) {
   std::set<std::string> used;
-  for (std::size_t i = from; i < all.size(); ++i)
-    if (const std::string name = variable_in(all[i].text); seems_to_hold_arguments(name)) used.insert(name);
-  for (const std::string& name : used)
-    if (!script.of_variable.contains(name)) list.unset.push_back("$" + name);
+  bool before_options = true;
+  for (std::size_t i = from; i < all.size(); ++i) {
+    const std::string& text = all[i].text;
+    before_options = before_options && !is_option(text);
+    const bool is_value = i > from && is_option(all[i - 1].text) && all[i - 1].text.find('=') == std::string::npos;
+    const std::uint32_t assignment = all[i].origins.empty() ? 0 : all[i].origins.front().assignment;
+    const std::string name = variable_in(text);
+    if (is_all_of_caller(text)) {
+      used.insert(text);
+    } else if (is_output(text)) {
+      const bool is_of_arguments = assignment > 0 && seems_to_hold_arguments(script.assignments[assignment - 1].name);
+      if (!is_value || is_of_arguments || is_content_of_file(text)) used.insert(whole_output(all, i));
+    } else if (seems_to_hold_arguments(name) && !script.of_variable.contains(name)) {
+      used.insert(text.starts_with('%') ? "%" + name + "%" : "$" + name);
+    } else if (before_options && !list.program.empty() && text.find_first_of("=$") == std::string::npos &&
+               is_named(text, {".json", ".yaml", ".yml", ".toml"})) {
+      used.insert(text);
+    }
+  }
+  list.unset.assign(used.begin(), used.end());
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ void judge_unknown(import_run& run) {
       !run.settled[static_cast<std::size_t>(concern::precision)])
     throw input_error(run.file, "",
                       "does not say what " + run.command->unset.front() + " holds, which may change " +
-                          doubtful(run, concern::precision) + "; write it");
+                          doubtful(run, concern::precision) + "; write the arguments out");
   const auto line_of = [&](const std::string& name) {
     for (const unknown_key& key : run.unknown)
       if (name.starts_with(key.name)) return at_line(key.line);

@@ -147,6 +147,8 @@ void import_options(const options& o) {
   const bool fp16 = on("fp16") || on("memory_efficient_fp16");
   const bool bf16 = on("bf16") || on("memory_efficient_bf16");
   if (fp16 && bf16) c.fail("bf16", "and fp16 cannot both be given");
+  if (on("amp") && (fp16 || bf16))
+    c.fail("amp", std::string{"and "} + (fp16 ? "fp16" : "bf16") + " cannot both be given");
   if (efficient)
     c.means(on("memory_efficient_fp16") ? "memory_efficient_fp16" : "memory_efficient_bf16",
             "no float32 copy of the weights; the loss scale is the same");

@@ -65,6 +65,7 @@ std::string_view printed_arguments(std::string_view text) {
   constexpr std::string_view ends = "Arguments(";
   const std::size_t at = text.substr(0, text.find('\n')).rfind(ends);
   if (at == std::string_view::npos) return text;
+  if (text.substr(0, at).find('#') != std::string_view::npos) return text;  // a comment of Python
   const std::size_t before = text.substr(0, at).find_last_of(" \t:=");
   return before == std::string_view::npos ? text : text.substr(before + 1);
 }
@@ -102,7 +103,7 @@ bool is_named(std::string_view file, std::initializer_list<std::string_view> ext
 // Arguments: a shell script, or an option stands before the first key of a mapping. Option and key are distinguished by
 // lines.
 bool is_command_line(const std::string& file, std::string_view text) {
-  if (is_named(file, {".sh", ".slurm", ".sbatch"})) return true;
+  if (is_named(file, {".sh", ".slurm", ".sbatch", ".bat", ".cmd", ".ps1"})) return true;
   const std::string_view first = text.substr(0, text.find('\n'));
   if (first.starts_with("#!")) return first.find("python") == std::string_view::npos;
   if (is_json(text) || is_toml(file, text) || is_python(file, text) || is_named(file, {".yaml", ".yml", ".json"}))

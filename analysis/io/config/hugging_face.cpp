@@ -3,6 +3,7 @@
 // "auto"), hiyouga/LLaMA-Factory @9fd7a410 examples, axolotl-ai-cloud/axolotl @107c67ae examples. There is no argument of
 // the GradScaler, which Accelerate constructs with its defaults; clipping is to 1 where max_grad_norm is not given.
 #include <algorithm>
+#include <array>
 
 #include <ulp/formats/catalog.hpp>
 
@@ -52,11 +53,26 @@ void refuse_apex(const config_section& top) {
       top.fail(key, "is apex, whose loss scale is another one; replay that by --scaler apex_amp");
 }
 
+// huggingface/trl trl/scripts, examples/scripts: their names, or `trl sft`.
+bool starts_trl(const argument_list& command) {
+  constexpr std::array<std::string_view, 16> scripts{
+      "sft.py", "sft_vlm.py", "dpo.py", "dpo_vlm.py", "dpo_online.py",
+      "kto.py", "orpo.py",    "cpo.py", "grpo.py",    "rloo.py",
+      "gkd.py", "ppo.py",     "prm.py", "reward.py",  "reward_modeling.py",
+      "xpo.py"};
+  const std::string_view program{command.program};
+  const bool is_script = std::ranges::find(scripts, program.substr(program.find_last_of('/') + 1)) != scripts.end() ||
+                         program.starts_with("trl.") || program.find("trl/") != std::string_view::npos;
+  return is_script || (!command.words.empty() && command.words.front() == "trl");
+}
+
 // SFTConfig and its like take bfloat16 in newer versions, and float32 in older ones.
 void refuse_defaults_of_trl(const config_section& top) {
   const config_entry* const callee = top.find("()");
-  const bool is_given = top.find("fp16") != nullptr || top.find("bf16") != nullptr;
-  if (callee != nullptr && callee->value.text.ends_with("Config") && !is_given)
+  const bool is_called = callee != nullptr && callee->value.text.ends_with("Config");
+  const argument_list* const command = top.run().command;
+  const bool is_started = command != nullptr && starts_trl(*command);
+  if ((is_called || is_started) && top.find("bf16") == nullptr && !is_given(top, "fp16"))
     top.fail("bf16", "is not given, nor is fp16: TRL's versions have different defaults; write bf16 or fp16");
 }
 
@@ -92,9 +108,10 @@ void import_hugging_face(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, keys);
   refuse_apex(top);
   refuse_defaults_of_trl(top);
-  bool fp16 = is_given(top, "fp16") || is_given(top, "float16");
-  bool bf16 = is_given(top, "bf16") || is_given(top, "bfloat16") || is_given(top, "pure_bf16");
   const std::string choice = top.text("bf16").value_or("");
+  const bool float16_model = is_given(top, "float16") && !is_given(top, "fp16") && choice != "auto" && choice != "full";
+  bool fp16 = is_given(top, "fp16") || float16_model;
+  bool bf16 = is_given(top, "bf16") || is_given(top, "bfloat16") || is_given(top, "pure_bf16");
   if (choice == "auto" || choice == "full") {
     bf16 = choice == "full" || run.wanted != float16;
     fp16 = !bf16;
@@ -110,11 +127,21 @@ void import_hugging_face(import_run& run, const config_entry& root) {
               "bfloat16, the loss is not scaled");
   }
   if (fp16 && bf16) top.fail("bf16", "and fp16 cannot both be true");
-  if (is_given(top, "pure_bf16") || choice == "full") {
-    run.out.weights_kept_in = "bfloat16";
-    run.note("the weights that are trained are bfloat16, without a float32 copy");
-  }
   const std::string format = fp16 ? "float16" : bf16 ? "bfloat16" : "float32";
+  // axolotl's float16 and bfloat16 cast the model and leave AMP out.
+  const bool has_adapter = top.text("adapter").value_or("") != "";
+  const bool bfloat16_model = is_given(top, "bfloat16") && top.find("bf16") == nullptr && !has_adapter;
+  if (float16_model && has_adapter)
+    top.fail(
+        "float16",
+        "casts the model, and what the adapter is trained in is not known; leave --config out and give --scaler none "
+        "and --format");
+  if (float16_model && !top.text("deepspeed").value_or("").empty())
+    top.fail("float16", "without fp16 leaves open what DeepSpeed trains in; leave --config out and give --format");
+  if (is_given(top, "pure_bf16") || choice == "full" || bfloat16_model || (float16_model && fp16)) {
+    run.out.weights_kept_in = format;
+    run.note("the weights that are trained are " + format + ", without a float32 copy");
+  }
 
   const std::string_view clip =
       top.has("gradient_clipping") && !top.has("max_grad_norm") ? "gradient_clipping" : "max_grad_norm";
@@ -124,16 +151,19 @@ void import_hugging_face(import_run& run, const config_entry& root) {
   if (top.find(clip) != nullptr || top.text("deepspeed").value_or("").empty())
     run.means(top.given(clip), how + (top.find(clip) == nullptr ? ", the Trainer's default" : ""));
 
-  if (fp16) top.means(top.has("fp16") ? "fp16" : "float16", "autocast to float16, the loss is scaled");
+  if (float16_model)
+    top.means("float16", "the model in float16 without AMP, the loss is not scaled");
+  else if (fp16)
+    top.means("fp16", "autocast to float16, the loss is scaled");
   if (!top.text("deepspeed").value_or("").empty()) {
     import_with_deepspeed(top, format, norm);
     return;
   }
-  if (fp16) {
+  if (fp16 && !float16_model) {
     run.means("the GradScaler has no argument", "torch.amp.GradScaler's defaults, by Accelerate");
     set_grad_scaler(run);
   } else {
-    if (!bf16) run.means("neither fp16 nor bf16", "float32, the loss is not scaled");
+    if (!bf16 && !fp16) run.means("neither fp16 nor bf16", "float32, the loss is not scaled");
     run.no_scaling(format);
   }
   if (norm > 0) run.out.clip_norm = norm;

@@ -6,6 +6,7 @@
 #include "bytes/text.hpp"
 #include "file_syntax.hpp"
 #include "frameworks.hpp"
+#include "launcher.hpp"
 #include "program.hpp"
 
 namespace ulp {
@@ -65,6 +66,56 @@ bool import_accelerate_launch(import_run& run, const argument_list& list, const 
   return true;
 }
 
+bool is_true(const config_node& tree, std::string_view key) {
+  const config_entry* const e = tree.find(key);
+  return e != nullptr && !is_false(e->value);
+}
+
+bool has_format(const config_node& tree) { return is_true(tree, "fp16") || is_true(tree, "bf16"); }
+
+// Where the program's own arguments say bfloat16 the loss is not scaled, whoever keeps the scale.
+bool is_bfloat16(const config_node& tree) {
+  const config_entry* const precision = tree.find("mixed_precision");
+  return is_true(tree, "bf16") || (precision != nullptr && precision->value.text == "bf16");
+}
+
+// With settings of `accelerate launch` that name who keeps the loss scale: whether they are all that was to be read. Of those
+// that a program takes over, the precision is added to its launcher's arguments.
+bool import_launched(import_run& run, argument_list& list, const config_node& tree, const named_program& named) {
+  const argument* const option = deciding_option(list);
+  if (option == nullptr || is_bfloat16(tree)) return false;
+  const bool is_file = bare_name(option->name) == "config_file";
+  const bool has_precision =
+      std::ranges::any_of(list.of_launcher, is_precision) || tree.find("mixed_precision") != nullptr;
+  const bool is_here =
+      !is_file || (!option->values.empty() && path_beside(run.file, option->values.front()).has_value());
+  if (named.row == nullptr && !is_here && !has_precision) return false;  // nothing is read, which is said elsewhere
+  config_entry settings = settings_of_launcher(run, list);
+  const bool is_unknown = named.row == nullptr && !has_format(tree);
+  if (!is_unknown && hands_scale_on(settings.value))
+    throw input_error(run.file, at_line(option->line),
+                      option->name +
+                          " hands the loss scale to DeepSpeed or Megatron-LM, which is not read together with this "
+                          "program; leave --config out and give --scaler and --format");
+  if (const config_entry* const own = tree.find("mixed_precision"); own != nullptr && is_unknown) {
+    std::erase_if(settings.value.entries, [](const config_entry& e) { return e.key == "mixed_precision"; });
+    settings.value.entries.push_back(*own);
+  }
+  const config_entry* const precision = settings.value.find("mixed_precision");
+  if (is_unknown && precision != nullptr) {
+    run.out.framework = "Accelerate";
+    run.only_what_matters = true;
+    import_accelerate(run, settings);
+    for (const config_entry& e : tree.entries)
+      if (e.key != "mixed_precision") run.unknown.push_back({e.key, e.line, e.value});
+    return true;
+  }
+  if (precision != nullptr && std::ranges::none_of(list.of_launcher, is_precision))
+    list.of_launcher.push_back(
+        {.name = "--mixed_precision", .line = precision->line, .values = {precision->value.text}});
+  return false;
+}
+
 // Of a program that leaves it to its launcher.
 void take_over_precision(const import_run& run, config_entry& tree, const argument_list& list) {
   if (tree.value.find("mixed_precision") != nullptr) return;
@@ -86,9 +137,13 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
   run.written = list.files;
   run.command = &list;
   config_entry tree = tree_of(list.arguments);
+  named_program named = found_program(run, tree);
+  if (import_launched(run, list, tree.value, named)) {
+    check_doubts(run, list, telling);
+    return;
+  }
   const bool is_launched =
       std::ranges::any_of(list.of_launcher, is_precision) || tree.value.find("mixed_precision") != nullptr;
-  named_program named = found_program(run, tree);
   for (const std::string& variable : list.unset)
     run.note("what " + variable + " holds is not in this file and was not read");
   if (named.row == nullptr || (named.row->name == "Hugging Face" && is_launched)) {
@@ -124,6 +179,7 @@ imported_config import_config(const config_file& file, std::optional<format> wan
   }
   for (const std::string& key : run.read)
     if (!io::is_mentioned(run, key)) run.not_read.push_back(key);
+  std::erase(run.not_read, "()");
   if (!run.not_read.empty()) {
     std::string names;
     for (const std::string& key : run.not_read) names += (names.empty() ? "" : ", ") + key;

@@ -13,14 +13,16 @@ namespace ulp::io {
 namespace {
 
 constexpr known_keys trainer_keys{
-    .read = "precision gradient_clip_val gradient_clip_algorithm strategy accelerator plugins accumulate_grad_batches",
+    .read =
+        "precision gradient_clip_val gradient_clip_algorithm strategy accelerator plugins accumulate_grad_batches "
+        "amp_backend",
     .not_read = R"(barebones benchmark callbacks check_val_every_n_epoch default_root_dir
         detect_anomaly deterministic devices enable_autolog_hparams enable_checkpointing enable_model_summary
         enable_progress_bar fast_dev_run inference_mode limit_predict_batches limit_test_batches limit_train_batches
         limit_val_batches log_every_n_steps logger max_epochs max_steps max_time min_epochs min_steps model_registry
         num_nodes num_sanity_val_steps overfit_batches profiler reload_dataloaders_every_n_epochs sync_batchnorm
         use_distributed_sampler val_check_interval
-        amp_backend amp_level auto_lr_find auto_scale_batch_size auto_select_gpus gpus ipus
+        amp_level auto_lr_find auto_scale_batch_size auto_select_gpus gpus ipus
         multiple_trainloader_mode num_processes replace_sampler_ddp resume_from_checkpoint tpu_cores track_grad_norm
         checkpoint_callback distributed_backend flush_logs_every_n_steps log_gpu_memory log_save_interval
         move_metrics_to_cpu prepare_data_per_node process_position progress_bar_refresh_rate
@@ -104,6 +106,14 @@ void refuse_precision_plugins(const config_section& trainer) {
   const auto decides = [](const config_node& node) {
     return is_open(node) || lower(class_of(node)).find("precision") != std::string::npos;
   };
+  // Older versions take the strategy among them.
+  const auto is_strategy = [](const config_node& node) {
+    const std::string name = lower(class_of(node));
+    return name.find("deepspeed") != std::string::npos || name.find("colossalai") != std::string::npos;
+  };
+  if (is_strategy(plugins->value) ||
+      std::ranges::any_of(plugins->value.entries, [&](const config_entry& e) { return is_strategy(e.value); }))
+    trainer.fail("plugins", "holds a strategy, which may keep the loss scale; write it as strategy");
   bool any = decides(plugins->value);
   for (const config_entry& e : plugins->value.entries) any = any || decides(e.value);
   if (any) trainer.fail("plugins", "holds a precision plugin, which decides on the scaler; give --scaler and --format");
@@ -177,6 +187,10 @@ void import_lightning(import_run& run, const config_entry& root) {
           "on TPUs 16-mixed is bfloat16 without a scaler; "
           "newer versions of Lightning refuse it there and want bf16-true");
   }
+  if (precision->scaled && lower(trainer.text("amp_backend").value_or("native")) == "apex")
+    trainer.fail("amp_backend", "is apex, whose loss scale is another one; replay that by --scaler apex_amp");
+  if (precision->scaled && strategy.find("colossalai") != std::string::npos)
+    trainer.fail("strategy", "hands the loss scale to Colossal-AI; replay that by --scaler colossalai_mixin");
   const bool by_deepspeed = precision->name.starts_with("16-") && strategy.find("deepspeed") != std::string::npos;
   if (by_deepspeed) meaning = "float16 with DeepSpeed's scaler, by the strategy's own defaults";
   trainer.means("precision", meaning);

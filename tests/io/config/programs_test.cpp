@@ -297,3 +297,112 @@ TEST_CASE("keys that sound as if they decided are an error where a default would
        "c: does not say what $PRECISION_ARGS holds, which may change that it"},
   });
 }
+
+TEST_CASE("arguments that are not in the text are an error where the format is only a default") {
+  const std::string hf = "Hugging Face: " + torch + ", norm 1";
+  check_all({
+      {"ARGS=$(cat args.txt)\npython run_clm.py --output_dir x $ARGS",
+       "c: does not say what $(cat args.txt) holds, which may"},
+      {"python run_clm.py $(cat args.txt)", "c: does not say what $(cat args.txt) holds, which may"},
+      {"python run_clm.py --do_train `cat args.txt`", "c: does not say what `cat args.txt` holds, which may"},
+      {"python run_clm.py --output_dir x \"$@\"", "c: does not say what $@ holds, which may"},
+      {"python run_clm.py --output_dir x $*", "c: does not say what $* holds, which may"},
+      {"python run_clm.py --output_dir x ${@:2}", "c: does not say what ${@:2} holds, which may"},
+      {"python run_clm.py args.json", "c: does not say what args.json holds, which may"},
+      {"torchrun run_clm.py conf/args.yaml", "c: does not say what conf/args.yaml holds, which may"},
+      {"python run_clm.py --fp16 \"$@\"", hf},
+      // The value of an option.
+      {"python run_clm.py --seed $(shuf -n 1) --output_dir x --train_file a.json",
+       "Hugging Face: none in float32, norm 1"},
+  });
+}
+
+TEST_CASE("lines that go on as Windows' shells have it") {
+  const std::string hf = "Hugging Face: " + torch + ", norm 0.3";
+  check_all({
+      {"python run_clm.py ^\r\n  --fp16 ^\r\n  --max_grad_norm 0.3\r\n", hf},
+      {"python run_clm.py `\n  --fp16 `\n  --max_grad_norm 0.3\n", hf},
+  });
+  check_all({{"@echo off\r\npython run_clm.py --output_dir x^\r\n --fp16 --max_grad_norm 0.3\r\n", hf}}, "c.bat");
+  check_all({{"python run_clm.py --output_dir x %*\r\n", "c.bat: does not say what %* holds, which may"}}, "c.bat");
+}
+
+TEST_CASE("who keeps the loss scale by accelerate's options") {
+  const std::string zero =
+      "Accelerate: deepspeed_dynamic init_scale=4294967296 scale_window=1000 delayed_shift=1 "
+      "consecutive_hysteresis=false min_scale=1 in float16";
+  check_all({
+      {"accelerate launch --use_deepspeed --zero_stage 2 --mixed_precision fp16 --gradient_clipping 0.7 train.py",
+       zero + ", norm 0.7"},
+      {"accelerate launch --use_megatron_lm --mixed_precision bf16 train.py", "Accelerate: none in bfloat16, norm 1"},
+      {"accelerate launch --use_deepspeed --deepspeed_config_file ds.json --mixed_precision fp16 train.py",
+       "c: line 1: --deepspeed_config_file names the file that sets the loss scale"},
+      {"accelerate launch --config_file no.yaml --mixed_precision fp16 train.py",
+       "c: line 1: --config_file names 'no.yaml', which is not here"},
+      {"accelerate launch --config_file no.yaml run_clm.py --fp16",
+       "c: line 1: --config_file names 'no.yaml', which is not here"},
+      {"accelerate launch --config_file no.yaml run_clm.py --bf16", "Hugging Face: none in bfloat16, norm 1"},
+      {"accelerate launch --use_deepspeed run_clm.py --fp16", "c: line 1: --use_deepspeed hands the loss scale to"},
+      {"accelerate launch --use_deepspeed sdxl_train.py --mixed_precision fp16",
+       "c: line 1: --use_deepspeed hands the loss scale to"},
+      {"accelerate launch sdxl_train.py --mixed_precision fp16 --deepspeed",
+       "c: line 1: deepspeed hands the loss scale to DeepSpeed"},
+  });
+  const importer read{framework_name::first};
+  read.write("a.yaml", "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\nmixed_precision: bf16\n");
+  CHECK(read("accelerate launch --config_file a.yaml --mixed_precision fp16 train.py") == zero);
+  CHECK(read("accelerate launch --config_file a.yaml train.py") == "Accelerate: none in bfloat16");
+  CHECK(read("accelerate launch --config_file a.yaml run_clm.py --fp16")
+            .starts_with("c: line 1: --config_file hands the loss scale to"));
+  read.write("b.yaml", "distributed_type: MULTI_GPU\nmixed_precision: fp16\n");
+  CHECK(read("accelerate launch --config_file b.yaml train_text_to_image.py --max_grad_norm 2") ==
+        "diffusers: " + torch + ", norm 2");
+}
+
+TEST_CASE("axolotl's formats without AMP") {
+  check_all({
+      {"base_model: a\nsequence_len: 8\nfloat16: true\n", "Hugging Face: none in float16, norm 1", "float16"},
+      {"base_model: a\nsequence_len: 8\nbfloat16: true\n", "Hugging Face: none in bfloat16, norm 1", "bfloat16"},
+      {"base_model: a\nsequence_len: 8\nfloat16: true\nfp16: true\n", "Hugging Face: " + torch + ", norm 1"},
+      {"base_model: a\nsequence_len: 8\nfloat16: true\nadapter: lora\n", "c: line 3: float16 casts the model"},
+  });
+}
+
+TEST_CASE("TRL's scripts have defaults of their own") {
+  check_all({
+      {"python trl/scripts/dpo.py --output_dir x --per_device_train_batch_size 1",
+       "c: line 1: bf16 is not given, nor is fp16"},
+      {"trl sft --output_dir x --per_device_train_batch_size 1", "c: line 1: bf16 is not given, nor is fp16"},
+      {"python trl/scripts/dpo.py --bf16 --per_device_train_batch_size 1", "Hugging Face: none in bfloat16, norm 1"},
+  });
+}
+
+TEST_CASE("another keeper of the loss scale, and keys that contradict one another") {
+  check_all({
+      {"trainer:\n  precision: 16\n  amp_backend: apex\n  amp_level: O2\n", "c: line 3: trainer.amp_backend is apex"},
+      {"trainer:\n  precision: 32\n  amp_backend: apex\n", "Lightning: none in float32", "float32"},
+      {"trainer:\n  precision: 16\n  strategy: colossalai\n",
+       "c: line 3: trainer.strategy hands the loss scale to Colossal-AI"},
+      {"trainer:\n  precision: 16\n  plugins: deepspeed_stage_2\n", "c: line 3: trainer.plugins holds a strategy"},
+      {"optim_wrapper = dict(type='OptimWrapper', clip_grad=dict(clip_value=0.2))\n",
+       "c: line 1: optim_wrapper.clip_grad.clip_value needs type='value'"},
+      {"optim_wrapper = dict(type='OptimWrapper', clip_grad=dict(type='value', clip_value=0.2))\n",
+       "MMEngine: none in float32, value 0.2", "float32"},
+      {"actor_rollout_ref:\n  actor:\n    fsdp_config:\n      dtype: float16\n      mixed_precision:\n        param_dtype: bf16\n",
+       "c: line 4: actor_rollout_ref.actor.fsdp_config.dtype is another format than mixed_precision.param_dtype"},
+      {"fairseq-train data --amp --fp16", "c: line 1: amp and fp16 cannot both be given"},
+      {"imgsz: 640\nlr0: 0.01\nmode: val\n", "c: line 3: mode is not train"},
+      {"imgsz: 640\nlr0: 0.01\nmode: train\n", "ultralytics: " + torch + ", norm 10", "float32"},
+  });
+}
+
+TEST_CASE("of Python, what is assigned behind a call counts, and what a comment holds does not") {
+  check_all({
+      {"import x\nargs = TrainingArguments(output_dir='a', fp16=True)\nargs.max_grad_norm = 0.3\n",
+       "Hugging Face: " + torch + ", norm 0.3"},
+      {"# args = TrainingArguments(output_dir='a', bf16=True)\nargs = TrainingArguments(output_dir='a', fp16=True)\n",
+       "Hugging Face: " + torch + ", norm 1"},
+      {"import x\nargs = TrainingArguments(output_dir='a', fp16=True)  # TrainingArguments(bf16=True)\n",
+       "Hugging Face: " + torch + ", norm 1"},
+  });
+}

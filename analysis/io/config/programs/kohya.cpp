@@ -16,7 +16,9 @@ program_row kohya_program() {
       .keys = {.not_read = "save_precision no_half_vae fp8_base fp8_base_unet fp8_base_text_encoder clip_skip clip_l"},
       .defaults = "mixed_precision=no full_fp16=false full_bf16=false",
       .precision =
-          {{.when = "full_fp16=true mixed_precision=fp16",
+          {{.when = "deepspeed=true mixed_precision=fp16",
+            .refused = "hands the loss scale to DeepSpeed; replay that by --scaler deepspeed_dynamic"},
+           {.when = "full_fp16=true mixed_precision=fp16",
             .format = "float16",
             .scaler = "pytorch_gradscaler",
             .parameters = torch_grad_scaler,

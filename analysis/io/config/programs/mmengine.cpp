@@ -63,6 +63,8 @@ program_row mmengine_program() {
            {.key = "optim_wrapper.clip_grad.clip_value",
             .when = "optim_wrapper.clip_grad.type=value",
             .mode = clipping_mode::value},
+           {.when = "optim_wrapper.clip_grad.clip_value",
+            .refused = "needs type='value' beside it: the default is clipping by norm, where MMEngine refuses it"},
            {.key = "optim_wrapper.clip_grad.max_norm", .when = "optim_wrapper.clip_grad.norm_type=2|2.0"},
            {.when = "optim_wrapper.clip_grad.norm_type", .refused = "is another norm than L2, which is not replayed"}},
       .microbatches = "optim_wrapper.accumulative_counts"};

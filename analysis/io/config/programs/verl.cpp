@@ -9,6 +9,9 @@ constexpr std::string_view sharded = "init_scale=65536 growth_factor=2 backoff_f
 constexpr std::string_view with_sharded =
     "float16 with a ShardedGradScaler, whose growth interval of 400 no key changes";
 
+constexpr std::string_view contradicts =
+    "is another format than mixed_precision.param_dtype; which of them counts is not known: keep one of them";
+
 }  // namespace
 
 program_row verl_program() {
@@ -29,6 +32,15 @@ program_row verl_program() {
           {{.when = "actor_rollout_ref.actor.strategy=megatron",
             .refused =
                 "is megatron, whose loss scale is set elsewhere; replay Megatron's by --scaler megatron_dynamic"},
+           {.when =
+                "actor_rollout_ref.actor.fsdp_config.dtype=float16|fp16|half actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype !actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=float16|fp16|half",
+            .refused = contradicts},
+           {.when =
+                "actor_rollout_ref.actor.fsdp_config.dtype=float32|fp32 actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype !actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=float32|fp32",
+            .refused = contradicts},
+           {.when =
+                "actor_rollout_ref.actor.fsdp_config.dtype actor_rollout_ref.actor.fsdp_config.dtype=bfloat16|bf16 actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype !actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=bfloat16|bf16",
+            .refused = contradicts},
            {.when =
                 "!actor_rollout_ref.actor.fsdp_config.dtype actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=float16|fp16|half",
             .format = "float16",

@@ -77,6 +77,9 @@ class reader {
       ++at_;
     } else if (c == '\\') {
       escaped();
+    } else if (continues_on_windows()) {
+      end_word();
+      at_ += here(1) == '\r' ? 3 : 2;
     } else if (c == '#' && !in_word_) {
       while (at_ < in_.text.size() && here() != '\n') ++at_;
     } else if (c == '\'') {
@@ -97,6 +100,12 @@ class reader {
     } else {
       take();
     }
+  }
+
+  // '^' of cmd and, behind a blank, '`' of PowerShell at the end of a line.
+  [[nodiscard]] bool continues_on_windows() const {
+    const bool ends_line = here(1) == '\n' || (here(1) == '\r' && here(2) == '\n');
+    return ends_line && (here() == '^' || (here() == '`' && !in_word_));
   }
 
   void escaped() {

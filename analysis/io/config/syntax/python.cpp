@@ -157,7 +157,9 @@ class python_reader {
               found->value.entries.empty()))
           found->value = {.what = config_node::kind::scalar,
                           .open = true,
-                          .text = "assigned on lines " + std::to_string(found->line) + " and " + std::to_string(line)};
+                          .text = found->line == line ? "assigned twice on line " + std::to_string(line)
+                                                      : "assigned on lines " + std::to_string(found->line) + " and " +
+                                                            std::to_string(line)};
         return;
       } else {
         if (found->value.what != config_node::kind::mapping) found->value = {.what = config_node::kind::mapping};
