@@ -91,7 +91,7 @@ void scale_run::describe(const scale_record& line) {
 
 scale_history history_of(std::vector<scale_record> records, const std::string& path) {
   scale_history all;
-  const std::uint64_t others = choose_records(records);
+  const left_out_lines others = choose_records(records);
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
   if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; })) {
@@ -107,9 +107,15 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
     if (r.from->window > 0) all.window = r.from->window;
     all.resets_scale = all.resets_scale || r.from->resets_scale;
   }
-  if (others > 0)
-    all.notes.push_back(std::to_string(others) + (others == 1 ? " line" : " lines") +
-                        " of other ranks or other scalers: left out");
+  if (others.count > 0)
+    all.notes.push_back(count_text(others.count, "line") + " of other ranks or other scalers: left out");
+  if (others.nonfinite > 0)
+    all.notes.push_back(
+        "of the lines of other ranks that were left out, " + std::to_string(others.nonfinite) +
+        (others.nonfinite == 1 ? " has" : " have") +
+        " a loss or a norm that is not finite where the rank that is read has none, the first in line " +
+        std::to_string(others.first_nonfinite));
+  all.unread += others.nonfinite;
   return all;
 }
 
