@@ -106,6 +106,7 @@ std::optional<column_reading> by_pattern(const std::string& name, column_reading
   r.means = m::loss;
   r.is_part = true;
   const auto words = split(name, '_');
+  if (words.empty()) return std::nullopt;
   const bool is_setting = std::ranges::any_of(words, [](std::string_view word) { return is_in(of_settings, word); });
   if (!is_setting && !is_in(words_of_scale, words.front()) && !is_in(words_of_scale, words.back()) &&
       (has("loss_") || name.ends_with("_loss")))
@@ -138,7 +139,7 @@ std::optional<column_reading> reading_of(std::string_view name) {
   // What qualifies is taken from the path, then from both ends of what is left.
   std::vector<std::string_view> parts;
   for (const std::string_view part : split(plain, '/'))
-    if (!qualifies(part, r)) parts.push_back(part);
+    if (part.find_first_not_of('_') != std::string_view::npos && !qualifies(part, r)) parts.push_back(part);
   if (parts.empty()) {  // "train/step" and "epoch/batch" have a meaning of their own
     const std::string_view leaf = std::string_view(plain).substr(plain.rfind('/') + 1);
     const auto* const k = known(leaf);
@@ -169,6 +170,7 @@ std::optional<column_reading> reading_of(std::string_view name) {
       else
         break;
     }
+    if (words.empty()) continue;
     if (from + 1 == parts.size() || joined_words(words).starts_with("lr_"))
       if (auto found = by_pattern(joined_words(words), here)) return found;
     // "amp_grad_scale", where a path lost its strokes.

@@ -12,14 +12,20 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
   constexpr double far_below_one = 0x1p-4;
   constexpr std::uint64_t several = 5;
   collapsed_scale c;
-  std::uint64_t finite = 0;  // below one, as far as that is known
+  std::uint64_t finite = 0;  // after the last lost one, below one, as far as that is known
   for (const step_survey& s : e.steps) {
+    if (s.loss_scale == 0 || std::isinf(s.loss_scale)) {
+      if (c.dead++ == 0) c.dead_from = s.key.step;
+      c.dead_scale = s.loss_scale;
+    }
     const double scale = scale_of(s);
     if (std::isnan(scale)) continue;
     if (!is_lost(s)) {
       finite += scale < 1 && (s.known || s.found_inf) ? 1 : 0;
       continue;
     }
+    // What was finite before went on; what follows the last of these fitted.
+    finite = 0;
     c.greatest = std::isnan(c.greatest) ? scale : std::max(c.greatest, scale);
     if (!(scale < 1)) continue;
     if (c.lost.steps++ == 0) c.lost.first = s.key.step;
@@ -27,9 +33,9 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
     c.least = std::isnan(c.least) ? scale : std::min(c.least, scale);
     if (std::isfinite(s.loss)) c.loss = s.loss;
   }
-  // Gradients that are as large as that, and finite, need such a scale.
-  if (c.lost.steps == 0 || finite > c.lost.steps || (c.lost.steps < several && !(c.least <= far_below_one)))
-    return std::nullopt;
+  if (c.dead > 0) return c;
+  // Gradients that are large, and finite, need such a scale.
+  if (c.lost.steps == 0 || finite > 0 || (c.lost.steps < several && !(c.least <= far_below_one))) return std::nullopt;
   return c;
 }
 

@@ -18,7 +18,8 @@ constexpr std::array examine_all{ULP_CAUSES(ULP_EXAMINE_CAUSE)};
 
 bool ended_the_run(const cause& c) {
   const auto* const bad = std::get_if<bad_batch>(&c);
-  return bad != nullptr && bad->ends_the_run;
+  const auto* const forward = std::get_if<forward_overflow>(&c);
+  return (bad != nullptr && bad->ends_the_run) || (forward != nullptr && forward->ends_the_run);
 }
 
 }  // namespace

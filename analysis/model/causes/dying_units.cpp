@@ -60,7 +60,7 @@ std::optional<dying_units> dying_units_of(const evidence& e) {
 
 namespace {
 
-// Whether the loss is no lower at the end than it was before the zeros came; true without a loss.
+// Whether the loss is known, and no lower at the end than it was before the zeros came.
 bool learned_nothing_since(const evidence& e, std::int64_t step) {
   constexpr double noticeably = 0.9;
   constexpr std::size_t window = 5;
@@ -68,7 +68,7 @@ bool learned_nothing_since(const evidence& e, std::int64_t step) {
   std::vector<double> after;
   for (const point& p : losses_of(e.steps, e.healthy))
     (e.steps[p.step].key.step < step ? before : after).push_back(p.value);
-  if (before.empty() || after.size() < window) return before.empty() && after.empty();
+  if (before.empty() || after.size() < window) return false;
   const auto last = [&](const std::vector<double>& of) {
     return median({of.end() - static_cast<std::ptrdiff_t>(std::min(of.size(), window)), of.end()});
   };

@@ -24,7 +24,7 @@ step_span together(const step_span& a, const step_span& b) {
 }
 
 // Whether a format needs a loss scale.
-bool is_narrow(const std::optional<format>& to) {
+bool is_narrow_format(const std::optional<format>& to) {
   constexpr int of_float32 = 8;
   return to && to->exponent_bits < of_float32;
 }
@@ -46,7 +46,10 @@ evidence::evidence(const survey& whole, const std::vector<tensor_info>& of)
   for (const step_survey& s : steps) {
     has_losses_ = has_losses_ || std::isfinite(s.loss);
     const double scale = scale_of(s);
-    has_scaler = has_scaler || s.found_inf || (!std::isnan(scale) && scale != 1) || is_narrow(s.rounded_to);
+    const bool is_flag =
+        s.found_inf && (s.tensors > 0 || (std::isnan(s.loss) && std::isnan(s.logged_norm) && !s.loss_is_lost));
+    is_narrow = is_narrow || is_flag || (!std::isnan(scale) && scale != 1) || is_narrow_format(s.rounded_to);
+    has_scaler = has_scaler || s.found_inf || (!std::isnan(scale) && scale != 1) || is_narrow_format(s.rounded_to);
     // Which of several steps overflowed, and so at which scale, is not told.
     is_placed_ = is_placed_ && !(is_lost(s) && !s.bound_is_certain);
     if (std::isnan(scale)) continue;

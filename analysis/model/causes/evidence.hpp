@@ -40,6 +40,8 @@ class evidence {
   // That tell something.
   const std::vector<step_survey>& steps = told_.size() < run.steps().size() ? chosen_ : run.steps();
   bool has_scaler = false;
+  bool is_narrow =
+      false;  // something tells of 16 bits: a scale, values that were rounded, or flags that no loss or norm explains
 
   bool died = false;
   std::size_t healthy = 0;                                       // the index up to which it was healthy

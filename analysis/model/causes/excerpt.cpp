@@ -32,7 +32,7 @@ std::optional<excerpt> excerpt_of(const std::vector<step_survey>& steps, std::ui
   const std::vector<point> losses = losses_of(steps, steps.size());
   const std::vector<point> norms = sizes_of(steps, steps.size(), size_kept(steps));
   const std::uint64_t points = std::max(losses.size(), norms.size());
-  excerpt found{.steps = points == 0 ? told : std::min<std::uint64_t>(told, points)};
+  excerpt found{.steps = points == 0 || told == 0 ? std::max(told, points) : std::min(told, points)};
   if (found.steps >= enough) return std::nullopt;
   found.loss = rise_of(steps, losses, noticeable_loss);
   found.norm = rise_of(steps, norms, noticeable_norm);

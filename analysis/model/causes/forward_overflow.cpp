@@ -15,6 +15,7 @@ forward_overflow forward_overflow_of(const evidence& e, std::size_t first, std::
                      .ends_the_run = last + 1 == steps.size(),
                      .first_was_applied = s.applied.value_or(false),
                      .has_scaler = e.has_scaler,
+                     .is_narrow = e.is_narrow,
                      .in_all_tensors = s.tensors > 0 && s.lost == s.tensors,
                      .has_infinities = has_infinities};
   for (std::size_t i = first; i <= last; ++i) {

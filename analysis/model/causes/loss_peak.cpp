@@ -64,15 +64,15 @@ std::optional<loss_peak> loss_peak_of(const evidence& e) {
   const double fell = median_of(losses.first(first_losses)) - at.before;
   if (!(at.high > least_rise * at.before) || at.high - at.before < of_the_fall * fell) return std::nullopt;
   // From the first loss above half of the rise to the last one; gaps of a window or less are within.
-  const double half = (at.before + at.high) / 2;
+  const double half = at.before / 2 + at.high / 2;
   std::size_t begin = at.first;
   for (std::size_t i = begin; i-- > 0 && begin - i <= at.window;)
     if (losses[i].value > half) begin = i;
   std::size_t end = at.first + 1;
   for (std::size_t i = end; i < losses.size() && i - end < at.window; ++i)
     if (losses[i].value > half) end = i + 1;
-  while (losses[begin].value <= half) ++begin;
-  while (losses[end - 1].value <= half) --end;
+  while (begin + 1 < end && losses[begin].value <= half) ++begin;
+  while (end > begin + 1 && losses[end - 1].value <= half) --end;
   // As high at the end, it did not come back: that is told otherwise.
   if (end == losses.size()) return std::nullopt;
   const point highest = std::ranges::max(losses.subspan(begin, end - begin), {}, &point::value);

@@ -24,6 +24,11 @@ std::optional<recorded_clipped> clipped_at(std::vector<double> norms, double nea
     return static_cast<std::size_t>(
         std::ranges::count_if(norms, [&](double n) { return n >= low * limit && n < high * limit; }));
   };
+  // Norms that hardly differ pile up by themselves: some must lie far below, or most be the same but for rounding.
+  constexpr double far_below = 0.8;
+  constexpr double rounding = 1e-4;
+  const bool varies = norms[norms.size() / 10] <= far_below * limit;
+  if (!varies && 2 * within(1 - rounding, 1 + rounding) < norms.size()) return std::nullopt;
   const std::size_t at = within(1 - near, 1 + near);
   const std::size_t above = within(1 + near, std::numeric_limits<double>::infinity());
   const std::size_t below = within(1 - 3 * near, 1 - near);

@@ -200,7 +200,8 @@ void survey::see_lost(const step_surveyor::surveyed& seen) {
     tensor_survey& t = tensors_[i];
     if (t.lost_steps++ == 0) t.first_lost_step = seen.step.key.step;
   }
-  // NaN follows from infinities.
+  // Of steps in a row the first tells: what was applied there reaches everything after it. NaN follows from infinities.
+  if (!steps_.empty() && steps_.back().lost > 0 && seen.with_infinities.empty()) return;
   ++tensors_[seen.with_infinities.empty() ? lost.back() : seen.with_infinities.back()].lost_first;
 }
 

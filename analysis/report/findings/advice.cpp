@@ -33,7 +33,7 @@ void say_in_units(advice& all, const std::string& unit) {
   };
   renamed(all.first.happened);
   renamed(all.first.change);
-  all.first.sure = fmt::format("each row is a whole {}, so less sure: {}", unit, all.first.sure);
+  all.first.sure = hedged(all.first.sure, fmt::format("each row is a whole {}", unit));
   for (finding& f : all.findings) {
     renamed(f.conclusion);
     for (std::string& line : f.evidence) renamed(line);

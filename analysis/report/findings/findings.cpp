@@ -20,6 +20,13 @@ std::string places_text(std::int64_t first, std::int64_t last) {
   return first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
 }
 
+std::string hedged(std::string_view sure, const std::string& since) {
+  for (const std::string_view word :
+       {"certain: ", "very sure: ", "fairly sure: ", "not sure: ", "certain ", "very sure ", "fairly sure "})
+    if (sure.starts_with(word)) sure.remove_prefix(word.size());
+  return fmt::format("not sure, since {}: {}", since, sure);
+}
+
 std::string steps_text(std::uint64_t n) { return count_text(n, "step"); }
 
 std::string range_text(const value_range& share) { return percent_text(share); }

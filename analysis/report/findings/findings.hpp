@@ -30,6 +30,9 @@ namespace ulp {
 
 inline constexpr value_range unknown_share{not_known, not_known};
 
+// "very sure: x" as "not sure, since y: x".
+[[nodiscard]] std::string hedged(std::string_view sure, const std::string& since);
+
 // From which scales on steps overflow, as far as their gradients are known.
 struct window {
   // Of each step the largest scale at which it cannot overflow, and the largest at which it need not; ascending, infinite

@@ -114,7 +114,8 @@ finding which_policy(const survey& run, const std::vector<tensor_info>& tensors,
   const auto lost = [&](const trial& t) { return t.result->lost_share(run.steps().size()); };
   const double least = lost(std::ranges::min(trials, {}, lost));
   const auto rank = [&](const trial& t) {
-    return std::tuple{lost(t) > least + as_good, std::abs(std::log2(t.start / default_start)), -t.interval, lost(t)};
+    return std::tuple{lost(t) > least + as_good, std::abs(std::log2(t.start / default_start)),
+                      std::abs(std::log2(t.interval / default_interval)), lost(t)};
   };
   const trial best = std::ranges::min(trials, {}, rank);
   best_of = {best.start, best.interval, line(best), best.result->uncertain == 0};

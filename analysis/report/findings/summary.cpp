@@ -119,9 +119,9 @@ advice_summary summary_of::summary(const std::optional<best_trial>& best) const 
 void summary_of::say_what_was_not_read(advice_summary& s) const {
   if (s.cause == "healthy") s.cause = "unknown";
   s.happened = "in what was read: " + s.happened;
-  s.sure = fmt::format("not certain: {} like records of steps and could not be read; of the others: {}",
-                       options_.unread == 1 ? std::string{"1 line looks"} : grouped(options_.unread) + " lines look",
-                       s.sure);
+  s.sure = hedged(s.sure, fmt::format("{} like records of steps and could not be read",
+                                      options_.unread == 1 ? std::string{"1 line looks"}
+                                                           : grouped(options_.unread) + " lines look"));
   if (s.grade == finding_grade::fine) s.grade = finding_grade::notable;
 }
 
@@ -324,10 +324,13 @@ void summary_of::say_what_would_underflow(advice_summary& s) const {
     names.push_back(fmt::format("{} {}", name, percent(share)));
   constexpr int usual = 16;
   const int safe = std::min(window_.largest_safe().value_or(usual), usual);
-  s.happened += fmt::format("; without a loss scale {} would make {} of the nonzero gradients zero{}, at 2^{} {}",
-                            options_.format_name, percent(all),
-                            names.empty() ? "" : fmt::format(" (most: {})", fmt::join(names, ", ")), safe,
-                            percent(zeros_at(std::ldexp(1.0, safe), nullptr)));
+  // It comes before what the recorded format shows, which had no such trouble.
+  constexpr std::string_view healthy = "no fault found: ";
+  if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());
+  s.happened = fmt::format("without a loss scale {} would make {} of the nonzero gradients zero{}, at 2^{} {}; {}",
+                           options_.format_name, percent(all),
+                           names.empty() ? "" : fmt::format(" (most: {})", fmt::join(names, ", ")), safe,
+                           percent(zeros_at(std::ldexp(1.0, safe), nullptr)), s.happened);
   s.grade = finding_grade::notable;
 }
 

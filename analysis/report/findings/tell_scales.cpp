@@ -38,7 +38,7 @@ void advise_forward(told& t, const telling& about, const forward_overflow& f) {
   const bool nan_only = about.has_tensors && !f.has_infinities;
   t.change = "keep what overflows (softmax, attention scores, norms, the loss) in float32, or train in bfloat16";
   const bool is_wide = about.options.configured.format == "bfloat16" || about.options.format_name == "bfloat16";
-  if (!f.has_scaler || is_wide) {
+  if (!f.has_scaler || !f.is_narrow || is_wide) {
     t.change = find_operation;
     if (!about.has_tensors && !is_wide) t.change += "; if the forward pass runs in float16, train in bfloat16";
     return;
@@ -184,6 +184,7 @@ told told_of(const forward_overflow& f, const telling& about) {
     constexpr std::uint64_t few = 3;
     t.sure = f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
                  ? fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about))
+             : f.starts_the_run && f.lost.steps <= few ? "not sure: the input holds hardly more than these steps"
              : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
                                 : "certain: no loss scale reaches the forward pass";
   } else {

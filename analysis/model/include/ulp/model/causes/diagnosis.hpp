@@ -134,7 +134,8 @@ struct forward_overflow {
   bool starts_the_run = false;
   bool ends_the_run = false;
   bool first_was_applied = false;
-  bool has_scaler = true;            // else nothing says that 16 bits are at work
+  bool has_scaler = true;
+  bool is_narrow = true;             // else nothing says that 16 bits are at work
   std::vector<std::int64_t> before;  // single steps before it whose loss is lost
   bool in_all_tensors = false;       // at its first step, of those that are recorded
   bool has_infinities = false;
@@ -153,6 +154,10 @@ struct collapsed_scale {
   double greatest = not_known;  // of the scales that overflowed
   double least = not_known;
   double loss = not_known;  // the last finite one of these steps
+  // Steps whose scale is 0 or infinite, from which no scaler comes back.
+  std::uint64_t dead = 0;
+  std::int64_t dead_from = 0;
+  double dead_scale = not_known;  // of the last one
 };
 
 // Overflow that the input does not see end, at scales above one: too short to tell a search for the scale from the forward
