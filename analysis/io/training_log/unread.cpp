@@ -130,14 +130,16 @@ bool says_nonfinite(std::string_view line) {
 
 std::vector<nonfinite_words> untold(std::span<const nonfinite_words> all, std::span<const scale_record> records) {
   const auto tells = [](const scale_record& r) {
-    return r.is_nonfinite() || r.skipped > 0 || r.what == scale_record::kind::overflow ||
+    const bool has_collapsed = r.after < 1;  // a loss scale, as icefall's when it ends the run
+    return has_collapsed || r.is_nonfinite() || r.skipped > 0 || r.what == scale_record::kind::overflow ||
            r.what == scale_record::kind::fatal;
   };
   std::vector<nonfinite_words> left;
   for (const nonfinite_words& words : all) {
     const auto next = std::ranges::lower_bound(records, words.line, {}, &scale_record::line);
-    const bool is_told = (next != records.end() && (next->line == words.line || tells(*next))) ||
-                         (next != records.begin() && tells(*std::prev(next)));
+    const bool is_told =
+        (next != records.end() && ((next->line == words.line && next->has_values()) || tells(*next))) ||
+        (next != records.begin() && tells(*std::prev(next)));
     if (!is_told) left.push_back(words);
   }
   return left;
