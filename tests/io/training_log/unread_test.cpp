@@ -17,9 +17,9 @@ using namespace ulp::test;
 
 namespace {
 
-std::string healthy(int steps, const std::string& loss = "2.5") {
+std::string healthy(int steps, const std::string& loss = "2.5", int first = 0) {
   std::string all;
-  for (int i = 0; i < steps; ++i) all += "step " + std::to_string(i) + " loss " + loss + " grad_norm 1.1\n";
+  for (int i = first; i < first + steps; ++i) all += "step " + std::to_string(i) + " loss " + loss + " grad_norm 1.1\n";
   return all;
 }
 
@@ -88,7 +88,9 @@ TEST_CASE("unread: NaN of a rank that is left out is said") {
 
 TEST_CASE("unread: NaN of steps that were done again is said") {
   const playground place;
-  const contents read = place.open("train.log", healthy(5) + "step 5 loss nan grad_norm nan\n" + healthy(8, "2.25"));
+  const contents read =
+      place.open("train.log", healthy(40) + "step 40 loss nan grad_norm nan\nstep 41 loss nan grad_norm nan\n" +
+                                  healthy(30, "2.25", 30));
   bool is_said = false;
   for (const std::string& note : read.notes) is_said = is_said || note.find("done again") != std::string::npos;
   CHECK(is_said);
