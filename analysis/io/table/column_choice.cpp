@@ -247,6 +247,9 @@ chosen_columns choose_columns(const run_table& table, const told_columns& told) 
 }
 
 bool are_of_run(const std::vector<std::string>& names) {
+  // "1|2|Loss: nan: 0%| | 2/26000 [00:05, 2.77s/it]": a line of a log, that begins with a number.
+  if (!names.empty() && !names.front().empty() && names.front().find_first_not_of("0123456789") == std::string::npos)
+    return false;
   bool counts = false;
   bool tells = false;
   bool has_value = false;
