@@ -28,7 +28,8 @@ struct column_content {
   std::uint64_t numbers = 0;
   std::uint64_t finite = 0;
   bool whole = true;         // they can be steps
-  bool powers = true;        // of two, or 0
+  bool powers = true;        // of two, or 0 or infinite
+  bool above_one = false;    // one of them at least 2
   std::uint64_t beside = 0;  // rows that have it and a metric
 };
 
@@ -71,7 +72,8 @@ class chooser {
       ++of.numbers;
       of.finite += std::isfinite(c.value) ? 1 : 0;
       of.whole = of.whole && c.value >= 0 && c.value <= greatest_step && c.value == std::floor(c.value);
-      of.powers = of.powers && (c.value == 0 || is_power_of_two(c.value));
+      of.powers = of.powers && (c.value == 0 || std::isinf(c.value) || is_power_of_two(c.value));
+      of.above_one = of.above_one || (c.value >= 2 && std::isfinite(c.value));
     }
   }
 
@@ -107,6 +109,10 @@ class chooser {
     return std::ranges::any_of(told_, [&](const auto& t) { return t.second == column(i).name; });
   }
 
+  [[nodiscard]] bool is_told_of(m means) const {
+    return std::ranges::any_of(told_, [&](const auto& t) { return t.first == means && !t.second.empty(); });
+  }
+
   // Those with a value, the best first.
   [[nodiscard]] std::vector<std::uint32_t> candidates(m means) const {
     std::vector<std::uint32_t> all;
@@ -128,7 +134,7 @@ class chooser {
     if (means == m::loss_scale)
       std::erase_if(all, [&](std::uint32_t i) {
         const bool is_vague = reading_of(column(i).name) && reading_of("scale")->place == column(i).reading->place;
-        return is_vague && !content_[i].powers;
+        return is_vague && !(content_[i].powers && content_[i].above_one);
       });
     if (all.empty()) return;
     const column_reading best = *column(all.front()).reading;
@@ -137,6 +143,11 @@ class chooser {
       chosen_.notes.push_back("none of the " + std::to_string(ties) + " norms from " +
                               in_quotes(column(all.front()).name) +
                               " on is that of all gradients: say with --columns norm=NAME which to take");
+      return;
+    }
+    if (best.of_validation && means == m::loss && (is_told_of(m::grad_norm) || !candidates(m::grad_norm).empty())) {
+      chosen_.notes.push_back("no loss of the training is in the table: " + in_quotes(column(all.front()).name) +
+                              " is of validation, and not used beside the norm");
       return;
     }
     if (best.of_validation)
@@ -236,6 +247,9 @@ chosen_columns choose_columns(const run_table& table, const told_columns& told) 
 }
 
 bool are_of_run(const std::vector<std::string>& names) {
+  // "1|2|Loss: nan: 0%| | 2/26000 [00:05, 2.77s/it]": a line of a log, that begins with a number.
+  if (!names.empty() && !names.front().empty() && names.front().find_first_not_of("0123456789") == std::string::npos)
+    return false;
   bool counts = false;
   bool tells = false;
   bool has_value = false;

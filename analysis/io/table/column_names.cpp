@@ -30,6 +30,11 @@ constexpr std::array<std::string_view, 14> of_settings{"max",    "min",     "cli
 constexpr std::array<std::string_view, 8> settings{
     "config", "cfg", "args", "hparams", "params", "hyperparams", "hyperparameters", "hyper_parameters"};
 constexpr std::array<std::string_view, 3> words_of_scale{"scale", "scaler", "scaling"};
+// In front of "loss_scale": any other word makes it the weight of a part of the loss, as in "kl_loss_scale".
+constexpr std::array<std::string_view, 24> before_scale{
+    "amp",     "fp16",      "float16", "half",    "mixed",     "precision", "grad",  "gradient",
+    "dynamic", "optimizer", "optim",   "scaler",  "deepspeed", "ds",        "apex",  "native",
+    "torch",   "trainer",   "engine",  "current", "train",     "training",  "debug", "perf"};
 // W&B's table of several runs has these beside the values.
 constexpr std::array<std::string_view, 4> not_values{"__min", "__max", "_vs_samples", "__ystd"};
 
@@ -172,9 +177,13 @@ std::optional<column_reading> reading_of(std::string_view name) {
     here.is_nested = true;
     const bool is_setting = std::ranges::any_of(words, [](std::string_view word) { return is_in(of_settings, word); });
     if (is_setting) continue;
-    for (words.erase(words.begin()); words.size() > 1; words.erase(words.begin()))
-      if (const auto* const k = known(joined_words(words)); k != nullptr && k->means != m::step && k->means != m::epoch)
-        return read(*k, here);
+    bool may_be_scale = is_in(before_scale, words.front());
+    for (words.erase(words.begin()); words.size() > 1; words.erase(words.begin())) {
+      const auto* const k = known(joined_words(words));
+      const bool is_count = k != nullptr && (k->means == m::step || k->means == m::epoch);
+      if (k != nullptr && !is_count && (k->means != m::loss_scale || may_be_scale)) return read(*k, here);
+      may_be_scale = may_be_scale && is_in(before_scale, words.front());
+    }
   }
   return std::nullopt;
 }

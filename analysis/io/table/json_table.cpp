@@ -211,15 +211,29 @@ run_table read_lines(line_reader& lines, const json_value& first, const told_col
 
 }  // namespace
 
+namespace {
+
+// "[1, 2.5", "[1], [2", "[NaN]"; not "[1, 2000] loss: 2.2" or "[0/25]", lines of logs.
+bool begins_numbers(std::string_view behind_bracket) noexcept {
+  const std::size_t end = behind_bracket.find_first_not_of("0123456789+-.eE, \tNaInfity");
+  if (end == std::string_view::npos) return true;
+  if (behind_bracket[end] != ']') return false;
+  const std::size_t next = behind_bracket.find_first_not_of(" \t\r", end + 1);
+  return next == std::string_view::npos || behind_bracket[next] == ',' || behind_bracket[next] == ']';
+}
+
+}  // namespace
+
 bool begins_json(std::string_view line) noexcept {
   if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
   const std::size_t first = line.find_first_not_of(" \t");
   if (first == std::string_view::npos || (line[first] != '{' && line[first] != '[')) return false;
   const std::size_t second = line.find_first_not_of(" \t", first + 1);
   if (second == std::string_view::npos) return true;
-  constexpr std::string_view of_array = "{[]-0123456789N";
-  return line[first] == '{' ? line[second] == '"' || line[second] == '}'
-                            : of_array.find(line[second]) != std::string_view::npos;
+  if (line[first] == '{') return line[second] == '"' || line[second] == '}';
+  if (line[second] == '{' || line[second] == '[' || line[second] == ']') return true;
+  constexpr std::string_view of_number = "-0123456789N";
+  return of_number.find(line[second]) != std::string_view::npos && begins_numbers(line.substr(second));
 }
 
 run_table read_json_table(line_reader lines, const told_columns& told, const read_limits& limits) {

@@ -190,6 +190,7 @@ inline constexpr std::array known_names{
     known_name{"run_id", column_meaning::run},
     known_name{"run_name", column_meaning::run},
     known_name{"experiment", column_meaning::run},
+    known_name{"seed", column_meaning::run},
 
     // OpenMMLab's .log.json: "mode".
     known_name{"mode", column_meaning::part},

@@ -103,9 +103,48 @@ class row_reader {
     }
     if (has_complement())
       for (raw_row& row : rows_) drop(row);
+    drop_unlogged();
     if (dropped > 0)
       all_.notes.push_back("NaN stands for nothing in " + rows_text(dropped) +
                            ", where a rate, a scale or a step is NaN too, or a loss of validation has a value instead");
+  }
+
+  // pandas and W&B write NaN where a metric was not logged: a third of the losses, with finite ones behind them again and
+  // again. Not where anything speaks of an overflow, nor where the last of them are more in a row than before.
+  void drop_unlogged() {
+    std::vector<raw_row*> with_loss;
+    double scale = not_known;
+    for (raw_row& row : rows_) {
+      const bool has_loss = row.has(m::loss);
+      const bool is_norm_bad = row.has(m::grad_norm) && !std::isfinite(row.of(m::grad_norm));
+      const bool falls = row.of(m::loss_scale) < scale;
+      if (row.has(m::loss_scale)) scale = row.of(m::loss_scale);
+      if ((has_loss && std::isinf(row.of(m::loss))) || falls || row.of(m::found_inf) > 0 || row.of(m::skipped) > 0)
+        return;
+      if (is_norm_bad && !(has_loss && std::isnan(row.of(m::loss)) && std::isnan(row.of(m::grad_norm)))) return;
+      if (has_loss) with_loss.push_back(&row);
+    }
+    std::uint64_t nans = 0;
+    std::uint64_t changes = 0;
+    std::uint64_t in_a_row = 0;
+    std::uint64_t most = 0;  // before a finite one
+    for (const raw_row* row : with_loss) {
+      if (std::isnan(row->of(m::loss))) {
+        ++nans;
+        ++in_a_row;
+        continue;
+      }
+      changes += in_a_row > 0 ? 1 : 0;
+      most = std::max(most, std::exchange(in_a_row, 0));
+    }
+    constexpr std::uint64_t often = 3;
+    if (changes < often || often * nans < with_loss.size()) return;
+    if (in_a_row > most) with_loss.resize(with_loss.size() - in_a_row);
+    std::uint64_t dropped = 0;
+    for (raw_row* row : with_loss)
+      if (std::isnan(row->of(m::loss))) dropped += row->drop_nans() ? 1 : 0;
+    all_.notes.push_back("NaN is taken for a loss that was not logged in " + rows_text(dropped) +
+                         ": finite ones follow again and again, and nothing speaks of an overflow");
   }
 
   // Whether some column has a number just where the loss is NaN.
@@ -258,6 +297,11 @@ class row_reader {
       made.logged.loss_is_nan = row.has(m::loss) && std::isnan(made.logged.loss);
       made.logged.grad_norm_is_nan = row.has(m::grad_norm) && std::isnan(made.logged.grad_norm);
       if (!(made.logged.loss_scale >= 0) || std::isinf(made.logged.loss_scale)) made.logged.loss_scale = not_known;
+      if (is_of_validation() && !std::isfinite(row.of(m::loss)) && row.has(m::loss)) {
+        made.logged.loss = not_known;
+        made.logged.loss_is_nan = false;
+        ++all_.of_validation;
+      }
       if (row.has(m::applied)) made.logged.applied = row.of(m::applied) != 0;
       if (made.logged.applied) made.logged.found_inf = !*made.logged.applied;
       if (row.has(m::found_inf)) found_.emplace_back(all_.rows.size(), row.of(m::found_inf));
@@ -265,6 +309,13 @@ class row_reader {
       all_.rows.push_back(made);
     }
     part.clear();
+  }
+
+  [[nodiscard]] bool is_of_validation() const {
+    const auto loss = chosen_.of(m::loss);
+    if (!loss) return false;
+    const auto& reading = table_.columns[*loss].reading;
+    return reading && reading->of_validation;
   }
 
   // Flags; or numbers of skipped steps, in all if they never fall.
@@ -278,8 +329,13 @@ class row_reader {
     }
     std::erase_if(skipped_, [](const auto& v) { return !is_whole(v.second); });
     if (skipped_.empty()) return;
-    const bool in_all =
-        std::ranges::is_sorted(skipped_, {}, [](const auto& v) { return v.second; }) && skipped_.back().second > 1;
+    // Each of a row of ones is a skipped step only where each row says itself that it was not finite.
+    const bool are_told = std::ranges::all_of(skipped_, [&](const auto& v) {
+      const run_row& row = all_.rows[v.first];
+      return v.second == 0 || row.is_nonfinite();
+    });
+    const bool in_all = std::ranges::is_sorted(skipped_, {}, [](const auto& v) { return v.second; }) &&
+                        (skipped_.back().second > 1 || !are_told);
     double before = in_all ? not_known : 0;
     for (const auto& [row, value] : skipped_) {
       const double since = in_all ? value - std::exchange(before, value) : value;
@@ -293,6 +349,9 @@ class row_reader {
     if (without_number_ > 0)
       all_.notes.push_back(rows_text(without_number_) + " without a number of their " +
                            (all_.numbers == counted_by::epoch ? "epoch" : "step") + ": not read");
+    if (all_.of_validation > 0)
+      all_.notes.push_back("the loss of validation is not finite in " + rows_text(all_.of_validation) +
+                           ": in which step of the training that began, the table does not tell");
     if (repeated_ > 0)
       all_.notes.push_back("in " + std::to_string(repeated_) + (repeated_ == 1 ? " field" : " fields") +
                            " a row repeats what the row before says of its step: the later counts, but for one that is "

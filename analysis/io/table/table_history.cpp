@@ -47,6 +47,18 @@ scale_place scale_place_of(std::span<const run_row> rows) {
   return scale_place::open;
 }
 
+// A scaler lowers its scale behind a step whose norm is not finite: not where each step has a row, all with finite norms.
+bool is_contradicted(std::span<const run_row> rows) {
+  bool falls = false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].is_nonfinite() || !std::isfinite(rows[i].logged.grad_norm)) return false;
+    if (i == 0) continue;
+    if (rows[i].step != rows[i - 1].step + 1) return false;
+    falls = falls || falls_to(rows[i - 1], rows[i]);
+  }
+  return falls;
+}
+
 // The scale after a row's step, where the table has that before it.
 double scale_behind(std::span<const run_row> rows, std::size_t i) {
   const double used = rows[i].logged.loss_scale;
@@ -134,17 +146,26 @@ void set_scales(std::span<const run_row> rows, scale_place place, scale_history&
 
 }  // namespace
 
-scale_history history_of(const run_rows& table, const std::string& path, bool is_of_trainer) {
+scale_history history_of(const run_rows& told, const std::string& path, bool is_of_trainer) {
   scale_history all;
+  run_rows table = told;
+  all.unread = told.of_validation;
   if (table.numbers == counted_by::epoch) {
     all.runs = epochs_of(table.rows);
     note_epochs(table.rows, all);
     return all;
   }
+  const bool is_scaler = !is_contradicted(table.rows);
+  if (!is_scaler)
+    for (run_row& row : table.rows) row.logged.loss_scale = not_known;
   const scale_place place = scale_place_of(table.rows);
   const log_dialect& dialect = is_of_trainer ? trainer_table_dialect : table_dialect;
   all = history_of(records_of(table.rows, place, table.numbers, dialect), path);
   all.frameworks.clear();
+  all.unread += told.of_validation;
+  if (!is_scaler)
+    all.notes.push_back(
+        "the loss scale falls, and every row has a norm that is finite: no step overflowed, and the scale is not used");
   set_scales(table.rows, place, all);
   if (place == scale_place::before)
     all.notes.push_back(

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "scanner.hpp"
@@ -214,11 +215,39 @@ void reach_positions(std::vector<scale_record>& records) {
   records = std::move(numbered);
 }
 
+struct numbered_line {
+  std::uint64_t line = 0;
+  std::int64_t step = -1;
+};
+std::vector<numbered_line> nonfinite_lines(const std::vector<scale_record>& records) {
+  std::vector<numbered_line> all;
+  for (const scale_record& r : records)
+    if (r.is_nonfinite()) all.push_back({r.line, r.step});
+  return all;
+}
+
+// Every rank may print the same NaN: what counts is one that the chosen rank does not have.
+void note_nonfinite(const std::vector<numbered_line>& before, const std::vector<scale_record>& left,
+                    left_out_lines& into) {
+  std::set<std::uint64_t> lines;
+  std::set<std::int64_t> steps;
+  for (const numbered_line& r : nonfinite_lines(left)) {
+    lines.insert(r.line);
+    steps.insert(r.step);
+  }
+  for (const numbered_line& r : before) {
+    if (lines.contains(r.line) || steps.contains(r.step)) continue;
+    if (into.nonfinite++ == 0) into.first_nonfinite = r.line;
+  }
+}
+
 }  // namespace
 
-std::uint64_t choose_records(std::vector<scale_record>& records) {
-  std::uint64_t others = drop_other_ranks(records);
-  others += put_in_order(records);
+left_out_lines choose_records(std::vector<scale_record>& records) {
+  const std::vector<numbered_line> nonfinite = nonfinite_lines(records);
+  left_out_lines others{.count = drop_other_ranks(records)};
+  others.count += put_in_order(records);
+  if (others.count > 0) note_nonfinite(nonfinite, records, others);
   records = compacted(std::move(records));
   gather_sections(records);
   add_fatal_overflow(records);

@@ -9,10 +9,17 @@
 
 namespace ulp::io {
 
+// Lines of other ranks or scalers.
+struct left_out_lines {
+  std::uint64_t count = 0;
+  std::uint64_t nonfinite = 0;  // of steps that the lines which are left tell nothing of the kind of
+  std::uint64_t first_nonfinite = 0;
+};
+
 // Leaves records of one rank, one scaler and one way of counting steps, with scales that are numbers or not known; none is
 // `fatal`, and `metrics` only where nothing tells their steps.
-// Returns how many lines of other ranks or scalers were left out.
-std::uint64_t choose_records(std::vector<scale_record>& records);
+// Returns what was left out.
+left_out_lines choose_records(std::vector<scale_record>& records);
 
 }  // namespace ulp::io
 

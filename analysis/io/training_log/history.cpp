@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "by_order.hpp"
@@ -77,6 +78,27 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
                          ": so was the norm of an earlier step of that epoch, which has no line");
 }
 
+// A part of the run that was done again, from an earlier step on, is not among the steps; its NaN is said.
+void note_replaced(const std::vector<scale_record>& records, scale_history& into) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();  // of those behind it
+  const scale_record* first = nullptr;
+  std::uint64_t n = 0;
+  for (std::size_t i = records.size(); i-- > 0;) {
+    const scale_record& r = records[i];
+    if (r.what != kind::reached || r.step < 0) continue;
+    if (r.is_nonfinite() && r.step > least) {
+      first = &r;
+      ++n;
+    }
+    least = std::min(least, r.step);
+  }
+  if (n > 0)
+    into.notes.push_back(
+        "a loss or a norm was not finite in " + count_text(n, "line") + ", the first of step " +
+        std::to_string(first->step) +
+        ", of a part of the run that was done again from an earlier step on: those steps are replaced");
+}
+
 }  // namespace
 
 void scale_run::describe(const scale_record& line) {
@@ -91,7 +113,7 @@ void scale_run::describe(const scale_record& line) {
 
 scale_history history_of(std::vector<scale_record> records, const std::string& path) {
   scale_history all;
-  const std::uint64_t others = choose_records(records);
+  const left_out_lines others = choose_records(records);
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
   if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; })) {
@@ -100,6 +122,7 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
     add_numbered_runs(records, path, all);
   }
   note_nonfinite(records, all);
+  note_replaced(records, all);
   note_counting(records, all);
   all.float16 = std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::bfloat16; });
   for (const scale_record& r : records) {
@@ -107,9 +130,15 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
     if (r.from->window > 0) all.window = r.from->window;
     all.resets_scale = all.resets_scale || r.from->resets_scale;
   }
-  if (others > 0)
-    all.notes.push_back(std::to_string(others) + (others == 1 ? " line" : " lines") +
-                        " of other ranks or other scalers: left out");
+  if (others.count > 0)
+    all.notes.push_back(count_text(others.count, "line") + " of other ranks or other scalers: left out");
+  if (others.nonfinite > 0)
+    all.notes.push_back(
+        "of the lines of other ranks that were left out, " + std::to_string(others.nonfinite) +
+        (others.nonfinite == 1 ? " has" : " have") +
+        " a loss or a norm that is not finite where the rank that is read has none, the first in line " +
+        std::to_string(others.first_nonfinite));
+  all.unread += others.nonfinite;
   return all;
 }
 

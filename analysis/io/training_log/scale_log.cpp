@@ -13,6 +13,7 @@
 
 #include <ulp/io/bytes/error.hpp>
 
+#include "bytes/text.hpp"
 #include "history.hpp"
 #include "scanner.hpp"
 
@@ -207,6 +208,12 @@ std::string unread_text(const unread_records& unread) {
          ": the steps that follow are not all that the log tells of";
 }
 
+std::string words_text(const std::vector<nonfinite_words>& words, std::uint64_t count) {
+  const std::string all = count == 1 ? "" : "; so do " + std::to_string(count - 1) + " more";
+  return "line " + std::to_string(words.front().line) + " says that something was not finite, " +
+         in_quotes(words.front().text) + ", and no step that is read tells of it" + all;
+}
+
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
   return std::ranges::any_of(history.runs, [](const scale_run& run) {
@@ -228,10 +235,16 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
     cut = !lines.ended();
   }
   scanner.finish(cut);
-  scale_history history = history_of(scanner.take(), path);
+  std::vector<scale_record> records = scanner.take();
+  const std::vector<nonfinite_words> words = untold(scanner.nonfinite(), records);
+  scale_history history = history_of(std::move(records), path);
   if (history.frameworks.empty()) return nullptr;
-  history.unread = scanner.unread().count();
-  if (history.unread > 0) history.notes.push_back(unread_text(scanner.unread()));
+  history.unread += scanner.unread().count();
+  if (scanner.unread().count() > 0) history.notes.push_back(unread_text(scanner.unread()));
+  std::uint64_t in_words = 0;
+  for (const nonfinite_words& w : words) in_words += w.count;
+  history.unread += in_words;
+  if (in_words > 0) history.notes.push_back(words_text(words, in_words));
   if (history.runs.empty()) throw input_error(path, "", "is a log of " + history.frameworks + " without any step");
   return open_history(std::move(history));
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "bytes/text.hpp"
 #include "dialects/layout.hpp"
 #include "dialects/layouts.hpp"
 #include "dialects/rows.hpp"
@@ -171,8 +172,23 @@ void record_scanner::labelled_line(std::string_view line, std::uint64_t number) 
     if (index == texts_.size()) texts_.emplace_back();
   }
   rank_text& rank = texts_[known->second];
+  const std::size_t signs = rank.signs.size();
   add(rank, line.substr(label.length), number);
+  if (rank.signs.size() == signs) note_words(line, number);
   scan(rank, known->second, false);
+}
+
+void record_scanner::note_words(std::string_view line, std::uint64_t number) {
+  constexpr std::size_t longest = 4096;
+  constexpr std::size_t shown = 120;
+  line = line.substr(0, longest);
+  if (!says_nonfinite(line)) return;
+  if (!nonfinite_.empty() && std::exchange(kept_at_words_, kept_) == kept_) {
+    ++nonfinite_.back().count;
+    return;
+  }
+  kept_at_words_ = kept_;
+  nonfinite_.push_back({.line = number, .text = as_utf8(line.substr(0, shown))});
 }
 
 // Takes the line apart where further records begin, as where line breaks were lost.
@@ -273,6 +289,7 @@ void record_scanner::take(rank_text& from, const record_match& m) {
 }
 
 void record_scanner::keep(scale_record record) {
+  ++kept_;
   constexpr std::size_t many = 20'000;  // fewer are looked at one by one for those of other ranks first
   if (records_.size() < many)
     records_.push_back(std::move(record));

@@ -29,6 +29,8 @@ class record_scanner {
   [[nodiscard]] std::vector<scale_record> take();
   // What looked like a record and was not read as one, after finish().
   [[nodiscard]] const unread_records& unread() const noexcept { return unread_; }
+  // Lines that say in words that something was not finite.
+  [[nodiscard]] const std::vector<nonfinite_words>& nonfinite() const noexcept { return nonfinite_; }
 
  private:
   // A line of a layout: from where it begins to the words that it is found by, nothing else does.
@@ -44,6 +46,7 @@ class record_scanner {
   };
   void add(rank_text& to, std::string_view line, std::uint64_t number);
   void take(rank_text& from, const record_match& m);
+  void note_words(std::string_view line, std::uint64_t number);
   void labelled_line(std::string_view text, std::uint64_t number);
   void scan(rank_text& from, std::uint32_t label, bool last);
   void drop(rank_text& from, std::size_t offset);
@@ -54,6 +57,9 @@ class record_scanner {
   std::vector<scale_record> records_;
   std::string cleaned_;
   unread_records unread_;
+  std::vector<nonfinite_words> nonfinite_;
+  std::uint64_t kept_ = 0;           // records so far
+  std::uint64_t kept_at_words_ = 0;  // at the last of nonfinite_
 };
 
 }  // namespace ulp::io

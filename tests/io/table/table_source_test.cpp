@@ -243,3 +243,63 @@ TEST_CASE("table: each way it can be wrong") {
   const std::string deep(100, '[');
   CHECK(place.error("a.json", "[" + deep).find("nested more than 32 deep") != std::string::npos);
 }
+
+TEST_CASE("table: NaN between finite losses, again and again, was not logged") {
+  const playground place;
+  std::string text = "step,loss,grad_norm\n";
+  for (int i = 0; i < 12; ++i) text += std::to_string(i) + (i % 3 == 0 ? ",2.5,1.1\n" : ",nan,nan\n");
+  const contents read = place.open("a.csv", text);
+  CHECK(nonfinite_in(read).empty());
+  CHECK(has_note(read, "was not logged in 8 rows"));
+
+  // More of them than ever before at the end, or a norm that is infinite, are no missing values.
+  CHECK_FALSE(nonfinite_in(place.open("b.csv", text + "12,2.5,1\n13,nan,nan\n14,nan,nan\n15,nan,nan\n")).empty());
+  CHECK_FALSE(nonfinite_in(place.open("c.csv", text + "12,2.5,inf\n")).empty());
+}
+
+TEST_CASE("table: a counter that stays at 1 counts one skipped step") {
+  const playground place;
+  const contents read =
+      place.open("a.csv", "step,loss,grad_norm,skipped_steps\n0,2,1,0\n1,2,1,0\n2,2,1,1\n3,2,1,1\n4,2,1,1\n5,2,1,1\n");
+  CHECK(skipped_in(read) == steps{2});
+}
+
+TEST_CASE("table: the weight of a part of the loss is not the loss scale") {
+  const playground place;
+  for (const std::string name : {"kl_loss_scale", "aux_loss_scale", "z_loss_scale"}) {
+    INFO(name);
+    const contents read =
+        place.open("a.csv", "step,loss,grad_norm," + name + "\n0,2,1,1\n1,2,1,1\n2,2,1,0.5\n3,2,1,0.5\n");
+    CHECK(skipped_in(read).empty());
+    CHECK(std::isnan(read.steps[0].scalars.loss_scale));
+  }
+  // An amplitude, say: each step has a row, and all norms are finite.
+  const contents finite = place.open("b.csv", "step,loss,grad_norm,scale\n0,2,1,64\n1,2,1,64\n2,2,1,16\n3,2,1,16\n");
+  CHECK(skipped_in(finite).empty());
+  CHECK(has_note(finite, "the scale is not used"));
+  const contents small = place.open("c.csv", "step,loss,scale\n0,2,1\n1,2,1\n2,2,0.5\n3,2,0.5\n");
+  CHECK(skipped_in(small).empty());
+}
+
+TEST_CASE("table: a loss of validation says nothing of the training's steps") {
+  const playground place;
+  const contents beside = place.open("a.csv", "step,grad_norm,val_loss\n0,1,2\n1,1,nan\n2,1,nan\n3,1,2\n");
+  CHECK(nonfinite_in(beside).empty());
+  CHECK(has_note(beside, "not used beside the norm"));
+  const contents alone = place.open("b.csv", "epoch,acc,val_loss\n0,1,2\n1,1,nan\n2,1,nan\n");
+  CHECK(nonfinite_in(alone).empty());
+  CHECK(has_note(alone, "not finite in 2 rows"));
+}
+
+TEST_CASE("table: seeds are runs of their own") {
+  const playground place;
+  const contents read = place.open("a.csv", "seed,step,loss\n0,0,2\n0,1,2\n1,0,nan\n1,1,nan\n");
+  CHECK(nonfinite_in(read).empty());
+  CHECK(has_note(read, "other runs than '0'"));
+}
+
+TEST_CASE("table: lines of logs in brackets are no JSON") {
+  const playground place;
+  const contents read = place.open("a.log", "[1,  2000] loss: 2.2\nstep 1 loss 2.5\nstep 2 loss nan\n");
+  CHECK(read.steps.size() == 2);
+}

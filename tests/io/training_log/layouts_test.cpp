@@ -1,5 +1,6 @@
 // Pins the layouts that are rows of data: lines as each program prints them (its source is named in dialects/layouts.cpp),
 // and the steps, losses, norms and scales that they tell of.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -198,4 +199,35 @@ TEST_CASE("layouts: a script's own lines beside Apex's are its steps") {
   CHECK(read.steps.front().key.step == 100);
   CHECK(read.steps.back().key.step == 103);
   CHECK(read.steps.back().scalars.loss_is_nan);
+}
+
+TEST_CASE("layouts: numbers as Microsoft's C library and Python's arrays print them, and names in any case") {
+  const playground place;
+  // Microsoft's printf before Visual Studio 2015.
+  const contents microsoft =
+      place.open("a.log", "step 1 loss 2.5 grad_norm 1.#INF00\nstep 2 loss -1.#IND grad_norm 1.#QNAN\n");
+  REQUIRE(microsoft.steps.size() == 2);
+  CHECK(std::isinf(microsoft.steps[0].scalars.grad_norm));
+  CHECK(microsoft.steps[1].scalars.loss_is_nan);
+  CHECK(microsoft.steps[1].scalars.grad_norm_is_nan);
+
+  const contents wrapped = place.open("b.log",
+                                      "step 1 loss tensor(2.5, device='cuda:0')\n"
+                                      "step 2 loss tensor(nan, device='cuda:0')\n"
+                                      "step 3 loss np.float64(2.75)\n");
+  REQUIRE(wrapped.steps.size() == 3);
+  CHECK(wrapped.steps[0].scalars.loss == 2.5);
+  CHECK(wrapped.steps[1].scalars.loss_is_nan);
+  CHECK(wrapped.steps[2].scalars.loss == 2.75);
+
+  for (const std::string name : {"Scale", "scaler", "Loss Scale", "AMP scale", "LOSS_SCALE"}) {
+    INFO(name);
+    const auto line = [&](int step, const std::string& scale) {
+      return "step " + std::to_string(step) + " | loss 2.5 | " + name + " " + scale + "\n";
+    };
+    const contents scaled =
+        place.open("c.log", line(1, "65536.0") + line(2, "65536.0") + line(3, "32768.0") + line(4, "32768.0"));
+    CHECK(scaled.steps.size() == 4);
+    CHECK(std::ranges::count_if(scaled.steps, [](const step& s) { return s.scalars.applied == false; }) == 1);
+  }
 }

@@ -34,6 +34,7 @@ std::optional<found_value> value_at(const record_text& text, std::size_t from, s
   const std::string_view all = text.view();
   const std::size_t key_end = from;
   while (from < end && from - key_end < 4 && separators.find(all[from]) != std::string_view::npos) ++from;
+  from = skip_wrapper(all, from);
   if (from >= end) return std::nullopt;
   if (is_flag) {
     if (all.substr(from).starts_with("True")) return found_value{.value = 1, .end = from + 4};
@@ -46,9 +47,20 @@ std::optional<found_value> value_at(const record_text& text, std::size_t from, s
   return found_value{.value = n->value, .end = n->end};
 }
 
-std::optional<found_value> value_of(const record_text& text, std::size_t begin, std::size_t end, const line_field& of) {
-  const std::string_view all = text.view();
-  for (std::size_t at = all.find(of.key, begin); at < end; at = all.find(of.key, at + 1)) {
+std::size_t find_key(std::string_view all, std::string_view key, std::size_t from, key_case spelling) noexcept {
+  if (spelling == key_case::as_given) return all.find(key, from);
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto same = [&](char a, char b) { return small(a) == small(b); };
+  const std::string_view rest = all.substr(std::min(from, all.size()));
+  const auto found = std::search(rest.begin(), rest.end(), key.begin(), key.end(), same);
+  return found == rest.end() ? std::string_view::npos : from + static_cast<std::size_t>(found - rest.begin());
+}
+
+std::optional<found_value> value_of(const record_text& text, std::size_t begin, std::size_t end, const line_field& of,
+                                    key_case spelling) {
+  const std::string_view all = text.view().substr(0, end);
+  for (std::size_t at = find_key(all, of.key, begin, spelling); at < end;
+       at = find_key(all, of.key, at + 1, spelling)) {
     if (!begins_name(text, begin, at)) continue;
     auto found = value_at(text, at + of.key.size(), end, of.flag != nullptr);
     if (!found) continue;
@@ -60,6 +72,17 @@ std::optional<found_value> value_of(const record_text& text, std::size_t begin, 
 
 }  // namespace
 
+std::size_t skip_wrapper(std::string_view text, std::size_t at) noexcept {
+  constexpr std::array<std::string_view, 5> wrappers{"tensor(", "torch.tensor(", "np.float64(", "np.float32(",
+                                                     "array("};
+  for (const std::string_view wrapper : wrappers)
+    if (at < text.size() && text.substr(at).starts_with(wrapper)) {
+      at += wrapper.size();
+      return at < text.size() && text[at] == '[' ? at + 1 : at;
+    }
+  return at;
+}
+
 bool ends_in_evaluation(std::string_view text) noexcept {
   constexpr std::array words{"val",  "Val",  "valid", "Valid", "validation", "Validation", "eval", "Eval",
                              "test", "Test", "VAL",   "dev",   "Averaged",   "evaluation", "mean", "best"};
@@ -68,13 +91,13 @@ bool ends_in_evaluation(std::string_view text) noexcept {
 }
 
 put_fields put_values(const record_text& text, std::size_t begin, std::size_t end, std::span<const line_field> fields,
-                      scale_record& into) {
+                      scale_record& into, key_case spelling) {
   put_fields all{.begin = end, .end = begin};
   std::array<const line_field*, 8> put{};
   for (const line_field& f : fields) {
     const bool again = std::ranges::any_of(std::span(put).first(std::min(all.count, put.size())),
                                            [&](const auto* p) { return p->number == f.number && p->flag == f.flag; });
-    const auto v = again ? std::nullopt : value_of(text, begin, end, f);
+    const auto v = again ? std::nullopt : value_of(text, begin, end, f, spelling);
     if (!v) continue;
     if (all.count < put.size()) put[all.count] = &f;
     ++all.count;

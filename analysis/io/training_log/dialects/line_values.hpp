@@ -3,6 +3,7 @@
 #define ULP_IO_TRAINING_LOG_DIALECTS_LINE_VALUES_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,10 +23,14 @@ struct put_fields {
   std::size_t begin = 0;  // of the first one in the text
   std::size_t end = 0;    // of the last one
 };
+enum class key_case : std::uint8_t { as_given, any };
 // Puts those that are between the offsets into the record. Keys are whole names: "loss" is not found in "loss_cls",
 // "total_loss" or "val loss". Of several fields for one number, the first that is found counts.
 put_fields put_values(const record_text& text, std::size_t begin, std::size_t end, std::span<const line_field> fields,
-                      scale_record& into);
+                      scale_record& into, key_case spelling = key_case::as_given);
+
+// Behind what Python prints around a number: tensor(2.5, device='cuda:0'), np.float64(2.5).
+[[nodiscard]] std::size_t skip_wrapper(std::string_view text, std::size_t at) noexcept;
 
 // "[3/300]", "[3]": the numbers, and where the text goes on. nullopt where it is something else.
 struct counter {

@@ -108,10 +108,10 @@ record_match read_number(const record_text& text, std::size_t at, std::string_vi
   const auto following = next_number(text, n->end, line, word);
   const std::size_t end = following ? following->begin : line;
   scale_record r{.what = kind::reached, .step = n->number};
-  put_fields put = put_values(text, begin, n->begin, usual_fields, r);
+  put_fields put = put_values(text, begin, n->begin, usual_fields, r, key_case::any);
   if (!r.has_values() || !following) {
     scale_record behind = r;
-    const put_fields more = put_values(text, n->end, end, usual_fields, behind);
+    const put_fields more = put_values(text, n->end, end, usual_fields, behind, key_case::any);
     if (more.count > 0) {
       put.end = more.end;
       r = behind;

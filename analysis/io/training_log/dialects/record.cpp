@@ -34,6 +34,11 @@ constexpr std::array nonfinite_words{
     nonfinite_word{"NaN", not_known},
     nonfinite_word{"inf", std::numeric_limits<double>::infinity()},
     nonfinite_word{"Infinity", std::numeric_limits<double>::infinity()},
+    // printf of Microsoft's C library, before Visual Studio 2015; with a sign in front.
+    nonfinite_word{"1.#IND", not_known},
+    nonfinite_word{"1.#QNAN", not_known},
+    nonfinite_word{"1.#SNAN", not_known},
+    nonfinite_word{"1.#INF", std::numeric_limits<double>::infinity()},
 };
 
 }  // namespace
@@ -108,7 +113,9 @@ std::optional<record_text::number> record_text::number_at(std::size_t offset, st
   const std::size_t sign = offset < text_.size() && (text_[offset] == '-' || text_[offset] == '+') ? 1 : 0;
   for (const nonfinite_word& word : nonfinite_words) {
     if (!view().substr(std::min(offset + sign, text_.size())).starts_with(word.text)) continue;
-    const std::size_t behind = offset + sign + word.text.size();
+    std::size_t behind = offset + sign + word.text.size();
+    if (word.text.starts_with("1.#"))  // "1.#IND00", in as many characters as were asked for
+      while (behind < text_.size() && text_[behind] == '0') ++behind;
     return number{.value = sign == 1 && text_[offset] == '-' ? -word.value : word.value,
                   .digits = view().substr(offset, behind - offset),
                   .end = behind,

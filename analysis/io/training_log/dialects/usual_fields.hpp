@@ -48,6 +48,8 @@ inline constexpr std::array usual_fields{
     line_field{"grad_scale", &scale_record::after},
     line_field{"gradscale", &scale_record::after},
     line_field{"amp_scale", &scale_record::after},
+    line_field{"ampscale", &scale_record::after},
+    line_field{"scaler", &scale_record::after},
     line_field{"scale", &scale_record::after},
     line_field{"learning_rate", &scale_record::learning_rate},
     line_field{"learningrate", &scale_record::learning_rate},

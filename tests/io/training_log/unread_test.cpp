@@ -1,0 +1,97 @@
+// Pins that what a log says in words of NaN is not passed over. The sentences are those of the programs' sources: facebookresearch
+// deit engine.py, open-mmlab mmgeneration, NVIDIA Megatron-LM pretrain_gpt.py and rerun_state_machine.py, PyTorch
+// anomaly_mode.cpp and clip_grad.py, Keras callbacks.py, Lightning utilities, k2-fsa icefall train.py, ESPnet, tensorboardX.
+#include "training_log/unread.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ulp/io/inputs/open.hpp>
+
+#include "io/builders.hpp"
+#include "support/catch.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+std::string healthy(int steps, const std::string& loss = "2.5", int first = 0) {
+  std::string all;
+  for (int i = first; i < first + steps; ++i) all += "step " + std::to_string(i) + " loss " + loss + " grad_norm 1.1\n";
+  return all;
+}
+
+std::uint64_t unread(const std::string& text) {
+  const playground place;
+  place.write("train.log", text);
+  return open_source({place.path("train.log")})->unread_records();
+}
+
+}  // namespace
+
+TEST_CASE("unread: the words of a run that died are no silence") {
+  for (
+      const std::string words : {
+          "Loss is nan, stopping training",
+          "AssertionError: loss become infinite or NaN!",
+          "AssertionError: Rank 3: found NaN in local forward loss calculation. Device: 3, node: a",
+          "RuntimeError: Rank 5, node a, device 5, iteration 24: Unexpected result nan (message='found NaN')",
+          "RuntimeError: Function 'LogSoftmaxBackward0' returned nan values in its 0th output.",
+          "Batch 123: Invalid loss, terminating training",
+          "ValueError: The loss returned in `training_step` is nan.",
+          "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped.",
+          "RuntimeError: grad_scale is too small, exiting: 4.76837158203125e-07",
+          "RuntimeError: The loss is not finite: nan",
+          "NaN or Inf found in input tensor.",
+          "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
+          "tensorflow.python.training.basic_session_run_hooks.NanLossDuringTrainingError: NaN loss during training.",
+      }) {
+    INFO(words);
+    CHECK(io::says_nonfinite(words));
+    CHECK(unread(healthy(5) + words + "\n") == 1);
+    CHECK(unread(healthy(5) + "step 5 loss nan grad_norm nan\n" + words + "\n") == 0);
+  }
+}
+
+TEST_CASE("unread: arguments, evaluations and tables of accuracies say nothing of a step") {
+  for (const std::string words : {
+           "check_for_nan_in_loss_and_grad ......... True",
+           "terminate_on_nan=True, loss=mse",
+           "number of nan iterations: 0 | loss ok",
+           "val_loss improved from inf to 2.31, saving model",
+           "{'eval_loss': nan, 'eval_runtime': 3.2}",
+           "| road | nan | nan |",
+           "financial tensor of information",
+       }) {
+    INFO(words);
+    CHECK_FALSE(io::says_nonfinite(words));
+  }
+}
+
+TEST_CASE("unread: NaN of a rank that is left out is said") {
+  std::string text;
+  for (int i = 0; i < 6; ++i) {
+    const std::string step = "step " + std::to_string(i);
+    text += "[rank0]: " + step + " loss 2.5 grad_norm 1.1\n[rank1]: " + step + " loss " + (i < 4 ? "2.5" : "nan") +
+            " grad_norm 1.1\n";
+  }
+  const playground place;
+  const contents read = place.open("train.log", text);
+  CHECK(unread(text) == 2);
+  bool is_said = false;
+  for (const std::string& note : read.notes)
+    is_said = is_said || note.find("the first in line 10") != std::string::npos;
+  CHECK(is_said);
+}
+
+TEST_CASE("unread: NaN of steps that were done again is said") {
+  const playground place;
+  const contents read =
+      place.open("train.log", healthy(40) + "step 40 loss nan grad_norm nan\nstep 41 loss nan grad_norm nan\n" +
+                                  healthy(30, "2.25", 30));
+  bool is_said = false;
+  for (const std::string& note : read.notes) is_said = is_said || note.find("done again") != std::string::npos;
+  CHECK(is_said);
+}
