@@ -104,11 +104,11 @@ void print(const vector_kind& kind, const line_reader& lines, const outcome& all
     flags_only = fmt::format(", {} of them in the flags only", grouped(all.in_flags_only));
   const std::string shown = all.first.empty() ? "" : all.first.size() < all.differing ? "; the first:" : ":";
   fmt::print("{} {}{}{}\n", grouped(all.differing), all.differing == 1 ? "differs" : "differ", flags_only, shown);
-  if (all.in_flags_only > 0 && !all.has_flags)
-    fmt::print("no line raises a flag: --ignore-flags compares the results alone\n");
   for (const kept_line& l : all.first)
     fmt::print("line {}: {}\n{}", l.number, printable(l.text),
                to_string(kind.operation, kind.to, kind.from, kind.rounding, l.what, !o.ignore_flags));
+  if (all.in_flags_only > 0 && !all.has_flags)
+    fmt::print("no line raises a flag: --ignore-flags compares the results alone\n");
 }
 
 // Classes to which the vectors of ulp vectors do not come either are left out: most cannot be reached.

@@ -119,7 +119,7 @@ TEST_CASE("a name that OCP uses for another format has a note") {
   CHECK(run_ulp("inspect 300 --format e4m3fn").err.empty());
   CHECK(run_ulp("inspect 1 --format FP8").err ==
         "ulp: format 'FP8': ambiguous name; use one of E4M3 (float8_e4m3fn) and E5M2 (float8_e5m2)\n");
-  CHECK(run_ulp("formats e4m3").out.find("  note              e4m3 is IEEE-style") != std::string::npos);
+  CHECK(run_ulp("formats e4m3").err.find("note: e4m3 is IEEE-style") != std::string::npos);
 }
 
 TEST_CASE("formats lists the catalogue and describes any format") {

@@ -182,12 +182,15 @@ TEST_CASE("a line that differs is explained") {
         "  exactly   2.0009765625\n"
         "  that is   half way between 4000 and 4001\n"
         "  expected  4000 = 2  (inexact)\n"
-        "  got       4000 = 2  (no flags)\n");
+        "  got       4000 = 2  (no flags)\n"
+        "no line raises a flag: --ignore-flags compares the results alone\n");
   run = run_ulp("verify --op add --format float16 --show 1", "3C00 3C01 4001 00\n3C00 3C01 4000 00\n");
   CHECK(run.out.starts_with("standard input: 2 lines, 2 differ, 1 of them in the flags only; the first:\nline 1: "));
   CHECK(run.out.find("line 2") == std::string::npos);
   run = run_ulp("verify --op add --format float16 --show 0", "3C00 3C01 4000 00");
-  CHECK(run.out == "standard input: 1 line, 1 differs, in the flags only\n");
+  CHECK(run.out ==
+        "standard input: 1 line, 1 differs, in the flags only\n"
+        "no line raises a flag: --ignore-flags compares the results alone\n");
   run = run_ulp("verify --op add --format float16 --show 0 --json", "3C00 3C01 4000 00");
   CHECK(run.out.find("\"first_line\":1") != std::string::npos);
   CHECK(run_ulp("verify --op add --format float16 --ignore-flags", "3C00 3C01 4000 00").exit_code == 0);
@@ -260,7 +263,7 @@ TEST_CASE("malformed lines are errors that name the line") {
   CHECK(error_of(verify, "") == "ulp: standard input: is empty: nothing was checked\n");
   CHECK(error_of(verify, std::string(200'000, '3')) ==
         "ulp: standard input: line 1: is longer than 65,536 characters\n");
-  CHECK(error_of("verify --op convert --format e2m1 --from tf32", "80000 0 00\n") ==
+  CHECK(error_of("verify --op convert --format float4_e2m1 --from tf32", "80000 0 00\n") ==
         "ulp: standard input: line 1: operand '80000' does not fit the 19 bits of tf32\n");
   CHECK(error_of(verify + " nosuch.txt", "") == "ulp: nosuch.txt: No such file or directory\n");
   CHECK(error_of(verify + " tests", "") == "ulp: tests: cannot be read: Is a directory\n");
