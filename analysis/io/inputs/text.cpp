@@ -55,10 +55,12 @@ bool can_read_twice(const std::string& path) {
 // JSON is a table of a run, unless it is a log whose lines are JSON.
 std::unique_ptr<source> open_json(line_reader lines, const source_options& options) {
   const std::string path = lines.path();
-  const bool is_of_fairseq = lines.peek().find("\"num_updates\"") != std::string_view::npos;
-  if (is_of_fairseq)
+  // Of fairseq and ms-swift, whose steps are not plain numbers of a column.
+  const bool is_of_log = lines.peek().find("\"num_updates\"") != std::string_view::npos ||
+                         lines.peek().find("\"global_step/max_steps\"") != std::string_view::npos;
+  if (is_of_log)
     if (auto log = open_scale_log(std::move(lines), "")) return log;
-  if (is_of_fairseq) lines = line_reader(path, options.limits);
+  if (is_of_log) lines = line_reader(path, options.limits);
   const told_columns told = told_by(options);
   try {
     return open_run_table(read_json_table(std::move(lines), told, options.limits), told);
