@@ -158,8 +158,8 @@ class Questions(Compared):
         for path in RECORDINGS + [TRANSFORMER]:
             self.assert_printed(ulpscope.advise(path), "advise", path)
         self.assert_printed(
-            ulpscope.advise(DIGITS, format="e4m3", epsilon=1e-3, group={"fc": "^fc"}),
-            "advise", DIGITS, "--format", "e4m3", "--epsilon", "0.001", "--group", "fc=^fc",
+            ulpscope.advise(DIGITS, format="float8_e4m3fn", epsilon=1e-3, group={"fc": "^fc"}),
+            "advise", DIGITS, "--format", "float8_e4m3fn", "--epsilon", "0.001", "--group", "fc=^fc",
         )  # fmt: skip
 
     def test_precision(self):

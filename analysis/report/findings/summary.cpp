@@ -331,7 +331,7 @@ void summary_of::say_what_would_underflow(advice_summary& s) const {
                            options_.format_name, percent(all),
                            names.empty() ? "" : fmt::format(" (most: {})", fmt::join(names, ", ")), safe,
                            percent(zeros_at(std::ldexp(1.0, safe), nullptr)), s.happened);
-  s.grade = finding_grade::notable;
+  if (zeros_at(std::ldexp(1.0, safe), nullptr) >= noticeable) s.grade = finding_grade::notable;
 }
 
 void summary_of::recommend(advice_summary& s, const best_trial& best) const {

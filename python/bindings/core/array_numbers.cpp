@@ -12,7 +12,7 @@
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
 
-#include "../truth.hpp"
+#include "bindings/truth.hpp"
 
 namespace ulp::python {
 namespace {

@@ -11,7 +11,7 @@
 #include <ulp/report/tables/table.hpp>
 #include <utility>
 
-#include "../truth.hpp"
+#include "bindings/truth.hpp"
 
 namespace ulp::python {
 namespace {

@@ -73,7 +73,6 @@ registration icefall_gradscaler_row() {
        .overflow_test = gradscaler_tests,
        .floor = "raises below 1e-5",
        .ceiling = "kept finite",
-       .window = "growth_interval, and double_every",
        .rules =
            "overflow: skip, scale *= backoff_factor, tracker = 0\n"
            "good step: tracker += 1; when it equals growth_interval: scale *= growth_factor, tracker = 0\n"

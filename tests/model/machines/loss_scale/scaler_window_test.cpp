@@ -45,6 +45,6 @@ TEST_CASE("the growth interval of every policy is known, or there is none") {
     CHECK(first <= 22);
     CHECK(steps_to_double(entry, 50) - first == 30);
   }
-  // megatron_constant, openseq2seq_logmax, ada_loss_zhao, static, none
-  CHECK(without == 5);
+  // icefall_gradscaler, megatron_constant, openseq2seq_logmax, ada_loss_zhao, static, none
+  CHECK(without == 6);
 }
