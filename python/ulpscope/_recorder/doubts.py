@@ -8,6 +8,7 @@ from .clipping import limit_of
 from .names import plain
 
 LOOKS = 100  # steps whose values are looked at
+SUMMED = 500  # tensors at most whose norm is: that takes some calls for each
 
 
 class Doubts:
@@ -46,7 +47,7 @@ class Doubts:
             self._looks -= 1
             self._parts.looks_for_digits = self._looks >= LOOKS - 2
             self._look_at_values(found, rows, at, scale, scaled, factor)
-            if microbatch == -1 and not self._scope.shards:
+            if microbatch == -1 and not self._scope.shards and len(at) <= SUMMED:
                 self._look_at_norm(found, rows, at)
         if microbatch == -1 and self._every == 1 and scale is not None:
             self._look_at_falls(found, rows.tables.are_finite(at), scale)
