@@ -35,12 +35,14 @@ std::map<std::string, tensor_row> rows_of(source& from) {
   return rows;
 }
 
+// But those whose codes are read as multiples of scales beside them: tests of the dumps pin these.
 std::vector<std::filesystem::path> dumps() {
   std::vector<std::filesystem::path> all;
   const auto shared = shared_dir();
   if (shared.empty()) return all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(shared / "data"))
-    if (entry.path().extension() == ".safetensors" && entry.path().parent_path().filename() != "malformed")
+    if (entry.path().extension() == ".safetensors" && entry.path().parent_path().filename() != "malformed" &&
+        read_file(entry.path().string()).find("weight_scale_inv") == std::string::npos)
       all.push_back(entry.path());
   return all;
 }
