@@ -13,12 +13,11 @@ using namespace ulp::test;
 TEST_CASE("advice on the example run") {
   const auto run = run_ulp("advise tests/data/octaves/digits.ulp");
   CHECK(run.exit_code == 0);
-  for (
-      const char* const part :
-      {"none of 800 steps overflowed as recorded\nWhat to change  nothing; ",
-       "torch.amp.GradScaler(init_scale=2.0**16, growth_interval=100)\nHow sure        the recorded steps are certain",
-       "weight gradients: float16; activation gradients: cbfloat16 (on GPUs bfloat16)",
-       "no finite step overflows up to 2^16", "--clip-norm 1 would trigger in 7.25 % of the finite steps", "Limits: "})
+  for (const char* const part :
+       {"none of 800 steps overflowed as recorded\nWhat to change  nothing; ",
+        "torch.amp.GradScaler(init_scale=2.0**16, growth_interval=100)\nHow sure        the recorded steps are certain",
+        "weight gradients: float16; activation gradients: cbfloat16 (on GPUs bfloat16)",
+        "no finite step overflows up to 2^16", "--clip-norm 1 would trigger in 7.25 % of the finite steps", "Limits: "})
     CHECK(run.out.find(part) != std::string::npos);
   // 58 of 800, as a replay has it.
   CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scaler static --format fp16 --clip-norm 1")

@@ -106,7 +106,7 @@ TEST_CASE("norms that pile up at their largest were clipped before they were rec
   CHECK(clipped.of == 60);
   CHECK(run(grown).names().empty());
   CHECK(run([](int i) { return 1 + 0.2 * std::sin(i); }).names().empty());
-  CHECK(run([](int i) { return i < 20 ? 0.1 : 1.0; }).names().empty());  // it stands still
+  CHECK(run([](int i) { return i < 20 ? 0.1 : 1.0; }).names().empty());   // it stands still
   CHECK(run([](int i) { return std::pow(0.9995, i); }).names().empty());  // hardly differs
 }
 
