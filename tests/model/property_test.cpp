@@ -186,6 +186,7 @@ TEST_CASE("skips are growths and the octaves that the scale fell") {
       {"fairscale_layerwise", "init_scale", "growth_interval", {}},
       {"nemo_gradscaler", "init_scale", "growth_interval", {}},
       {"nemo_megatron", "init_scale", "growth_interval", {{"hysteresis", 1.0}}},
+      {"icefall_gradscaler", "init_scale", "growth_interval", {{"double_below", 0.0}, {"double_seldom_below", 0.0}}},
       {"apex_update_scale_hysteresis", "init_scale", "growth_interval", {}},
       {"apex_amp", "init_scale", "scale_window", {{"max_loss_scale", 0x1p127}}},
       {"apex_fp16_utils", "init_scale", "scale_window", {}},
