@@ -45,10 +45,11 @@ class run_builder {
 
     std::int64_t left = applied;
     // The norm that is printed is that of the last step.
-    const bool ends_nonfinite = unlogged_here_ > 0 && unknown > between && !now.updates_only && applied > 0 &&
-                                is_norm_of_last_nonfinite(now.record);
-    if (ends_nonfinite && now.skipped == 1) placed_ = decided_ = true;
-    const std::uint32_t first = unknown - between - (ends_nonfinite ? 1 : 0);
+    const bool ends_nonfinite = unlogged_here_ > 0 && is_norm_of_last_nonfinite(now.record);
+    const bool has_none = lacks_norm(now);
+    const bool ends_skipped = (ends_nonfinite || has_none) && unknown > between && !now.updates_only && applied > 0;
+    if (ends_skipped && now.skipped == 1) placed_ = decided_ = true;
+    const std::uint32_t first = unknown - between - (ends_skipped ? 1 : 0);
     if (first > 0) add({.count = first, .skipped = true, .used = first_used_});
     double scale = runs_.empty() ? not_known : runs_.back().after;
     std::int64_t needed = 0;  // steps in which the scale must have grown before it fell
@@ -64,7 +65,7 @@ class run_builder {
       add_event(e);
     }
     if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
-    if (ends_nonfinite) add({.skipped = true});
+    if (ends_skipped) add({.skipped = true});
     if (runs_.size() > first_run_) describe_last();
     if (now.begin_assumed && now.steps > 1) leave_open(now);
   }
@@ -239,6 +240,13 @@ class run_builder {
     if (now.record.is_nonfinite() && (now.skipped == 0 || now.updates_only) && !run.skipped) set_last_nonfinite();
   }
 
+  // Whether a line that is printed at the end of its steps leaves out the norm that others have.
+  bool lacks_norm(const log_interval& now) {
+    const bool has_norm = !std::isnan(now.record.grad_norm) || now.record.grad_norm_is_nan;
+    has_norms_ = has_norms_ || has_norm;
+    return now.from->norm_is_of_update && has_norms_ && !has_norm && now.counted && !now.at_end;
+  }
+
   static bool is_norm_of_last_nonfinite(const scale_record& line) {
     return !line.is_mean && (line.grad_norm_is_nan || std::isinf(line.grad_norm));
   }
@@ -316,6 +324,7 @@ class run_builder {
   std::int64_t step_ = 0;
   std::int64_t applied_ = 0;
   std::int32_t attempt_ = 0;
+  bool has_norms_ = false;
   bool placed_ = true;
   bool decided_ = true;
 };

@@ -106,14 +106,16 @@ told told_of(const divergence& d, const telling& about) {
                             : std::string{"lower the learning rate"};
   if (const std::string clipping = clipping_text(about); !clipping.empty()) t.change += ", and " + clipping;
   if (d.applied_lost > 0) t.change = "skip the steps that overflow (a scaler does), and " + t.change;
+  constexpr double noticeably = 1.1;
   t.sure =
       d.applied_lost > 0
           ? "fairly sure: what infinities and NaN did to the weights is not told from what a rate that is too high does"
-      : d.jump                   ? "very sure: the learning rate rose first"
-      : d.lost_at                ? "very sure: the growth came first, while every gradient was finite"
-      : d.came_down              ? "fairly sure: the gradients came down again, what they had thrown back did not"
-      : std::isnan(d.loss_after) ? "fairly sure: the gradients grew, and did not come back"
-                                 : "fairly sure: gradients and loss grew together, and did not come back";
+      : d.jump      ? "very sure: the learning rate rose first"
+      : d.lost_at   ? "very sure: the growth came first, while every gradient was finite"
+      : d.came_down ? "fairly sure: the gradients came down again, what they had thrown back did not"
+      : !(d.loss_after > noticeably * d.loss_before) ? "fairly sure: the gradients grew, and did not come back"
+      : std::isnan(d.growth)                         ? "fairly sure: the loss grew, and did not come back"
+                             : "fairly sure: gradients and loss grew together, and did not come back";
   t.numbers = numbers_of(d.growing);
   t.numbers.all.push_back({"growth", d.growth});
   t.numbers.all.push_back({"growth_steps", integer(d.growth_steps)});

@@ -657,6 +657,20 @@ TEST_CASE("scale log: norms and losses that are not finite are no healthy run") 
   CHECK(verdicts(without) == std::vector{is_open, is_open});
 }
 
+// Its optimizers return no norm where they do not step (NVIDIA/Megatron-LM, megatron/core/optimizer/optimizer.py).
+TEST_CASE("scale log: Megatron-LM's line without a norm ends with a skipped step") {
+  const playground place;
+  const std::string norm = " grad norm: 1.250 |";
+  const std::string two = megatron(4, "64.0", 0) + megatron(8, "32.0", 1);
+  const contents last = place.open("train.log", megatron(4, "64.0", 0) + replaced(megatron(8, "32.0", 1), norm, ""));
+  CHECK(verdicts(last) == std::vector{was_applied, was_applied, was_applied, was_applied, was_applied, was_applied,
+                                      was_applied, was_skipped});
+  CHECK(last.steps[7].bounds == max_abs_bounds{.low = overflow / 64});
+  CHECK(verdicts(place.open("train.log", two))[4] == was_skipped);
+  // Where no line has one, that it lacks says nothing.
+  CHECK(verdicts(place.open("train.log", replaced(two, norm, "")))[4] == was_skipped);
+}
+
 TEST_CASE("scale log: what the Hugging Face Trainer logs") {
   const playground place;
   const auto entry = [](const std::string& loss, const std::string& norm, const std::string& epoch) {

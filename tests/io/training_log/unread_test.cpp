@@ -70,6 +70,17 @@ TEST_CASE("unread: arguments, evaluations and tables of accuracies say nothing o
   }
 }
 
+TEST_CASE("unread: numbers are not taken for their first digits") {
+  for (const std::string number : {"0,553", "65,536", "1.2k", "3M", "2.0G"}) {
+    INFO(number);
+    CHECK(unread(healthy(5) + "step 5 loss " + number + "\n") == 1);
+  }
+  for (const std::string number : {"0.5, 4", "0.5,0.4", "2**3", "2^3", "2.5 kept", "1e3"}) {
+    INFO(number);
+    CHECK(unread(healthy(5) + "step 5 loss " + number + "\n") == 0);
+  }
+}
+
 TEST_CASE("unread: NaN of a rank that is left out is said") {
   std::string text;
   for (int i = 0; i < 6; ++i) {

@@ -30,6 +30,27 @@ struct found_value {
 constexpr std::string_view separators = ":=\"'[";
 constexpr std::string_view enders = ",(\"']|;)";
 
+// "2**16" and "2^16". What goes on as "0,553", "65,536" or "1.2k" is no number that is known.
+std::optional<found_value> whole_number(const record_text& text, const record_text::number& n) {
+  const std::string_view all = text.view();
+  const auto joined = [&](std::size_t at) { return at < all.size() && !text.blank_before(at); };
+  std::size_t at = n.end;
+  if (!joined(at)) return found_value{.value = n.value, .end = at};
+  if (all[at] == '^' || all.substr(at).starts_with("**")) {
+    at += all[at] == '^' ? 1 : 2;
+    const auto power = joined(at) ? text.number_at(at, enders) : std::nullopt;
+    if (!power) return std::nullopt;
+    return found_value{.value = std::pow(n.value, power->value), .end = power->end};
+  }
+  const bool has_more_digits = all[at] == ',' && joined(at + 1) && is_digit(all[at + 1]) &&
+                               n.digits.find_first_not_of("+-0123456789") == std::string_view::npos;
+  constexpr std::string_view units = "kKMGBT";
+  const bool has_unit = is_digit(all[at - 1]) && units.find(all[at]) != std::string_view::npos &&
+                        !(joined(at + 1) && (is_letter(all[at + 1]) || is_digit(all[at + 1])));
+  if (has_more_digits || has_unit) return std::nullopt;
+  return found_value{.value = n.value, .end = at};
+}
+
 std::optional<found_value> value_at(const record_text& text, std::size_t from, std::size_t end, bool is_flag) {
   const std::string_view all = text.view();
   const std::size_t key_end = from;
@@ -43,8 +64,8 @@ std::optional<found_value> value_at(const record_text& text, std::size_t from, s
   }
   const bool is_apart = from > key_end || text.blank_before(from) || !is_digit(all[from]);
   const auto n = is_apart ? text.number_at(from, enders) : std::nullopt;
-  if (!n || n->end > end) return std::nullopt;
-  return found_value{.value = n->value, .end = n->end};
+  const auto found = n ? whole_number(text, *n) : std::nullopt;
+  return found && found->end <= end ? found : std::nullopt;
 }
 
 std::size_t find_key(std::string_view all, std::string_view key, std::size_t from, key_case spelling) noexcept {

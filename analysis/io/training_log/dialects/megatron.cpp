@@ -139,6 +139,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-log_dialect megatron_dialect() { return {.name = "Megatron-LM", .starts = starts}; }
+log_dialect megatron_dialect() { return {.name = "Megatron-LM", .starts = starts, .norm_is_of_update = true}; }
 
 }  // namespace ulp::io

@@ -30,6 +30,7 @@ struct log_dialect {
   bool skipped_in_all = false;       // scale_record::skipped are those since the run began, not since the record before
   bool scale_is_mean = false;        // the printed scale may be the mean of those since the line before
   bool means_are_of_all = false;     // a mean that is finite says that each step since the line before was
+  bool norm_is_of_update = false;    // a step that is skipped has no norm
   bool replaces_loss = false;        // 0 may stand for a loss that is not finite
   bool may_count_from_zero = false;  // the first step may be 0, printed when it is done
   bool is_bar = false;               // scale_record::part is the length of a progress bar
