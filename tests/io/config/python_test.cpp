@@ -43,8 +43,36 @@ TEST_CASE("literals") {
   CHECK(tree("a = dict(\n  b=1,  # c\n  d=torch.float16)\n") == "{a: {b: 1, d: torch.float16}}");
   CHECK(tree("x.y.z = 1\nx.y.w = f(2, k=3)") == "{x: {y: {z: 1, w: {(): f, 0: 2, k: 3}}}}");
   CHECK(tree("a: int = 3\nf(b=1)\n") == "{a: 3, f: {(): f, b: 1}}");
-  CHECK(tree("\"\"\"text\nof it\"\"\"\nif x:\n    a = r'\\d'\n") == "{a: 'd'}");
+  CHECK(tree("\"\"\"text\nof it\"\"\"\ntry:\n    a = r'\\d'\n") == "{a: '\\d'}");
+  CHECK(tree("a = -2**2\nb = (2**3) * -(1 + 1)\nc = 7 // 2\nd = 0x10\ne = 2**-1") ==
+        "{a: -4, b: -16, c: 3, d: 16, e: 0.5}");
   CHECK(tree("n = 5\na = dict(b=n)\nc = f(a)") == "{n: 5, a: {b: 5}, c: {(): f, 0: {b: 5}}}");
+}
+
+TEST_CASE("statements of one line, joined lines, and other ways to assign") {
+  CHECK(tree("a = 1; b = 2; f(c=3)") == "{a: 1, b: 2, f: {(): f, c: 3}}");
+  CHECK(tree("try: a = 1\nfinally: b = 2; c = 3\n") == "{a: 1, b: 2, c: 3}");
+  CHECK(tree("a = \\\r\n  1\r\nb = 2\r\n") == "{a: 1, b: 2}");
+  CHECK(tree("a = b = True\nc, d = 1, 2\n(e, f) = [3, 4]\ng = 5,") ==
+        "{a: True, b: True, c: 1, d: 2, e: 3, f: 4, g: [5]}");
+  CHECK(tree("c = dict(a=1)\nc['b'] = 2\nc[\"d\"]['e'] = 3\nsetattr(c, 'f', 4)\nc.update(g=5)\nc.update({'h': 6})\n"
+             "c |= {'i': 7}") == "{c: {a: 1, b: 2, d: {e: 3}, f: 4, g: 5, h: 6, i: 7}}");
+  CHECK(tree("a = dict(b=1, c=2)\nd = dict(**a, e=3)\nf = {**a, 'b': 4}") ==
+        "{a: {b: 1, c: 2}, d: {b: 1, c: 2, e: 3}, f: {c: 2, b: 4}}");
+  CHECK(tree("import torch\ntorch.backends.x = True\na = torch.float16").ends_with("a: torch.float16}"));
+}
+
+TEST_CASE("what a branch assigns, and what a function is given, is open") {
+  CHECK(tree("if x: a = 1\nb = 2") == "{a: <assigned in a branch on line 1>, b: 2}");
+  CHECK(tree("if x:\n  a = 1\nelse:\n  a = 2\nb = 3") == "{a: <assigned on lines 2 and 4>, b: 3}");
+  CHECK(tree("a = 1\nif x:\n  a = 1\n") == "{a: 1}");
+  CHECK(tree("if __name__ == '__main__':\n  a = 1\n") == "{a: 1}");
+  CHECK(tree("if x:\n  a = f(b=1)\n") == "{a: {(): f, b: 1}}");
+  CHECK(tree("p = 1\ndef main(p, q: int = 3):\n  a = f(b=p, c=q.r)\n") == "{p: 1, a: {(): f, b: <p>, c: <q.r>}}");
+  CHECK(tree("for i in x:\n  a = i\nwith y as z: b = z") == "{a: <i>, b: <z>}");
+  CHECK(tree("c = load()\na = c.fp16\ndel c.b") == "{c: {(): load, b: <deleted on line 3>}, a: <c.fp16>}");
+  CHECK(tree("c = dict()\nsetattr(c, k, 1)\nc.update(x)\nd = y[0]\nd.e = 1\nd[0] = 2") ==
+        "{c: {**: <assigned on lines 2 and 3>}, d: <changed in part on line 6>}");
 }
 
 TEST_CASE("what only running it would tell is left open") {
@@ -53,6 +81,9 @@ TEST_CASE("what only running it would tell is left open") {
   CHECK(tree("a = f'{x}'\nb = f(*c, **d)") == "{a: <f'{x}'>, b: {(): f, **: <*c>, **: <**d>}}");
   CHECK(tree("a = 1\na = 2\nb = 1\nb = 1") == "{a: <assigned on lines 1 and 2>, b: 1}");
   CHECK(tree("a = 1\na += 1") == "{a: <assigned on lines 1 and 2>}");
+  CHECK(tree("a = f(lambda p, q: p, {k: v for k, v in x}, d=1)\nb = lambda c=1: c") ==
+        "{a: {(): f, 0: <lambda p, q: p>, 1: {k: <v for k, v in x>}, d: 1}, b: <lambda c=1: c>}");
+  CHECK(tree("a = N(b=<E.X: 'x'>, c=1, d=/tmp/e)") == "{a: {(): N, b: <<E.X: 'x'>>, c: 1, d: </tmp/e>}}");
   CHECK(tree("a = dict(b=lambda: 1, c=x[1:2], d=1)") == "{a: {b: <lambda: 1>, c: <x[1:2]>, d: 1}}");
 }
 
@@ -72,6 +103,17 @@ TEST_CASE("hostile text ends soon, with an error") {
   for (int i = 1; i < 60; ++i)
     doubling += "a" + std::to_string(i) + " = [a" + std::to_string(i - 1) + ", a" + std::to_string(i - 1) + "]\n";
   CHECK(tree(doubling).find("holds more than 20000 values") != std::string::npos);
+  std::string copies = "a = '" + std::string(1'000'000, 'x') + "'\n";
+  for (int i = 0; i < 100; ++i) copies += "b" + std::to_string(i) + " = a\n";
+  CHECK(tree(copies).find("holds more than 20000 values") != std::string::npos);
+  CHECK_THROWS_AS(parse_python(
+                      "p", "a = 1" +
+                               [] {
+                                 std::string powers;
+                                 for (int i = 0; i < 10'000; ++i) powers += "**1";
+                                 return powers;
+                               }()),
+                  input_error);
   std::string names;
   for (int i = 0; i < 30'000; ++i) names += "a" + std::to_string(i) + " = 1\n";
   CHECK(tree(names).find("holds more than 20000 values") != std::string::npos);

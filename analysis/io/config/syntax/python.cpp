@@ -1,465 +1,318 @@
-// The literals of a Python file, as a tree: assignments, calls with their arguments, dictionaries, lists, numbers, texts.
-// Nothing is run. What is no literal is kept as its text and marked as open: only running it would tell what it is. Branches
-// and bodies of functions are read like any other line.
+// The statements of a Python file that give names their values, as a tree. Nothing is run: what only running it would tell
+// is kept as its text and marked as open, also a value that a branch assigns. Bodies of functions are read like any other
+// line.
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <optional>
+#include <span>
+#include <utility>
 
-#include <ulp/io/bytes/error.hpp>
-
-#include "bytes/text.hpp"
-#include "tree.hpp"
+#include "python_values.hpp"
 
 namespace ulp::io {
 namespace {
 
-constexpr std::size_t most_values = 20'000;
-constexpr std::size_t deepest = 64;
+using words = std::span<const std::string_view>;
 
-bool begins_name(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_of_name(char c) { return begins_name(c) || is_digit(c); }
-
-std::string text_of_number(double x) {
-  std::array<char, 64> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x).ptr;
-  return {buffer.data(), end};
+bool is_one_of(words all, std::string_view word) { return std::ranges::find(all, word) != all.end(); }
+bool is_one_of(std::initializer_list<std::string_view> all, std::string_view word) {
+  return std::ranges::find(all, word) != all.end();
 }
+
+constexpr std::array<std::string_view, 12> heads{"if",     "elif",    "else", "for",   "while", "try",
+                                                 "except", "finally", "with", "class", "def",   "async"};
+constexpr std::array<std::string_view, 5> branches{"if", "elif", "else", "while", "except"};
+constexpr std::array<std::string_view, 11> augmented{
+    "+=", "-=", "*=", "/=", "//=", "%=", "&=", "|=", "^=", "**=", "@="};
+
+bool same(const config_node& a, const config_node& b) {
+  return a.what == b.what && a.open == b.open && a.text == b.text && a.entries.size() == b.entries.size() &&
+         std::ranges::equal(a.entries, b.entries, [](const config_entry& x, const config_entry& y) {
+           return x.key == y.key && same(x.value, y.value);
+         });
+}
+
+config_node open_text(std::string text) {
+  return {.what = config_node::kind::scalar, .open = true, .text = std::move(text)};
+}
+
+bool is_call(const config_node& node) { return node.find("()") != nullptr; }
+
+// Tokens from one up to another.
+struct token_range {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// The keys of x.y["z"] are x, y and z. x[0] is a part of x.
+struct target {
+  std::vector<std::string> keys;
+  bool is_part = false;
+};
 
 class python_reader {
  public:
-  python_reader(const std::string& file, std::string_view text) : file_(file), text_(text) {
-    root_.what = config_node::kind::mapping;
-  }
+  python_reader(const std::string& file, std::string_view text) : in_(file, text) {}
 
   config_node read() {
-    while (at_ < text_.size()) {
-      skip_space(true);
-      if (at_ >= text_.size()) break;
-      const std::size_t before = at_;
-      statement();
-      skip_statement();
-      if (at_ == before) ++at_;
-    }
-    return std::move(root_);
+    while (!in_.ends())
+      if (in_.is(python_token::kind::line_end))
+        ++in_.at;
+      else
+        line();
+    return std::move(in_.assigned);
   }
 
  private:
-  [[nodiscard]] char here(std::size_t ahead = 0) const {
-    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-  }
-  [[noreturn]] void fail(const std::string& reason) const { throw input_error(file_, at_line(line_), reason); }
+  [[nodiscard]] bool is_name(std::size_t at) const { return in_.tokens()[at].what == python_token::kind::name; }
 
-  void step() {
-    if (here() == '\n') ++line_;
-    ++at_;
+  // The first sign of these outside of brackets, or the end.
+  [[nodiscard]] std::size_t find(std::initializer_list<std::string_view> signs, token_range in) const {
+    return find(words{signs.begin(), signs.size()}, in);
   }
-  // Blanks, comments and continued lines; line ends too where brackets are open.
-  void skip_space(bool lines) {
-    for (; at_ < text_.size(); step()) {
-      const char c = here();
-      if (c == '#') {
-        while (at_ < text_.size() && here() != '\n') ++at_;
-        if (!lines) return;
-      }
-      if (c == '\\' && (here(1) == '\n' || here(1) == '\r')) {
-        ++at_;
-        continue;
-      }
-      if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || (lines && (c == '\n' || c == ';' || here() == '\n')))
-        continue;
-      return;
+  [[nodiscard]] std::size_t find(words signs, token_range in) const {
+    std::size_t open = 0;
+    for (std::size_t i = in.begin; i < in.end; ++i) {
+      const std::string_view word = in_.word(i);
+      if (open == 0 && is_one_of(signs, word)) return i;
+      if (is_one_of({"(", "[", "{"}, word)) ++open;
+      if (is_one_of({")", "]", "}"}, word) && open > 0) --open;
+    }
+    return in.end;
+  }
+
+  [[nodiscard]] std::vector<token_range> split(std::string_view sign, token_range in) const {
+    std::vector<token_range> parts;
+    while (in.begin < in.end) {
+      const std::size_t end = find({sign}, in);
+      parts.push_back({in.begin, end});
+      in.begin = end + 1;
+    }
+    return parts;
+  }
+
+  // What ends with a line end: the head of a block and what stands behind its colon, or statements.
+  void line() {
+    token_range of{in_.at, in_.at};
+    while (in_.tokens()[of.end].what != python_token::kind::line_end) ++of.end;
+    const std::size_t indent = in_.indent();
+    while (!branches_.empty() && branches_.back() >= indent) branches_.pop_back();
+    if (is_name(of.begin) && is_one_of(heads, in_.word(of.begin))) {
+      const token_range head{of.begin, find_colon(of)};
+      bind(head);
+      if (is_branch(head)) branches_.push_back(indent);
+      of.begin = std::min(head.end + 1, of.end);
+    }
+    for (const token_range statement_of : split(";", of)) statement(statement_of);
+    in_.at = of.end;
+  }
+
+  [[nodiscard]] std::size_t find_colon(token_range in) const {
+    std::size_t colon = find({":", "lambda"}, in);
+    while (colon < in.end && in_.word(colon) == "lambda")  // has a colon of its own
+      colon = find({":", "lambda"}, {find({":"}, {colon, in.end}) + 1, in.end});
+    return std::min(colon, in.end);
+  }
+
+  // Only "if __name__ ..." is taken to run.
+  [[nodiscard]] bool is_branch(token_range head) const {
+    return is_one_of(branches, in_.word(head.begin)) && find({"__name__"}, head) == head.end;
+  }
+
+  // The parameters of a function, what a loop runs over, and what "as" names.
+  void bind(token_range head) {
+    const std::string_view keyword = in_.word(head.begin);
+    const bool is_function = find({"def"}, head) < head.end;
+    const std::size_t in = keyword == "for" || keyword == "async" ? find({"in"}, head) : head.begin;
+    for (std::size_t i = head.begin + 1; i < head.end; ++i) {
+      if (!is_name(i)) continue;
+      const std::string_view before = in_.word(i - 1);
+      if (before == "as" || (is_function && is_one_of({"(", ",", "*", "**"}, before)) || (!is_function && i < in))
+        in_.bound.emplace(in_.word(i));
     }
   }
 
-  std::string name() {
-    const std::size_t begin = at_;
-    while (begins_name(here()) || (at_ > begin && is_of_name(here())) ||
-           (here() == '.' && at_ > begin && begins_name(here(1))))
-      ++at_;
-    return std::string{text_.substr(begin, at_ - begin)};
-  }
-
-  // The rest of a line that is no literal, over brackets and texts.
-  void skip_statement() {
-    for (std::size_t open = 0; at_ < text_.size();) {
-      const char c = here();
-      if (c == '\n' && open == 0) return;
-      if (c == '"' || c == '\'') {
-        static_cast<void>(quoted());
-        continue;
-      }
-      if (c == '#') {
-        while (at_ < text_.size() && here() != '\n') ++at_;
-        continue;
-      }
-      if (c == '\\' && here(1) == '\n') ++at_;
-      if (c == '(' || c == '[' || c == '{') ++open;
-      if ((c == ')' || c == ']' || c == '}') && open > 0) --open;
-      step();
-    }
-  }
-
-  void statement() {
-    if (!begins_name(here())) return;
-    std::size_t line = line_;
-    std::string target = name();
-    if (target == "return") {
-      skip_space(false);
-      if (!begins_name(here())) return;
-      target = name();
-    }
-    skip_space(false);
-    if (here() == ':' && here(1) != '=') {  // an annotation
-      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-      const std::size_t equals = text_.substr(at_, end - at_).find('=');
-      if (equals == std::string_view::npos) return;
-      at_ += equals;
-    }
-    if (here() == '=' && here(1) != '=') {
-      ++at_;
-      const std::size_t begin = at_;
-      config_node value = expression(false);
-      skip_space(false);
-      if (at_ < text_.size() && here() != '\n' && here() != ';' && here() != '#') {
-        skip_statement();
-        value = open(begin);
-      }
-      assign(target, line, std::move(value));
-    } else if (here() != '\0' && here(1) == '=' && std::string_view{"+-*/|&"}.find(here()) != std::string_view::npos) {
-      assign(target, line, open(at_));
-    } else if (here() == '(') {
-      root_.entries.push_back({target, line, call(target, 1)});
-    }
-  }
-
-  // At a path of attributes. Two different values are none that is known.
-  void assign(const std::string& target, std::size_t line, config_node value) {
-    config_node* node = &root_;
-    std::string_view rest = target;
-    for (std::size_t level = 0; level < deepest; ++level) {
-      const std::size_t dot = std::min(rest.find('.'), rest.size());
-      const std::string key{rest.substr(0, dot)};
-      const auto found = std::ranges::find(node->entries, key, &config_entry::key);
-      const bool is_last = dot == rest.size();
-      if (found == node->entries.end()) {
-        node->entries.push_back({key, line, {.what = config_node::kind::mapping}});
-        count();
-        if (is_last) {
-          node->entries.back().value = std::move(value);
-          return;
+  void statement(token_range of) {
+    if (of.begin < of.end && is_one_of({"return", "yield", "await"}, in_.word(of.begin))) ++of.begin;
+    if (of.begin >= of.end || is_one_of({"import", "from", "assert", "raise", "global"}, in_.word(of.begin))) return;
+    const std::size_t line = in_.tokens()[of.begin].line;
+    if (in_.word(of.begin) == "del") {
+      for (const target& to : targets({of.begin + 1, of.end}))
+        assign(to, line, open_text("deleted on line " + std::to_string(line)));
+    } else if (const std::size_t equals = find({"=", "lambda"}, of); equals < of.end && in_.word(equals) == "=") {
+      assignment(of, equals);
+    } else if (const std::size_t sign = find(augmented, of); sign < of.end) {
+      in_.at = sign + 1;
+      const config_node value = in_.expression();
+      for (const target& to : targets({of.begin, sign})) {
+        if (in_.word(sign) == "|=" && value.what == config_node::kind::mapping && !is_call(value)) {
+          take_in(to.keys, line, value);
+        } else {
+          in_.at = of.end;
+          assign(to, line, in_.open(of.begin));
         }
-        node = &node->entries.back().value;
-      } else if (is_last) {
-        if (!(found->value.text == value.text && found->value.what == value.what && value.entries.empty() &&
-              found->value.entries.empty()))
-          found->value = {.what = config_node::kind::scalar,
-                          .open = true,
-                          .text = found->line == line ? "assigned twice on line " + std::to_string(line)
-                                                      : "assigned on lines " + std::to_string(found->line) + " and " +
-                                                            std::to_string(line)};
-        return;
+      }
+    } else {
+      in_.at = of.begin;
+      const std::string callee = in_.path();
+      if (!callee.empty() && in_.is("(")) called(callee, of);
+    }
+  }
+
+  // a: int = 1, a = b = 1, a, b = 1, 2.
+  void assignment(token_range of, std::size_t equals) {
+    std::vector<token_range> to{{of.begin, find({":"}, {of.begin, equals})}};
+    for (std::size_t next = equals + 1; next < of.end;) {
+      const std::size_t more = find({"=", "lambda"}, {next, of.end});
+      if (more == of.end || in_.word(more) != "=") break;
+      to.push_back({next, more});
+      next = equals = more + 1;
+      --equals;
+    }
+    const config_node value = values({equals + 1, of.end});
+    for (const token_range part : to) {
+      const std::vector<target> all = targets(part);
+      const bool is_one = all.size() == 1;
+      const bool is_pairwise = value.what == config_node::kind::sequence && value.entries.size() == all.size();
+      for (std::size_t i = 0; i < all.size(); ++i)
+        assign(all[i], in_.tokens()[part.begin].line,
+               is_one        ? value
+               : is_pairwise ? value.entries[i].value
+                             : text_of({equals + 1, of.end}));
+    }
+  }
+
+  config_node values(token_range of) {
+    in_.at = of.begin;
+    config_node value = in_.expression();
+    if (in_.at < of.end && in_.is(",")) {
+      config_node all{.what = config_node::kind::sequence};
+      all.entries.push_back({"", in_.token().line, std::move(value)});
+      while (in_.at < of.end && in_.is(",")) {
+        ++in_.at;
+        if (in_.at < of.end) all.entries.push_back({"", in_.token().line, in_.expression()});
+      }
+      value = std::move(all);
+    }
+    return in_.at == of.end ? value : text_of(of);
+  }
+
+  config_node text_of(token_range of) {
+    in_.at = of.end;
+    return in_.open(of.begin);
+  }
+
+  [[nodiscard]] std::vector<target> targets(token_range of) const {
+    if (of.begin < of.end && is_one_of({"(", "["}, in_.word(of.begin))) ++of.begin, --of.end;
+    std::vector<target> all;
+    for (const token_range part : split(",", of))
+      if (target to = target_of(part); !to.keys.empty()) all.push_back(std::move(to));
+    return all;
+  }
+
+  [[nodiscard]] target target_of(token_range of) const {
+    target to;
+    std::size_t i = of.begin;
+    if (i < of.end && in_.word(i) == "*") ++i;
+    if (i >= of.end || !is_name(i)) return to;
+    to.keys.emplace_back(in_.word(i++));
+    while (i < of.end && !to.is_part) {
+      const bool is_key = i + 2 < of.end && in_.word(i) == "[" && in_.word(i + 2) == "]" &&
+                          in_.tokens()[i + 1].what == python_token::kind::text && !is_formatted(in_.word(i + 1));
+      if (is_key) {
+        to.keys.push_back(text_of_token(in_.word(i + 1)));
+        i += 3;
+      } else if (i + 1 < of.end && in_.word(i) == "." && is_name(i + 1)) {
+        to.keys.emplace_back(in_.word(i + 1));
+        i += 2;
       } else {
-        if (found->value.what != config_node::kind::mapping) found->value = {.what = config_node::kind::mapping};
-        node = &found->value;
-      }
-      rest.remove_prefix(dot + 1);
-    }
-  }
-
-  // What is copied counts again: names that stand for names multiply.
-  void count_in(const config_node& node) {
-    for (const config_entry& e : node.entries) {
-      count();
-      count_in(e.value);
-    }
-  }
-
-  void count() {
-    if (++values_ > most_values) fail("holds more than " + std::to_string(most_values) + " values");
-  }
-
-  // What stands between, as it is written.
-  [[nodiscard]] config_node open(std::size_t begin) const {
-    constexpr std::size_t longest = 80;
-    std::string text;
-    for (const char c : text_.substr(begin, at_ - begin)) {
-      const bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-      if (!blank || (!text.empty() && text.back() != ' ')) text += blank ? ' ' : c;
-    }
-    while (text.ends_with(' ')) text.pop_back();
-    if (text.size() > longest) text = text.substr(0, longest) + "...";
-    return {.what = config_node::kind::scalar, .open = true, .text = std::move(text)};
-  }
-
-  // To what ends a value: a comma, a bracket or colon that closes, the end of the line outside of brackets.
-  void skip_value(bool inside) {
-    for (std::size_t open_ones = 0; at_ < text_.size();) {
-      const char c = here();
-      if (open_ones == 0 && (c == ',' || c == ')' || c == ']' || c == '}' || (c == '\n' && !inside))) return;
-      if (c == '"' || c == '\'') {
-        static_cast<void>(quoted());
-        continue;
-      }
-      if (c == '#') {
-        while (at_ < text_.size() && here() != '\n') ++at_;
-        continue;
-      }
-      if (c == '(' || c == '[' || c == '{') ++open_ones;
-      if (c == ')' || c == ']' || c == '}') --open_ones;
-      step();
-    }
-  }
-
-  [[nodiscard]] bool ends_value(bool inside, bool is_key) {
-    skip_space(inside);
-    const char c = here();
-    return at_ >= text_.size() || c == ',' || c == ')' || c == ']' || c == '}' || c == '\n' || c == ';' || c == '#' ||
-           (is_key && c == ':');
-  }
-
-  config_node expression(bool inside, std::size_t depth = 1, bool is_key = false) {
-    if (depth > deepest) fail("is nested deeper than " + std::to_string(deepest) + " levels");
-    count();
-    skip_space(inside);
-    const std::size_t begin = at_;
-    if (auto number = sum()) {
-      if (ends_value(inside, is_key)) return {.what = config_node::kind::scalar, .text = text_of_number(*number)};
-      skip_value(inside);
-      return open(begin);
-    }
-    config_node value = literal(depth);
-    if (!ends_value(inside, is_key)) {
-      skip_value(inside);
-      return open(begin);
-    }
-    return value;
-  }
-
-  config_node literal(std::size_t depth) {
-    const std::size_t begin = at_;
-    const char c = here();
-    if (c == '"' || c == '\'') return quoted();
-    if (c == '(' || c == '[') return sequence(depth);
-    if (c == '{') return dictionary(depth);
-    if (!begins_name(c)) return open(begin);
-    const std::string word = name();
-    if ((here() == '"' || here() == '\'') && word.size() <= 2) {
-      config_node text = quoted();
-      if (word.find_first_of("fF") != std::string::npos && text.text.find('{') != std::string::npos) return open(begin);
-      return text;
-    }
-    if (word == "None") return {};
-    if (here() == '(') return call(word, depth);
-    // What the file has assigned to it, where that is one value.
-    const config_entry* const assigned = root_.find(word);
-    if (assigned != nullptr) {
-      count_in(assigned->value);
-      return assigned->value;
-    }
-    return {.what = config_node::kind::scalar, .text = word};
-  }
-
-  // Texts that stand beside one another are one.
-  config_node quoted() {
-    config_node node{.what = config_node::kind::scalar, .quoted = true};
-    while (here() == '"' || here() == '\'') {
-      const char mark = here();
-      const bool thrice = here(1) == mark && here(2) == mark;
-      at_ += thrice ? 3 : 1;
-      for (;; step()) {
-        if (at_ >= text_.size() || (here() == '\n' && !thrice)) fail("is not Python: a text does not end");
-        if (here() == '\\' && at_ + 1 < text_.size()) {
-          step();
-          node.text += here();
-          continue;
-        }
-        if (here() == mark && (!thrice || (here(1) == mark && here(2) == mark))) break;
-        node.text += here();
-      }
-      at_ += thrice ? 3 : 1;
-      while (here() == ' ') ++at_;
-    }
-    return node;
-  }
-
-  config_node sequence(std::size_t depth) {
-    const char close = here() == '(' ? ')' : ']';
-    config_node node{.what = config_node::kind::sequence};
-    bool commas = close == ']';
-    for (++at_;;) {
-      skip_space(true);
-      if (here() == close) break;
-      if (at_ >= text_.size()) fail("is not Python: a bracket does not close");
-      const std::size_t line = line_;
-      node.entries.push_back({"", line, expression(true, depth + 1)});
-      skip_space(true);
-      if (here() == ',') {
-        commas = true;
-        ++at_;
-      } else if (here() != close) {
-        fail("is not Python: " + in_quotes(std::string{close}) + " is missing");
+        to.is_part = true;
       }
     }
-    ++at_;
-    if (!commas && node.entries.size() == 1) {
-      config_node only = std::move(node.entries.front().value);
-      return only;
-    }
-    return node;
+    return to;
   }
 
-  config_node dictionary(std::size_t depth) {
-    config_node node{.what = config_node::kind::mapping};
-    for (++at_;;) {
-      skip_space(true);
-      if (here() == '}') break;
-      if (at_ >= text_.size()) fail("is not Python: a bracket does not close");
-      const std::size_t line = line_;
-      if (here() == '*') {
-        take_in(node, line);
-      } else {
-        const config_node key = expression(true, depth + 1, true);
-        skip_space(true);
-        config_node value;
-        if (here() == ':') {
-          ++at_;
-          value = expression(true, depth + 1);
-        }
-        add(node, key.text, line, std::move(value));
+  // The bracket is next.
+  void called(const std::string& callee, token_range of) {
+    const std::size_t line = in_.token().line;
+    const std::size_t begin = in_.at;
+    config_node call = in_.call(callee);
+    constexpr std::string_view update = ".update";
+    if (callee == "setattr") {
+      const std::vector<token_range> arguments = split(",", {begin + 1, in_.at - 1});
+      target to = arguments.empty() ? target{} : target_of(arguments.front());
+      const config_entry* const key = call.find("1");
+      const config_entry* const value = call.find("2");
+      if (to.keys.empty() || key == nullptr || value == nullptr) return;
+      const bool is_known = key->value.quoted;
+      to.keys.push_back(is_known ? key->value.text : "**");
+      assign(to, line, is_known ? value->value : text_of(of));
+    } else if (callee.ends_with(update) && in_.names.contains(callee.substr(0, callee.find('.')))) {
+      const target to = target_of({of.begin, begin - 2});
+      call.entries.erase(call.entries.begin());
+      if (const config_entry* const first = call.find("0")) {
+        const config_node taken = first->value;
+        if (taken.what != config_node::kind::mapping || is_call(taken)) return take_in(to.keys, line, {text_of(of)});
+        std::erase_if(call.entries, [](const config_entry& e) { return e.key == "0"; });
+        take_in(to.keys, line, taken);
       }
-      skip_space(true);
-      if (here() == ',')
-        ++at_;
-      else if (here() != '}')
-        fail("is not Python: '}' is missing");
+      take_in(to.keys, line, call);
+    } else {
+      in_.assigned.entries.push_back({callee, line, std::move(call)});
     }
-    ++at_;
-    return node;
   }
 
-  // Arguments without a name are numbered; "()" is the name of what is called, but of dict.
-  config_node call(const std::string& callee, std::size_t depth) {
-    if (depth > deepest) fail("is nested deeper than " + std::to_string(deepest) + " levels");
-    config_node node{.what = config_node::kind::mapping};
-    if (callee != "dict") node.entries.push_back({"()", line_, {.what = config_node::kind::scalar, .text = callee}});
-    std::size_t position = 0;
-    for (++at_;;) {
-      skip_space(true);
-      if (here() == ')') break;
-      if (at_ >= text_.size()) fail("is not Python: a bracket does not close");
-      const std::size_t line = line_;
-      if (here() == '*') {
-        take_in(node, line);
-      } else {
-        std::string key = argument_name();
-        if (key.empty()) key = std::to_string(position++);
-        config_node value = expression(true, depth + 1);
-        add(node, key, line, std::move(value));
+  // The entries of a mapping; of something else, that it is taken in.
+  void take_in(const std::vector<std::string>& keys, std::size_t line, const config_node& from) {
+    const auto put = [&](const std::string& key, const config_node& value) {
+      target to{.keys = keys};
+      to.keys.push_back(key);
+      assign(to, line, value);
+    };
+    if (from.what != config_node::kind::mapping) return put("**", from);
+    for (const config_entry& e : from.entries) put(e.key, e.value);
+  }
+
+  // Two different values are none that is known, but what is called last is what a name stands for.
+  void assign(const target& to, std::size_t line, config_node value) {
+    using enum config_node::kind;
+    const std::string of_line = "on line " + std::to_string(line);
+    if (to.keys.size() > deepest_of_python)
+      in_.fail("is nested deeper than " + std::to_string(deepest_of_python) + " levels");
+    if (to.keys.size() == 1) in_.names.insert(to.keys.front());
+    config_node* node = &in_.assigned;
+    for (std::size_t i = 0; i + 1 < to.keys.size(); ++i) {
+      config_entry& e = entry(*node, to.keys[i], line);
+      if (e.value.what != mapping) {
+        const config_node before = std::exchange(e.value, {.what = mapping});
+        if (before.what != null) e.value.entries.push_back({"**", e.line, before});
       }
-      skip_space(true);
-      if (here() == ',')
-        ++at_;
-      else if (here() != ')')
-        fail("is not Python: ')' is missing");
+      node = &e.value;
     }
-    ++at_;
-    return node;
+    const config_entry* const before = node->find(to.keys.back());
+    if (before != nullptr && !to.is_part && same(before->value, value)) return;
+    config_entry& e = entry(*node, to.keys.back(), line);
+    if (to.is_part)
+      e.value = open_text("changed in part " + of_line);
+    else if (before != nullptr && (!branches_.empty() || value.what != mapping))
+      e.value =
+          open_text(e.line == line ? "assigned twice " + of_line
+                                   : "assigned on lines " + std::to_string(e.line) + " and " + std::to_string(line));
+    else if (!branches_.empty() && !is_call(value))
+      e.value = open_text("assigned in a branch " + of_line);
+    else
+      e.value = std::move(value);
   }
 
-  // "fp16" of "fp16=True", read over; empty where none is here.
-  std::string argument_name() {
-    if (!begins_name(here())) return "";
-    std::size_t end = at_;
-    while (end < text_.size() && is_of_name(text_[end])) ++end;
-    std::size_t equals = end;
-    while (equals < text_.size() && text_[equals] == ' ') ++equals;
-    if (equals + 1 >= text_.size() || text_[equals] != '=' || text_[equals + 1] == '=') return "";
-    std::string key{text_.substr(at_, end - at_)};
-    at_ = equals + 1;
-    return key;
+  config_entry& entry(config_node& in, const std::string& key, std::size_t line) {
+    const auto found = std::ranges::find(in.entries, key, &config_entry::key);
+    if (found != in.entries.end()) return *found;
+    in_.count();
+    in.entries.push_back({key, line, {}});
+    return in.entries.back();
   }
 
-  // *args and **kwargs.
-  void take_in(config_node& node, std::size_t line) {
-    const std::size_t begin = at_;
-    while (here() == '*') ++at_;
-    skip_value(true);
-    node.entries.push_back({"**", line, open(begin)});
-  }
-
-  void add(config_node& node, const std::string& key, std::size_t line, config_node value) {
-    if (const config_entry* const before = node.find(key))
-      fail("the key " + in_quotes(key) + " is given twice, first on line " + std::to_string(before->line));
-    node.entries.push_back({key, line, std::move(value)});
-  }
-
-  // Of numbers alone: 2**16, 4 * 1024, 1 - 0.5. Nothing is read where there is none.
-  std::optional<double> sum() {
-    const std::size_t begin = at_;
-    auto result = product();
-    while (result && (blank_then('+') || blank_then('-'))) {
-      const bool minus = here() == '-';
-      ++at_;
-      const auto more = product();
-      result = more ? std::optional{minus ? *result - *more : *result + *more} : std::nullopt;
-    }
-    if (!result || !std::isfinite(*result)) {
-      at_ = begin;
-      return {};
-    }
-    return result;
-  }
-  std::optional<double> product() {
-    auto result = power();
-    while (result && ((blank_then('*') && here(1) != '*') || (blank_then('/') && here(1) != '/'))) {
-      const bool divides = here() == '/';
-      ++at_;
-      const auto more = power();
-      result = more ? std::optional{divides ? *result / *more : *result * *more} : std::nullopt;
-    }
-    return result;
-  }
-  std::optional<double> power() {
-    const auto base = number();
-    if (!base || !blank_then('*') || here(1) != '*') return base;
-    at_ += 2;
-    const auto exponent = number();
-    return exponent ? std::optional{std::pow(*base, *exponent)} : std::nullopt;
-  }
-  bool blank_then(char c) {
-    std::size_t to = at_;
-    while (to < text_.size() && text_[to] == ' ') ++to;
-    if (to >= text_.size() || text_[to] != c) return false;
-    at_ = to;
-    return true;
-  }
-  std::optional<double> number() {
-    while (here() == ' ') ++at_;
-    bool minus = false;
-    for (; here() == '-' || here() == '+'; ++at_) minus = minus != (here() == '-');
-    if (!is_digit(here()) && !(here() == '.' && is_digit(here(1)))) return {};
-    std::string digits;
-    for (; is_of_name(here()) || here() == '.' ||
-           ((here() == '-' || here() == '+') && (digits.ends_with('e') || digits.ends_with('E')));
-         ++at_)
-      if (here() != '_') digits += here();
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool is_whole = error == std::errc{} && (end == digits.data() + digits.size() ||
-                                                   (*end == '.' && end + 1 == digits.data() + digits.size()));
-    if (!is_whole) return {};
-    return minus ? -value : value;
-  }
-
-  std::string file_;
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::size_t line_ = 1;
-  std::size_t values_ = 0;
-  config_node root_;
+  python_values in_;
+  std::vector<std::size_t> branches_;  // what the heads of those that are open are indented by
 };
 
 }  // namespace
