@@ -71,12 +71,12 @@ line_label label_of(std::string_view line) noexcept {
 }
 
 std::size_t next_label(std::string_view line, std::size_t from) noexcept {
-  for (const std::string_view word : {"[rank", "[default"}) {
-    for (std::size_t at = line.find(word, from); at != std::string_view::npos; at = line.find(word, at + 1)) {
+  for (std::size_t at = line.find('[', from); at != std::string_view::npos; at = line.find('[', at + 1))
+    for (const std::string_view word : {"[rank", "[default"}) {
+      if (!line.substr(at).starts_with(word)) continue;
       const std::size_t end = line.find_first_not_of("0123456789", at + word.size());
       if (end != std::string_view::npos && end > at + word.size() && line.substr(end).starts_with("]:")) return at;
     }
-  }
   return line.size();
 }
 

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "bytes/text.hpp"
@@ -69,7 +71,7 @@ class record_finder {
   record_finder(std::string_view text, std::size_t from) : text_(text), next_(all_starts().size(), 0) {
     for (std::size_t i = 0; i < next_.size(); ++i) next_[i] = text_.find(all_starts()[i].words, from);
   }
-  // At or after an offset, which never falls; npos for nowhere.
+  // At or after an offset, which never falls, of those that are wanted; npos for nowhere.
   [[nodiscard]] std::size_t next(std::size_t from) {
     std::size_t first = std::string_view::npos;
     for (std::size_t i = 0; i < next_.size(); ++i) {
@@ -103,17 +105,40 @@ record_match read_record(const record_text& text, std::size_t at, bool last) {
   return no_record();
 }
 
-// Whether a framework's record begins behind one of a script's own lines: then it is the framework's line.
-bool is_of_framework(const record_text& text, std::size_t at, bool last) {
-  const std::size_t line = text.line_end(at);
-  for (const dialect_start& start : all_starts()) {
-    if (!start.from->is_framework() && !start.from->restarts) continue;
-    for (std::size_t next = text.view().find(start.words, at + 1); next < line;
-         next = text.view().find(start.words, next + 1))
-      if (read_start(text, next, last, start).found != record_match::state::none) return true;
+// Whether a framework's record begins behind one of a script's own lines: then it is the framework's line. Asked for offsets
+// that rise.
+class framework_finder {
+ public:
+  framework_finder(const record_text& text, bool last) : text_(text), last_(last) {}
+
+  [[nodiscard]] bool is_behind(std::size_t at) {
+    const std::size_t line = text_.line_end(at);
+    if (!starts_) starts_.emplace(text_.view(), at + 1);
+    if (place_ <= at) {
+      place_ = starts_->next(at + 1);
+      is_record_ = false;
+    }
+    while (place_ < line && !is_record_) {
+      is_record_ = begins(place_);
+      if (!is_record_) place_ = starts_->next(place_ + 1);
+    }
+    return is_record_ && place_ < line;
   }
-  return false;
-}
+
+ private:
+  [[nodiscard]] bool begins(std::size_t at) const {
+    return std::ranges::any_of(all_starts(), [&](const dialect_start& start) {
+      return (start.from->is_framework() || start.from->restarts) && text_.view().substr(at).starts_with(start.words) &&
+             read_start(text_, at, last_, start).found != record_match::state::none;
+    });
+  }
+
+  const record_text& text_;
+  bool last_;
+  std::optional<record_finder> starts_;
+  std::size_t place_ = 0;  // the first that is behind all offsets so far and was not found to be none
+  bool is_record_ = false;
+};
 
 // Where records begin in a line, and where the words are that they are found by.
 struct record_place {
@@ -122,14 +147,16 @@ struct record_place {
 };
 std::vector<record_place> places_in(const record_text& line) {
   std::vector<record_place> places;
+  std::unordered_set<std::size_t> known;
   for (const dialect_start& start : all_starts()) {
     if (!start.breaks_line) continue;
     for (std::size_t at = line.view().find(start.words); at != std::string_view::npos;
          at = line.view().find(start.words, at + 1)) {
-      if (std::ranges::find(places, at, &record_place::words) != places.end()) continue;
+      if (known.contains(at)) continue;
       const record_match m = start.layout == nullptr ? record_match{.begin = at} : read_start(line, at, true, start);
       if (start.layout != nullptr && m.found != record_match::state::complete) continue;
       places.push_back({m.begin, at});
+      known.insert(at);
     }
   }
   std::ranges::sort(places, {}, &record_place::begin);
@@ -220,7 +247,7 @@ void record_scanner::add(rank_text& to, std::string_view line, std::uint64_t num
 void record_scanner::drop(rank_text& from, std::size_t offset) {
   std::erase_if(from.signs, [&](record_sign& sign) {
     if (sign.offset < offset) {
-      unread_.add(sign);
+      if (!sign.is_taken) unread_.add(sign);
       return true;
     }
     sign.offset -= offset;
@@ -237,6 +264,9 @@ void record_scanner::drop(rank_text& from, std::size_t offset) {
 
 void record_scanner::scan(rank_text& from, std::uint32_t label, bool last) {
   record_finder starts(from.text.view(), from.scanned);
+  framework_finder framework(from.text, last);
+  auto layout = from.found.begin();
+  std::size_t covered = 0;  // up to there nothing begins but what was found
   for (;;) {
     const std::size_t at = starts.next(from.scanned);
     if (at == std::string_view::npos) {
@@ -247,9 +277,8 @@ void record_scanner::scan(rank_text& from, std::uint32_t label, bool last) {
       drop(from, kept);
       return;
     }
-    const bool is_covered =
-        std::ranges::any_of(from.found, [&](const found_layout& f) { return f.begin <= at && at < f.words; });
-    if (is_covered) {
+    for (; layout != from.found.end() && layout->begin <= at; ++layout) covered = std::max(covered, layout->words);
+    if (at < covered) {
       from.scanned = at + 1;
       continue;
     }
@@ -265,7 +294,7 @@ void record_scanner::scan(rank_text& from, std::uint32_t label, bool last) {
     from.scanned = at + 1;
     const log_dialect& from_whom = *m.record.from;
     const bool is_own = m.found == record_match::state::complete && from_whom.is_own && !from_whom.restarts;
-    if (is_own && is_of_framework(from.text, at, last)) continue;
+    if (is_own && framework.is_behind(at)) continue;
     if (m.found == record_match::state::complete) {
       m.record.line = from.text.line_at(at);
       if (m.record.label == 0) m.record.label = label;
@@ -281,10 +310,9 @@ void record_scanner::take(rank_text& from, const record_match& m) {
   constexpr std::size_t longest = 64;
   const bool is_overflow = m.record.what == scale_record::kind::overflow;
   const std::size_t near = std::max(std::min(from.text.taken(), m.begin), m.begin - std::min(m.begin, longest));
-  std::erase_if(from.signs, [&](const record_sign& sign) {
-    const std::size_t begin = is_overflow && sign.is_overflow() ? near : m.begin;
-    return sign.offset >= begin && sign.offset < m.end;
-  });
+  auto sign = std::ranges::lower_bound(from.signs, near, {}, &record_sign::offset);
+  for (; sign != from.signs.end() && sign->offset < m.end; ++sign)
+    sign->is_taken = sign->is_taken || sign->offset >= (is_overflow && sign->is_overflow() ? near : m.begin);
   from.text.take(from.scanned);
 }
 

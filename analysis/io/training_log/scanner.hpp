@@ -41,8 +41,8 @@ class record_scanner {
   struct rank_text {
     record_text text;
     std::size_t scanned = 0;
-    std::vector<record_sign> signs{};   // in the text, not taken by a record yet
-    std::vector<found_layout> found{};  // in the text
+    std::vector<record_sign> signs{};   // in the text, ascending
+    std::vector<found_layout> found{};  // in the text, by where they begin
   };
   void add(rank_text& to, std::string_view line, std::uint64_t number);
   void take(rank_text& from, const record_match& m);

@@ -18,6 +18,7 @@ struct record_sign {
   std::size_t offset = 0;
   std::uint64_t line = 0;
   std::uint8_t word = 0;
+  bool is_taken = false;  // by a record
 
   [[nodiscard]] bool is_overflow() const noexcept;
 };

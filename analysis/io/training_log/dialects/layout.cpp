@@ -187,17 +187,18 @@ bool put_places(const pattern_values& v, const line_layout& layout, scale_record
 record_match read_layout(const record_text& text, std::size_t at, bool last, const line_layout& layout) {
   pattern_reader reader(text);
   const std::size_t words = at - layout.words.size();
+  const auto end = reader.match(layout.after, at);
+  const bool may_go_on = reader.open && !last;
+  if (!end && !may_go_on) return no_record();
   std::size_t begin = words;
-  if (!layout.before.empty()) {
+  if (!layout.before.empty()) {  // many places are tried, of which no two say the same
     const auto found = begin_before(reader, text, layout.before, words);
     if (!found) return no_record();
     begin = *found;
   }
-  reader.open = false;
-  const auto end = reader.match(layout.after, at);
-  if (!end) return reader.open && !last ? unfinished_record() : no_record();
+  if (!end) return unfinished_record();
   // A number at the end of the text may go on in the next line.
-  if (reader.open && !last && layout.fields.empty()) return unfinished_record();
+  if (may_go_on && layout.fields.empty()) return unfinished_record();
   scale_record r = layout.as;
   if (!put_places(reader.values, layout, r)) return no_record();
   const std::size_t line = *end == 0 ? 0 : text.line_end(*end - 1);

@@ -77,18 +77,29 @@ std::size_t find_key(std::string_view all, std::string_view key, std::size_t fro
   return found == rest.end() ? std::string_view::npos : from + static_cast<std::size_t>(found - rest.begin());
 }
 
+// A name may begin where the part begins; any other is one that the line has by itself.
 std::optional<found_value> value_of(const record_text& text, std::size_t begin, std::size_t end, const line_field& of,
                                     key_case spelling) {
-  const std::string_view all = text.view().substr(0, end);
-  for (std::size_t at = find_key(all, of.key, begin, spelling); at < end;
-       at = find_key(all, of.key, at + 1, spelling)) {
-    if (!begins_name(text, begin, at)) continue;
-    auto found = value_at(text, at + of.key.size(), end, of.flag != nullptr);
-    if (!found) continue;
-    found->begin = at;
+  if (begin >= end) return std::nullopt;
+  const std::size_t line = text.line_begin(begin);
+  const std::size_t line_end = text.line_end(begin);
+  const std::string_view all = text.view().substr(0, line_end);
+  const auto value_behind = [&](std::size_t at, std::size_t within) {
+    auto found = value_at(text, at + of.key.size(), within, of.flag != nullptr);
+    if (found) found->begin = at;
     return found;
-  }
-  return std::nullopt;
+  };
+  if (find_key(all.substr(0, std::min(begin + of.key.size(), all.size())), of.key, begin, spelling) == begin)
+    if (auto found = value_behind(begin, end)) return found;
+  const auto what = spelling == key_case::any ? place_key::with::value_in_any_case : place_key::with::value;
+  const auto next = [&](std::size_t from) {
+    std::size_t at = find_key(all, of.key, from, spelling);
+    while (at < line_end && !(begins_name(text, line, at) && value_behind(at, line_end)))
+      at = find_key(all, of.key, at + 1, spelling);
+    return at;
+  };
+  const std::size_t at = text.first_place({of.key, what}, begin, next);
+  return at < end ? value_behind(at, end) : std::nullopt;
 }
 
 }  // namespace

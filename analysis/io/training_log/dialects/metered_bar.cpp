@@ -28,7 +28,8 @@ struct bar_title {
 };
 bar_title title_of(const record_text& text, const progress_bar& bar) {
   constexpr std::size_t longest = 160;
-  const std::size_t first = std::max(text.line_begin(bar.begin), std::min(text.taken(), bar.begin));
+  const std::size_t near = bar.begin - std::min(bar.begin, longest_record);
+  const std::size_t first = std::max({text.line_begin(bar.begin), std::min(text.taken(), bar.begin), near});
   const std::size_t percent = text.view().substr(first, bar.begin - first).rfind("%|");
   if (percent == std::string_view::npos) return {bar.begin, bar.begin};
   const std::size_t end = first + percent;
@@ -70,8 +71,11 @@ bool is_evaluation(std::string_view title) {
 record_match read_bar(const record_text& text, std::size_t at, bool) {
   const auto bar = bar_before(text, at);
   if (!bar) return no_record();
-  const std::size_t close = text.view().find(']', at);
-  if (close == std::string_view::npos || close >= text.line_end(at - 1)) return no_record();
+  if (at >= text.line_end(at - 1)) return no_record();
+  constexpr std::string_view bracket = "]";
+  const std::size_t close =
+      text.first_place({bracket}, at, [&](std::size_t from) { return text.view().find(bracket, from); });
+  if (close == std::string_view::npos) return no_record();
   scale_record r{.what = scale_record::kind::reached, .step = bar->number};
   put_bar_values(text, at, close, r);
   const bar_title title = title_of(text, *bar);

@@ -74,11 +74,18 @@ std::optional<step_number> number_behind(const record_text& text, std::size_t at
 
 constexpr std::array words{"step", "Step", "STEP", "iter", "Iter", "batch", "Batch", "update", "Update"};
 
+// The first one in a part of a line.
 std::optional<step_number> next_number(const record_text& text, std::size_t from, std::size_t end,
                                        std::string_view word) {
-  for (std::size_t at = text.view().find(word, from); at < end; at = text.view().find(word, at + 1))
-    if (const auto n = number_behind(text, at + word.size(), word.size())) return n;
-  return std::nullopt;
+  if (from >= end) return std::nullopt;
+  const auto next = [&](std::size_t at) {
+    const std::size_t line = text.line_end(at);
+    at = text.view().find(word, at);
+    while (at < line && !number_behind(text, at + word.size(), word.size())) at = text.view().find(word, at + 1);
+    return at;
+  };
+  const std::size_t at = text.first_place({word, place_key::with::step}, from, next);
+  return at < end ? number_behind(text, at + word.size(), word.size()) : std::nullopt;
 }
 
 // The epoch that a line names in front of its step.
@@ -88,9 +95,15 @@ std::int64_t epoch_in(const record_text& text, std::size_t begin, std::size_t en
   return -1;
 }
 
-bool is_evaluation(std::string_view text) {
-  constexpr std::array evaluations{"valid", "Valid", "VALID", "eval", "Eval", "EVAL", "Test", "TEST"};
-  return std::ranges::any_of(evaluations, [&](const char* word) { return text.find(word) != std::string_view::npos; });
+// Whether a part of a line is of an evaluation.
+bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) {
+  constexpr std::array<std::string_view, 8> evaluations{"valid", "Valid", "VALID", "eval",
+                                                        "Eval",  "EVAL",  "Test",  "TEST"};
+  return begin < end && std::ranges::any_of(evaluations, [&](std::string_view word) {
+           const auto next = [&](std::size_t from) { return text.view().find(word, from); };
+           const std::size_t at = text.first_place({word}, begin, next);
+           return at < end && at + word.size() <= end;
+         });
 }
 
 record_match read_number(const record_text& text, std::size_t at, std::string_view word, bool is_epoch) {
@@ -98,7 +111,7 @@ record_match read_number(const record_text& text, std::size_t at, std::string_vi
   if (!n) return no_record();
   const std::size_t line = text.line_end(at - 1);
   const std::size_t begin = std::max(text.line_begin(at - 1), std::min(text.taken(), n->begin));
-  if (is_evaluation(text.view().substr(begin, n->begin - begin))) return no_record();
+  if (is_evaluation(text, begin, n->begin)) return no_record();
   // Another number of the same line says more.
   for (const char* const other : words) {
     if (!is_epoch && n->is_global) break;
@@ -135,6 +148,8 @@ record_match read_pair(const record_text& text, std::size_t at, bool last) {
   std::size_t begin = text.line_begin(at - 1);
   const std::size_t line = text.line_end(at - 1);
   const std::size_t first = begin;
+  constexpr std::size_t longest_number = 20;
+  if (at - 1 - begin > longest_number) return no_record();
   const std::int64_t step = whole_at(text, begin, at - 1);
   const bool is_apart = step >= 0 && begin == at - 1 && at < line && text.blank_before(at);
   const auto loss = is_apart ? text.number_at(at, "") : std::nullopt;

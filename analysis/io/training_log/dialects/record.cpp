@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <system_error>
 
@@ -61,6 +62,7 @@ void record_text::append(std::string_view line, std::uint64_t line_number, std::
   lines_.push_back({text_.size(), line_number});
   for (const std::size_t at : blanks) blanks_.push_back(text_.size() + at);
   text_ += line;
+  places_.forget();
 }
 
 bool record_text::blank_before(std::size_t offset) const noexcept {
@@ -78,31 +80,31 @@ void record_text::drop(std::size_t offset) {
   blanks_.erase(blanks_.begin(), std::ranges::lower_bound(blanks_, offset));
   for (std::size_t& at : blanks_) at -= offset;
   taken_ -= std::min(taken_, offset);
+  places_.forget();
+}
+
+// The first line that begins behind an offset.
+std::vector<record_text::line_start>::const_iterator record_text::line_behind(std::size_t offset) const noexcept {
+  return std::ranges::upper_bound(lines_, offset, {}, &line_start::offset);
 }
 
 std::uint64_t record_text::line_at(std::size_t offset) const noexcept {
-  std::uint64_t line = 0;
-  for (const line_start& l : lines_)
-    if (l.offset <= offset) line = l.number;
-  return line;
+  const auto next = line_behind(offset);
+  return next == lines_.begin() ? 0 : std::prev(next)->number;
 }
 
 std::size_t record_text::line_begin(std::size_t offset) const noexcept {
-  std::size_t begin = 0;
-  for (const line_start& l : lines_)
-    if (l.offset <= offset) begin = l.offset;
-  return begin;
+  const auto next = line_behind(offset);
+  return next == lines_.begin() ? 0 : std::prev(next)->offset;
 }
 
 std::size_t record_text::line_end(std::size_t offset) const noexcept {
-  for (const line_start& l : lines_)
-    if (l.offset > offset) return l.offset;
-  return text_.size();
+  const auto next = line_behind(offset);
+  return next == lines_.end() ? text_.size() : next->offset;
 }
 
 std::size_t record_text::lines_from(std::size_t offset) const noexcept {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(lines_, [&](const line_start& l) { return l.offset >= offset; }));
+  return static_cast<std::size_t>(lines_.end() - std::ranges::lower_bound(lines_, offset, {}, &line_start::offset));
 }
 
 std::optional<record_text::number> record_text::number_at(std::size_t offset, std::string_view enders) const {

@@ -13,6 +13,8 @@
 
 #include <ulp/model/cells/cell_table.hpp>
 
+#include "line_places.hpp"
+
 namespace ulp::io {
 
 struct line_layout;
@@ -124,19 +126,28 @@ class record_text {
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
   void take(std::size_t end) noexcept { taken_ = end; }
 
-  // The number at an offset, NaN and infinity too; nullopt where there is none. It goes on over the end of its line if one of `enders` follows
-  // it there, or if the next line is nothing but the rest of it.
+  // The number at an offset, NaN and infinity too; nullopt where there is none. A number is read past the end of its line
+  // where the next line continues it with one of `enders`, or holds nothing but the rest of its characters.
   [[nodiscard]] std::optional<number> number_at(std::size_t offset, std::string_view enders) const;
+
+  // The first place at or behind `from`, in its line, of what a key stands for; npos where there is none. See line_places.
+  template <typename Next>
+  [[nodiscard]] std::size_t first_place(const place_key& key, std::size_t from, const Next& next) const {
+    return places_.first(key, line_begin(from), line_end(from), from, next);
+  }
 
  private:
   struct line_start {
     std::size_t offset;
     std::uint64_t number;
   };
+  [[nodiscard]] std::vector<line_start>::const_iterator line_behind(std::size_t offset) const noexcept;
+
   std::string text_;
-  std::vector<line_start> lines_;
+  std::vector<line_start> lines_;    // ascending
   std::vector<std::size_t> blanks_;  // ascending
   std::size_t taken_ = 0;
+  mutable line_places places_;  // of the text as it is
 };
 
 // Without blanks.
