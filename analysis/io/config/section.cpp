@@ -201,6 +201,8 @@ void config_section::fail(std::string_view key, const std::string& reason) const
 void config_section::wrong_kind(std::string_view key, const std::string& wanted) const {
   const config_node& value = find(key)->value;
   if (is_open(value)) fail(key, "is " + in_quotes(value.text) + ", whose value this file does not say; write it");
+  if (const config_entry* const callee = value.find("()"))
+    fail(key, "is what " + callee->value.text + "() returns, which this file does not say; write it");
   const bool as_text =
       value.what == config_node::kind::scalar && value.quoted && (number_of(value.text) || flag_of(value.text));
   fail(key, "takes " + wanted + ", not " + (as_text ? "the text " : "") + shown(value));

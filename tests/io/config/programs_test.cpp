@@ -64,6 +64,8 @@ TEST_CASE("ultralytics") {
   check_all({
       {"task: segment\nmode: train\nimgsz: 640\namp: false\nlr0: 0.01\nclose_mosaic: 10\n",
        "ultralytics: none in float32, norm 10", "float32"},
+      {"task: detect\nmode: train\nmodel: yolov8n.pt\nimgsz: 640\namp: true\n", "ultralytics: " + torch + ", norm 10",
+       "float32"},
       {"yolo detect train data=coco8.yaml model=yolo11n.pt epochs=100 imgsz=640 amp=False",
        "ultralytics: none in float32, norm 10", "float32"},
       {"yolo detect train data=coco8.yaml model=yolo11n.pt epochs=100", "ultralytics: " + torch + ", norm 10",

@@ -62,6 +62,8 @@ TEST_CASE("variables are what the script assigns to them") {
   CHECK(commands("export X=\"b \\\n c\"; a $X") == "[export] ; [a][b][c]");
   CHECK(commands("X=b; X=\"$X c\"; X+=' d'\na $X") == "[a][b][c][d]");
   CHECK(commands("X=(b 'c d' # e\n  f)\nX+=(g)\na ${X[@]}") == "[a][b][c d][f][g]");
+  CHECK(commands("X=(b c)\na \"d ${X[*]} e\" \"${X[@]}\"") == "[a][d b c e][b][c]");
+  CHECK(commands("X=(b c)\nY=\"${X[*]} d\"\na $Y \"$Y\"") == "[a][b][c][d][b c d]");
   CHECK(commands("a ${X:-b} ${X:=c}; X=1; a ${X:-b}") == "[a][b][c] ; [a][1]");
   CHECK(commands("X=$((1+2)); a $X $1 $@ ${#X}") == "[a][$((1+2))][$1][$@][${#X}]");
   CHECK(commands("X= a b") == "[a][b]");

@@ -9,7 +9,7 @@ program_row ultralytics_program() {
       .name = "ultralytics",
       .markers = "nbs+imgsz nbs+lr0 close_mosaic imgsz+lr0 imgsz+task+mode",
       .started_by = "yolo",
-      .keys = {.not_read = "half int8"},
+      .keys = {.not_read = "half int8 model"},
       .defaults = "amp=true mode=train",
       .precision = {{.when = "!mode=train", .refused = "is not train, and only training scales a loss"},
                     {.when = "amp=true",

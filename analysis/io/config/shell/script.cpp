@@ -184,7 +184,7 @@ class reader {
     const std::size_t dash = rest.starts_with(":-") || rest.starts_with(":=") ? 2 : rest.starts_with('-') ? 1 : 0;
     if (close != std::string::npos && found != all_.variables.end() && (whole || dash > 0)) {
       at_ = close + 1;
-      insert(found->first, found->second, in_quotes);
+      insert(found->first, found->second, in_quotes, in_quotes && rest == "[*]");
     } else if (close != std::string::npos && !name.empty() && dash > 0 && rest.find_first_of("${`") == rest.npos) {
       traced_text otherwise;
       for (std::size_t i = end + dash; i < close; ++i)
@@ -197,12 +197,17 @@ class reader {
     }
   }
 
-  void insert(const std::string& name, const variable& value, bool in_quotes) {
+  // The elements of an array are words, but one word as "${NAME[*]}" and in what is assigned.
+  void insert(const std::string& name, const variable& value, bool in_quotes, bool as_one = false) {
     command_.variables.insert(name);
     command_.variables.insert(value.parts.begin(), value.parts.end());
     const variable copy = value;  // what is read may be assigned to the same name
+    as_one = as_one || is_assignment();
     for (std::size_t i = 0; i < copy.words.size(); ++i) {
-      if (i > 0) end_word();
+      if (i > 0 && as_one)
+        word_.add(' ', copy.words[i].origins.empty() ? traced_text::origin{} : copy.words[i].origins.front());
+      else if (i > 0)
+        end_word();
       insert_text(copy.words[i], in_quotes || copy.is_array);
     }
   }

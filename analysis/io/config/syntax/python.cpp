@@ -161,12 +161,11 @@ class python_reader {
   // a: int = 1, a = b = 1, a, b = 1, 2.
   void assignment(token_range of, std::size_t equals) {
     std::vector<token_range> to{{of.begin, find({":"}, {of.begin, equals})}};
-    for (std::size_t next = equals + 1; next < of.end;) {
-      const std::size_t more = find({"=", "lambda"}, {next, of.end});
-      if (more == of.end || in_.word(more) != "=") break;
-      to.push_back({next, more});
-      next = equals = more + 1;
-      --equals;
+    for (;;) {
+      const std::size_t next = find({"=", "lambda"}, {equals + 1, of.end});
+      if (next == of.end || in_.word(next) != "=") break;
+      to.push_back({equals + 1, next});
+      equals = next;
     }
     const config_node value = values({equals + 1, of.end});
     for (const token_range part : to) {

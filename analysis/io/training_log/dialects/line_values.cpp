@@ -39,8 +39,8 @@ std::optional<found_value> whole_number(const record_text& text, const record_te
   if (all[at] == '^' || all.substr(at).starts_with("**")) {
     at += all[at] == '^' ? 1 : 2;
     const auto power = joined(at) ? text.number_at(at, enders) : std::nullopt;
-    if (!power) return std::nullopt;
-    return found_value{.value = std::pow(n.value, power->value), .end = power->end};
+    const double value = power ? std::pow(n.value, power->value) : not_known;
+    return std::isfinite(value) ? std::optional{found_value{.value = value, .end = power->end}} : std::nullopt;
   }
   const bool has_more_digits = all[at] == ',' && joined(at + 1) && is_digit(all[at + 1]) &&
                                n.digits.find_first_not_of("+-0123456789") == std::string_view::npos;
