@@ -68,7 +68,7 @@ class Again:
     """The launches alone, of tensors that were described once."""
 
     def __init__(self, tensors, sums):
-        places, self.stream = places_of(tensors), driver.stream()
+        places, self.stream = places_of(tensors), driver.stream(0)
         self.plan = counting.plan_of(tuple((n, t) for _, n, t in places), sums, DEVICE.index, counting.ROOM)
         self.host = counting.pool.take(8 * self.plan.host_words)
         self.memory = driver.memory(8 * self.plan.device_words)

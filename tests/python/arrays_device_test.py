@@ -34,7 +34,7 @@ class Driver:
     def on(self, device):
         return contextlib.nullcontext()
 
-    def stream(self):
+    def stream(self, device):
         return 0
 
     def kernel(self, file, name, device):

@@ -76,10 +76,10 @@ class Emulated:
     def on(self, device):
         return contextlib.nullcontext()
 
-    def torch_stream(self):
+    def torch_stream(self, device):
         return "stream"
 
-    def stream(self):
+    def stream(self, device):
         return 0
 
     def use(self, tensor):
@@ -91,6 +91,12 @@ class Emulated:
 
     def copy_to_host(self, tensor):
         return tensor.clone(), Event(self.gate)
+
+    def end_copies(self):
+        pass
+
+    def number_at(self, copy, dtype):
+        return float(copy)
 
     def memory(self, size):
         if self.memory_left is not None and size > self.memory_left:
@@ -127,6 +133,7 @@ def device(package, torch, **named):
     with mock.patch.object(counting, "driver", emulated), contextlib.ExitStack() as patches:
         for name, value in of_tensor.items():
             patches.enter_context(mock.patch.object(torch.Tensor, name, value))
+        patches.enter_context(mock.patch.object(torch.Tensor, "__dlpack_c_exchange_api__", None, create=True))  # tells the truth
         patches.enter_context(mock.patch.object(torch.cuda, "is_initialized", lambda: True))
         patches.enter_context(mock.patch.object(torch.cuda, "current_device", lambda: 0))
         yield emulated

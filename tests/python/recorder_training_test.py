@@ -599,8 +599,11 @@ class Parts(support.InFolder):
             rec.step(0)
             rec.step(1)
         self.assertEqual([str(w.message).partition(".ulp: ")[2] for w in caught], ["step 0: AttributeError: no such node"])
-        passes = recorder.Passes(model.norm.weight, [0, 1], recorder.Calls())
-        passes._see(lambda: None, torch.ones(4))
+        parameter = nn.Parameter(torch.ones(4))
+        passes = recorder.Passes(parameter, [0, 1], recorder.Calls())
+        see = passes.see
+        del parameter
+        see(torch.ones(4))
         self.assertTrue(math.isnan(passes.since_zero))
 
     def test_what_happens_between(self):

@@ -9,25 +9,12 @@
 #include <string>
 #include <type_traits>
 
+#include "dlpack.hpp"
+
 namespace ulp::python {
 namespace {
 
 namespace py = pybind11;
-
-// The part of dlpack.h (github.com/dmlc/dlpack, before its version 1.0) that capsules named "dltensor" hold.
-struct dl_tensor {
-  void* data;
-  std::int32_t device_type;
-  std::int32_t device_id;
-  std::int32_t ndim;
-  std::uint8_t type_code;
-  std::uint8_t type_bits;
-  std::uint16_t type_lanes;
-  std::int64_t* shape;
-  std::int64_t* strides;  // in elements; null: C order without gaps
-  std::uint64_t byte_offset;
-};
-constexpr std::int32_t dl_cpu = 1;
 
 std::vector<std::ptrdiff_t> c_strides(const std::vector<std::ptrdiff_t>& shape) {
   std::vector<std::ptrdiff_t> strides(shape.size(), 1);

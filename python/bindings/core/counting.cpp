@@ -1,11 +1,13 @@
 // ulpscope._core.counting: what python/ulpscope/_counting/tables.py takes in place of its own. Tables and bytes equal those of Python.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -59,6 +61,26 @@ tables device_tables(std::uintptr_t headers, std::uintptr_t words,
     t.keeps_codes = size_of(type) <= 2;
   }
   return all;
+}
+
+std::span<const std::uint64_t> words_of(const py::buffer_info& of) {
+  if (of.itemsize != sizeof(std::uint64_t) || of.ndim != 1) throw std::invalid_argument("words of 64 bits are needed");
+  return {static_cast<const std::uint64_t*>(of.ptr), static_cast<std::size_t>(of.size)};
+}
+
+// As Plan.describe of _device/counting.py: what kernels read, written to memory that they share.
+void describe(std::uintptr_t to, const py::buffer& described, const std::vector<std::uint64_t>& batch,
+              const py::buffer& based, std::uint64_t tables, const py::buffer& moved, const py::buffer& addresses,
+              const py::buffer& owners) {
+  const py::buffer_info all = described.request(), of_based = based.request(), of_moved = moved.request(),
+                        of_addresses = addresses.request(), of_owners = owners.request();
+  const std::span from = words_of(all), places = words_of(of_moved), whose = words_of(of_owners),
+                  at = words_of(of_addresses);
+  auto* const words = reinterpret_cast<std::uint64_t*>(to);
+  std::ranges::copy(from, words);
+  std::ranges::copy(batch, words);
+  for (const std::uint64_t i : words_of(of_based)) words[i] += tables;
+  for (std::size_t i = 0; i < places.size(); ++i) words[places[i]] += at[whose[i]];
 }
 
 uint128 from_whole(const py::int_& n) {
@@ -232,6 +254,7 @@ void bind_counting(py::module_& module) {
   counting.def("device_tables", &device_tables, py::arg("headers"), py::arg("words"), py::arg("kinds"),
                py::arg("with_sums"),
                "The tables that kernels left in memory, of tensors of so many values and such types.");
+  counting.def("describe", &describe, "Writes what kernels read: see Plan.describe of _device/counting.py.");
   counting.def("merge", &merged, "The table of all values of several; without codes.");
   py::class_<summary_columns>(counting, "Columns", "What summary records have besides tables.")
       .def(py::init<std::vector<std::uint32_t>, std::vector<int>, std::vector<double>>(), py::arg("tensors"),
@@ -240,6 +263,7 @@ void bind_counting(py::module_& module) {
                "The summary records, one after the other.");
   counting.def("payloads", &payloads, "The payloads, one after the other.");
   bind_joint(counting);
+  bind_passes(counting);
   bind_tables(counting);
   bind_torch(counting);
 }

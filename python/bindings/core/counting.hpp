@@ -35,6 +35,7 @@ using tables = std::vector<std::shared_ptr<table>>;
 [[nodiscard]] std::shared_ptr<table> merged(const tables& of);
 
 void bind_joint(pybind11::module_& counting);
+void bind_passes(pybind11::module_& counting);
 void bind_tables(pybind11::module_& counting);
 void bind_torch(pybind11::module_& counting);
 

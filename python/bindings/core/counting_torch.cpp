@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_set>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "counting.hpp"
+#include "dlpack.hpp"
 
 namespace py = pybind11;
 
@@ -29,10 +32,55 @@ py::object called(py::handle of, const py::str& method) {
   return py::reinterpret_steal<py::object>(result);
 }
 
+// Whether the elements of an array fill its memory, in whatever order.
+bool is_dense(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // and how many
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) return true;
+    if (shape[d] > 1) steps.emplace_back(strides[d], shape[d]);
+  }
+  std::ranges::sort(steps);
+  std::int64_t next = 1;
+  for (const auto& [stride, n] : steps) {
+    if (stride != next) return false;
+    next *= n;
+  }
+  return true;
+}
+
+// As a recording numbers it; 0 for others, and of other devices than the host and CUDA's.
+int number_of(const dl_tensor& of) {
+  if (of.type_lanes != 1 || (of.device_type != dl_cpu && of.device_type != dl_cuda)) return 0;
+  struct known {
+    int code, bits;
+    dtype type;
+  };
+  // DLDataTypeCode: kDLFloat, kDLBfloat, and one for each type of 8 bits.
+  static constexpr known types[] = {{2, 64, dtype::float64},         {2, 32, dtype::float32},
+                                    {2, 16, dtype::float16},         {4, 16, dtype::bfloat16},
+                                    {10, 8, dtype::float8_e4m3fn},   {12, 8, dtype::float8_e5m2},
+                                    {11, 8, dtype::float8_e4m3fnuz}, {13, 8, dtype::float8_e5m2fnuz}};
+  for (const known& k : types)
+    if (k.code == of.type_code && k.bits == of.type_bits) return static_cast<int>(k.type);
+  return 0;
+}
+
+// torch's, from 2.10 on; null where it has none of a version that is known here.
+const dl_exchange* exchange_of(const py::object& tensor) {
+  const py::object capsule = py::getattr(tensor, "__dlpack_c_exchange_api__", py::none());
+  if (!PyCapsule_IsValid(capsule.ptr(), dl_exchange_name)) return nullptr;
+  const auto* at = static_cast<const dl_exchange_header*>(PyCapsule_GetPointer(capsule.ptr(), dl_exchange_name));
+  while (at != nullptr && at->major > 1) at = at->previous;
+  if (at == nullptr || at->major != 1 || at->minor < 3) return nullptr;
+  const auto* const exchange = reinterpret_cast<const dl_exchange*>(at);
+  return exchange->view == nullptr ? nullptr : exchange;
+}
+
 // The gradients of parameters, and where the values of each are.
 struct gradients {
   std::vector<py::object> tensors;  // kept while they are counted; None where a parameter has none
-  std::string types;  // by parameter: 0 where it has none, 255 where its values are elsewhere or not in a row
+  std::string
+      types;  // by parameter: 0 where it has none, 255 where its values are elsewhere or do not fill their memory
   std::vector<std::uint64_t> sizes;
   std::vector<value_array> arrays;  // of the others
   int device = -1;                  // where their values are: the number of CUDA's, -1 for the host
@@ -65,7 +113,10 @@ struct gradients {
 class torch_gradients {
  public:
   torch_gradients(py::object tensor, py::object strided, const py::dict& types, bool on_devices)
-      : tensor_(std::move(tensor)), strided_(std::move(strided)), on_devices_(on_devices) {
+      : exchange_(exchange_of(tensor)),
+        tensor_(std::move(tensor)),
+        strided_(std::move(strided)),
+        on_devices_(on_devices) {
     for (const auto& [type, number] : types)
       types_.emplace_back(py::reinterpret_borrow<py::object>(type), number.cast<int>());
   }
@@ -91,28 +142,63 @@ class torch_gradients {
   }
 
  private:
-  // The number of its type; 255 where it is no tensor itself, is elsewhere than the first, or has its values not one after the
-  // other.
+  // The number of its type; 255 where it is no tensor itself, is elsewhere than the first, or where its values do not fill their
+  // memory.
   [[nodiscard]] int see(py::handle tensor, value_array& place, gradients& all) const {
     if (!py::type::handle_of(tensor).is(tensor_)) return 255;
+    dl_tensor seen{};
+    if (exchange_ != nullptr && exchange_->view(tensor.ptr(), &seen) != 0) {
+      PyErr_Clear();
+      seen = {};
+    }
+    int number = number_of(seen);
+    if (number == 0) number = see_by_name(tensor, seen);
+    const std::span shape(seen.shape, number == 0 ? 0 : static_cast<std::size_t>(seen.ndim));
+    if (number == 0 || (seen.strides != nullptr && !is_dense(shape, {seen.strides, shape.size()})) ||
+        called(tensor, is_neg_).ptr() == Py_True)
+      return 255;
+    const int device = seen.device_type == dl_cpu ? -1 : seen.device_id;
+    if (all.arrays.empty()) all.device = device;
+    std::size_t size = 1;
+    for (const std::int64_t n : shape) size *= static_cast<std::size_t>(n);
+    if (device != all.device || (device >= 0 && (!on_devices_ || size > std::size_t{1} << 31)))
+      return 255;  // kernels count in 32 bits
+    place = {.values = static_cast<const std::byte*>(seen.data) + seen.byte_offset,
+             .size = size,
+             .type = static_cast<dtype>(number)};
+    return number;
+  }
+
+  // The same by what Python sees.
+  [[nodiscard]] int see_by_name(py::handle tensor, dl_tensor& seen) const {
     const py::object type = read(tensor, dtype_);
     const auto known = std::ranges::find_if(types_, [&](const auto& of) { return of.first.is(type); });
     const auto is_true = [](const py::object& answer) { return answer.ptr() == Py_True; };
-    if (known == types_.end() || !read(tensor, layout_).is(strided_) || !is_true(called(tensor, is_contiguous_)) ||
-        is_true(called(tensor, is_neg_)))
-      return 255;
+    if (known == types_.end() || !read(tensor, layout_).is(strided_)) return 0;
     const bool on_host = is_true(read(tensor, is_cpu_));
-    if (!on_host && !(on_devices_ && is_true(read(tensor, is_cuda_)))) return 255;
-    const int device = on_host ? -1 : called(tensor, get_device_).cast<int>();
-    if (all.arrays.empty()) all.device = device;
-    const auto size = called(tensor, numel_).cast<std::size_t>();
-    if (device != all.device || (!on_host && size > std::size_t{1} << 31)) return 255;  // kernels count in 32 bits
-    place = {.values = reinterpret_cast<const void*>(called(tensor, data_ptr_).cast<std::uintptr_t>()),
-             .size = size,
-             .type = static_cast<dtype>(known->second)};
+    if (!on_host && !is_true(read(tensor, is_cuda_))) return 0;
+    thread_local std::vector<std::int64_t> shape, strides;
+    const auto copied = [](const py::object& numbers, std::vector<std::int64_t>& to) {
+      to.clear();
+      for (const py::handle n : py::reinterpret_borrow<py::tuple>(numbers)) to.push_back(n.cast<std::int64_t>());
+    };
+    if (is_true(called(tensor, is_contiguous_))) {
+      shape = {called(tensor, numel_).cast<std::int64_t>()};
+      strides = {1};
+    } else {
+      copied(read(tensor, shape_), shape);
+      copied(called(tensor, stride_), strides);
+    }
+    seen = {.data = reinterpret_cast<void*>(called(tensor, data_ptr_).cast<std::uintptr_t>()),
+            .device_type = on_host ? dl_cpu : dl_cuda,
+            .device_id = on_host ? 0 : called(tensor, get_device_).cast<int>(),
+            .ndim = static_cast<std::int32_t>(shape.size()),
+            .shape = shape.data(),
+            .strides = strides.data()};
     return known->second;
   }
 
+  const dl_exchange* exchange_;
   py::object tensor_;
   py::object strided_;
   bool on_devices_;
@@ -123,10 +209,12 @@ class torch_gradients {
   py::str is_cuda_{"is_cuda"};
   py::str get_device_{"get_device"};
   py::str layout_{"layout"};
-  py::str is_contiguous_{"is_contiguous"};
   py::str is_neg_{"is_neg"};
   py::str data_ptr_{"data_ptr"};
+  py::str is_contiguous_{"is_contiguous"};
   py::str numel_{"numel"};
+  py::str shape_{"shape"};
+  py::str stride_{"stride"};
 };
 
 // Tells whether a module still has the parameters and modules that it had, under the same names. Who asks keeps its parameters, so
@@ -180,7 +268,7 @@ void bind_torch(py::module_& counting) {
   py::class_<gradients>(counting, "Taken", "The gradients of parameters, and where their values are.")
       .def("__len__", [](const gradients& of) { return of.types.size(); })
       .def_property_readonly("are_plain", &gradients::are_plain,
-                             "Whether the values of all that are there are in memory one after the other.")
+                             "Whether the values of all that are there fill their memory, in whatever order.")
       .def_property_readonly("kinds", &gradients::kinds, "Types and numbers of values, to be compared.")
       .def_property_readonly("tensors", [](const gradients& of) { return of.tensors; })
       .def_readonly("device", &gradients::device, "The number of CUDA's device that holds their values; -1: the host.")
@@ -209,7 +297,7 @@ void bind_torch(py::module_& counting) {
           py::arg("stream"), "Tells torch's allocator that the stream uses their memory.")
       .def("places", &gradients::places,
            "(address, number of values, type) of each, for count; None where there is no gradient, or values are "
-           "elsewhere or do not follow one another.")
+           "elsewhere or do not fill their memory.")
       .def(
           "count",
           [](const gradients& of, bool with_sums, int threads) { return counted(of.arrays, with_sums, threads); },

@@ -41,10 +41,10 @@ def begin(values, with_sums, on):
         return
     expect_no_capture(of.driver)
     try:
+        places = [v.place for v in values]
         for v in values:
-            v.array = v.array.contiguous()
             of.driver.use(v.array)
-        started = of.start([(v.array.data_ptr(), v.array.numel(), v.type.number) for v in values], with_sums, on)
+        started = of.start(places, with_sums, on)
     except of.driver.OutOfMemory:
         return
     except of.driver.DeviceError as error:
@@ -67,8 +67,7 @@ def begin_taken(taken, kinds, with_sums):
     if taken.device in _refused:
         return None
     try:
-        with of.driver.on(taken.device):
-            taken.record_stream(of.driver.torch_stream())
+        taken.record_stream(of.driver.torch_stream(taken.device))
         return of.Started(kinds, integers(taken.addresses), with_sums, taken.device)
     except of.driver.OutOfMemory:
         return None

@@ -166,8 +166,12 @@ class Plan:
         there; tables: those of the device."""
         at = len(self.described)
         stage = at + self.header_words
+        batch = [0, 0, self.room, device + 8 * stage, shared + 8 * (stage + self.room), device + 8 * at]
+        if compiled is not None and host.np is not None:
+            compiled.describe(shared, self.described, batch, self.based, tables, self.moved, addresses, self.owners)
+            return
         words = self.described + 0
-        words[:BATCH] = as_host_array([0, 0, self.room, device + 8 * stage, shared + 8 * (stage + self.room), device + 8 * at])
+        words[:BATCH] = as_host_array(batch)
         words[self.based] += tables
         words[self.moved] += addresses[self.owners]
         ctypes.memmove(shared, data_of(words), 8 * at)
@@ -228,7 +232,7 @@ class Started:
         """kinds: (number of values, type) of each; addresses: an array of where these are; what the device's current stream has
         so far makes them."""
         with driver.on(device):
-            stream = driver.stream()
+            stream = driver.stream(device)
             plan = plan_of(kinds, with_sums, device, ROOM)
             try:
                 on_device = driver.memory(8 * plan.device_words)

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import threading
 
 from .._counting.host import loaded_torch
 
@@ -82,31 +83,57 @@ def module(name, device):
     return of
 
 
-@contextlib.contextmanager
+_here = threading.local()  # of which devices the driver has a context in this thread
+
+
 def on(device):
     """A context in which torch's device of this number is the current one, for the driver too."""
+    if loaded_torch().cuda.current_device() != device:
+        return _on_another(device)
+    _expect_context(device)
+    return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _on_another(device):
     with loaded_torch().cuda.device(device):
-        context = ctypes.c_void_p()
-        if library().cuCtxGetCurrent(ctypes.byref(context)) == 0 and not context:  # a thread in which torch did nothing yet
-            number = ctypes.c_int()
-            call("cuDeviceGet", ctypes.byref(number), device)
-            call("cuDevicePrimaryCtxRetain", ctypes.byref(context), number)
-            call("cuCtxSetCurrent", context)
+        _expect_context(device)
         yield
 
 
-def torch_stream():
-    """torch's current one on the current device."""
-    return loaded_torch().cuda.current_stream()
+def _expect_context(device):
+    """A thread in which torch did nothing yet has none."""
+    known = _here.__dict__.setdefault("devices", set())
+    if device in known:
+        return
+    context = ctypes.c_void_p()
+    if library().cuCtxGetCurrent(ctypes.byref(context)) == 0 and not context:
+        number = ctypes.c_int()
+        call("cuDeviceGet", ctypes.byref(number), device)
+        call("cuDevicePrimaryCtxRetain", ctypes.byref(context), number)
+        call("cuCtxSetCurrent", context)
+    known.add(device)
 
 
-def stream():
-    return torch_stream().cuda_stream
+@functools.lru_cache(None)
+def _stream_of():
+    """torch's function that says a device's current stream without making an object of it."""
+    torch = loaded_torch()
+    return getattr(torch._C, "_cuda_getCurrentRawStream", lambda device: torch.cuda.current_stream(device).cuda_stream)
+
+
+def stream(device):
+    """torch's current one there, as the driver has it."""
+    return _stream_of()(device)
+
+
+def torch_stream(device):
+    return loaded_torch().cuda.current_stream(device)
 
 
 def use(tensor):
     """Tells torch's allocator that the current stream uses its memory, whenever it is freed."""
-    tensor.record_stream(loaded_torch().cuda.current_stream(tensor.device))
+    tensor.record_stream(torch_stream(tensor.device))
 
 
 def memory(size):
@@ -138,16 +165,86 @@ def copy_to_device(to, at, size, stream):
     call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(to), ctypes.c_void_p(at), ctypes.c_size_t(size), ctypes.c_void_p(stream))
 
 
+class Event:
+    """What a stream of a device had at some time, which the host waits for without using the processor."""
+
+    _free = {}  # those that nobody has any more, by device
+
+    def __init__(self, device):
+        self._device = device
+        free = self._free.setdefault(device, [])
+        try:
+            self._of = free.pop()
+        except IndexError:
+            self._of = ctypes.c_void_p()
+            with on(device):
+                call("cuEventCreate", ctypes.byref(self._of), 3)  # CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING
+
+    def record(self, stream):
+        with on(self._device):
+            call("cuEventRecord", self._of, ctypes.c_void_p(stream))
+
+    def hold_up(self, stream):
+        """What the stream is given from now on comes after it."""
+        call("cuStreamWaitEvent", ctypes.c_void_p(stream), self._of, 0)
+
+    def synchronize(self):
+        with on(self._device):
+            call("cuEventSynchronize", self._of)
+
+    def __del__(self):
+        if getattr(self, "_of", None):
+            self._free[self._device].append(self._of)
+
+
+class Copies:
+    """Of numbers to the host, one after the other on a stream: all have come when its event has."""
+
+    def __init__(self, device, stream):
+        self.device, self.stream, self._event = device, stream, None
+
+    def end(self):
+        """No more are added."""
+        if self._event is None:
+            event = Event(self.device)
+            event.record(self.stream)
+            self._event = event
+
+    def synchronize(self):
+        if _copies.get(self.device) is self:
+            del _copies[self.device]
+        self.end()
+        self._event.synchronize()
+
+
+_copies = {}  # by device: what more are added to
+
+
 def copy_to_host(tensor):
-    """Of a number, which the host has when what synchronize() waits for has come: a tensor of the host, and that."""
-    torch, place = loaded_torch(), _numbers.take()
-    with torch.cuda.device(tensor.device):
-        stream = torch.cuda.current_stream()
-        call("cuMemcpyDtoHAsync_v2", ctypes.c_void_p(place), ctypes.c_uint64(tensor.data_ptr()), ctypes.c_size_t(tensor.element_size()),
-             ctypes.c_void_p(stream.cuda_stream))  # fmt: skip
-        done = torch.cuda.Event(blocking=True)
-        done.record()
-    return torch.frombuffer((ctypes.c_char * tensor.element_size()).from_address(place), dtype=tensor.dtype), done
+    """Of a number, as the host has it once end_copies() was called and what it returns here was waited for: where, and that."""
+    place, device = _numbers.take(), tensor.get_device()
+    its = stream(device)
+    copies = _copies.get(device)
+    if copies is None or copies.stream != its:
+        if copies is not None:
+            copies.end()
+        copies = _copies[device] = Copies(device, its)
+    with on(device):
+        call("cuMemcpyDtoHAsync_v2", ctypes.c_void_p(place), ctypes.c_uint64(tensor.data_ptr()),
+             ctypes.c_size_t(tensor.element_size()), ctypes.c_void_p(its))  # fmt: skip
+    return place, copies
+
+
+def end_copies():
+    """Before another thread waits for them."""
+    while _copies:
+        _copies.popitem()[1].end()
+
+
+def number_at(place, dtype):
+    """Of torch's type."""
+    size = loaded_torch().empty(0, dtype=dtype).element_size()
+    return float(loaded_torch().frombuffer((ctypes.c_char * size).from_address(place), dtype=dtype))
 
 
 class Numbers:
@@ -174,13 +271,12 @@ def side(device):
 def on_the_side(device, memory, begin):
     """Begins, by begin(stream), what follows all that the current stream has, without holding that up. It uses this memory. Returns
     what synchronize() waits for it."""
-    torch = loaded_torch()
-    beside = side(device)
-    beside.wait_stream(torch.cuda.current_stream())
+    beside, done = side(device), Event(device)
+    done.record(stream(device))
+    done.hold_up(beside.cuda_stream)
     memory.record_stream(beside)
     begin(beside.cuda_stream)
-    done = torch.cuda.Event(blocking=True)
-    done.record(beside)
+    done.record(beside.cuda_stream)
     return done
 
 

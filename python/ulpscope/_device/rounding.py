@@ -91,7 +91,7 @@ class Cuda(Torch):
         blocks = min(-(-size // work), _most_blocks(self.torch, device))
         with driver.on(device):
             kernel = driver.kernel("convert" if name in BY_CODEC else "quantize", name, device)
-            kernel.launch((blocks, 1), THREADS, [*arguments, ctypes.c_uint64(size)], stream=driver.stream())
+            kernel.launch((blocks, 1), THREADS, [*arguments, ctypes.c_uint64(size)], stream=driver.stream(device))
 
 
 def _described(x: Any, name: str) -> Tuple[int, List[int], List[int], int, str]:

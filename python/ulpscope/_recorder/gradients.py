@@ -107,8 +107,7 @@ class Gradients:
         """Of those that have a gradient."""
         if not self._parts.passes:
             return self.alike.parts
-        those = [(parameter, gradient) for (_, parameter), gradient in zip(named, taken.tensors) if gradient is not None]
-        return tuple(1 if is_low else self._parts.parts_of(*of) for is_low, of in zip(self.alike.in_few_bits, those))
+        return tuple(self._parts.parts_of_all(named, taken.tensors, self.alike.in_few_bits))
 
     def take_seen(self):
         """What gradients there are, where they were taken one by one: of the step that is taken now."""

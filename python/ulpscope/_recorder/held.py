@@ -7,16 +7,17 @@ from .._counting.host import loaded_torch
 class Held:
     """One that is copied, and is asked for later."""
 
-    __slots__ = ("_copy", "_done")
+    __slots__ = ("_number", "_place", "_dtype", "_done")
 
     def __init__(self, tensor):
-        self._copy, self._done = kernels.device().driver.copy_to_host(tensor)
+        self._place, self._done = kernels.device().driver.copy_to_host(tensor)
+        self._dtype, self._number = tensor.dtype, None
 
     def __float__(self):
-        if self._done is not None:
+        if self._number is None:
             self._done.synchronize()
-            self._copy, self._done = float(self._copy), None
-        return self._copy
+            self._number, self._done = kernels.device().driver.number_at(self._place, self._dtype), None
+        return self._number
 
     def __bool__(self):
         return bool(float(self))

@@ -80,7 +80,7 @@ def innermost(optimizer):
 
 def ids_in(optimizer):
     """Those of its parameters."""
-    return {id(p) for group in getattr(optimizer, "param_groups", ()) for p in group["params"]}
+    return set().union(*(map(id, group["params"]) for group in getattr(optimizer, "param_groups", ())))
 
 
 def optimizers_in(optimizer):

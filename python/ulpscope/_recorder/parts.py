@@ -1,5 +1,6 @@
 """Of how many parts each gradient is the sum, and which of them were rounded before they were added."""
 
+from .._counting.compiled import counting
 from .._counting.host import loaded_torch
 from .._counting.types import TYPES
 from .graph import Graph, graph_behind
@@ -170,6 +171,14 @@ class Parts:
             return 0
         return others << 8 | low
 
+    def parts_of_all(self, named, gradients, in_few_bits):
+        """Of the gradients of pairs of name and parameter, None among them; for those that there are, one value for each."""
+        if counting is not None and (self.is_sure or not self.looks_for_digits):
+            counted = [self.passes.get(id(parameter)) for _, parameter in named]
+            return counting.parts_of(counted, gradients, in_few_bits, self.shown_by == "loss", self._scope.summed)
+        those = [(parameter, gradient) for (_, parameter), gradient in zip(named, gradients) if gradient is not None]
+        return [1 if is_low else self.parts_of(*of) for is_low, of in zip(in_few_bits, those)]
+
     def count_added(self, parameter):
         """Counts a pass that came to a parameter, before its own hook does."""
         if id(parameter) in self.passes:
@@ -187,4 +196,4 @@ class Parts:
         """Of a step, by ids."""
         for of in parameters:
             if of in self.passes:
-                self.passes[of].is_taken = self.passes[of].is_ended = True
+                self.passes[of].end()

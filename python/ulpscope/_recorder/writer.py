@@ -37,6 +37,7 @@ class Writer:
     def begin(self, step):
         """Whether it is done already."""
         if step.can_wait and self._has_thread():
+            kernels.device().driver.end_copies()
             self._step = step
             self._begun.put(step)
             return False
