@@ -54,14 +54,14 @@ int128 take_signed(std::string_view& from) {
   return static_cast<int128>(number >> 1) ^ -static_cast<int128>(number & 1);
 }
 
-std::string compress(std::string_view bytes) {
+std::string compress(std::string_view bytes, int level) {
   if (bytes.empty()) return {};
   std::string result;
   append_u64(result, bytes.size());
   uLongf size = compressBound(static_cast<uLong>(bytes.size()));
   result.resize(8 + size);
   if (compress2(reinterpret_cast<Bytef*>(result.data() + 8), &size, reinterpret_cast<const Bytef*>(bytes.data()),
-                static_cast<uLong>(bytes.size()), Z_DEFAULT_COMPRESSION) != Z_OK)
+                static_cast<uLong>(bytes.size()), level) != Z_OK)
     throw payload_error("cannot be compressed");
   result.resize(8 + size);
   return result;

@@ -33,8 +33,8 @@ void append_signed(std::string& to, int128 value);
 [[nodiscard]] int128 take_signed(std::string_view& from);
 [[nodiscard]] double take_f64(std::string_view& from);
 
-// The size as 8 bytes and a zlib stream; nothing of nothing.
-[[nodiscard]] std::string compress(std::string_view bytes);
+// The size as 8 bytes and a zlib stream; nothing of nothing. level: zlib's, -1 is its default.
+[[nodiscard]] std::string compress(std::string_view bytes, int level = -1);
 
 // The content of a compressed blob from front to back, a part at a time: what is not asked for takes no memory.
 class inflater {

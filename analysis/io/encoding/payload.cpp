@@ -491,4 +491,9 @@ void take_payload(std::string_view& from, tensor_row& row, std::uint64_t most) {
   check(table, most);
 }
 
+std::string compressed_payloads(std::string_view payloads) {
+  if (payloads.size() > payload_limit) throw payload_error("the tables are larger than a recording holds in one step");
+  return compress(payloads, 1);
+}
+
 }  // namespace ulp::io

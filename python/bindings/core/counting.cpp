@@ -132,30 +132,68 @@ struct summary_columns {
   std::vector<double> factors;
 };
 
+std::string summaries_of(const tables& of, const summary_columns& by, const std::vector<std::uint16_t>& parts) {
+  std::string records;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    tensor_row& row = of[i]->row;
+    const dtype own = std::exchange(row.type, static_cast<dtype>(by.types.at(i)));
+    row.factor = by.factors.at(i);
+    const std::uint16_t both = parts.empty() ? std::uint16_t{0} : parts.at(i);
+    row.parts = {static_cast<std::uint8_t>(both & 255), static_cast<std::uint8_t>(both >> 8)};
+    io::append_summary(records, row, by.tensors.at(i));
+    row.type = own;
+  }
+  return records;
+}
+
 py::bytes summaries(const tables& of, const summary_columns& by, const std::vector<std::uint16_t>& parts) {
   std::string records;
   {
     const py::gil_scoped_release released;
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      tensor_row& row = of[i]->row;
-      const dtype own = std::exchange(row.type, static_cast<dtype>(by.types.at(i)));
-      row.factor = by.factors.at(i);
-      const std::uint16_t both = parts.empty() ? std::uint16_t{0} : parts.at(i);
-      row.parts = {static_cast<std::uint8_t>(both & 255), static_cast<std::uint8_t>(both >> 8)};
-      io::append_summary(records, row, by.tensors.at(i));
-      row.type = own;
-    }
+    records = summaries_of(of, by, parts);
   }
   return {records};
+}
+
+std::string payloads_of(const tables& of) {
+  std::string bytes;
+  for (const auto& t : of) io::append_payload(bytes, t->row);
+  return bytes;
 }
 
 py::bytes payloads(const tables& of) {
   std::string bytes;
   {
     const py::gil_scoped_release released;
-    for (const auto& t : of) io::append_payload(bytes, t->row);
+    bytes = payloads_of(of);
   }
   return {bytes};
+}
+
+// What is written of a step: summaries and compressed payloads of its tables; of each group of them, its table, and the same of it.
+// All of it without the interpreter's lock, taken once: in a thread beside a training, each time costs both.
+py::tuple content(const tables& of, const summary_columns& by, const std::vector<std::uint16_t>& parts,
+                  const std::vector<std::vector<std::size_t>>& groups, const std::vector<double>& factors) {
+  std::string records, cells;
+  std::vector<std::string> group_records, group_cells;
+  tables totals;
+  {
+    const py::gil_scoped_release released;
+    records = summaries_of(of, by, parts);
+    cells = io::compressed_payloads(payloads_of(of));
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      tables some;
+      some.reserve(groups[i].size());
+      for (const std::size_t at : groups[i]) some.push_back(of.at(at));
+      const tables total{totals.emplace_back(merged(some))};
+      group_records.push_back(summaries_of(total, {.tensors = {0}, .types = {0}, .factors = {factors.at(i)}}, {}));
+      group_cells.push_back(io::compressed_payloads(payloads_of(total)));
+    }
+  }
+  py::list of_groups;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    of_groups.append(py::make_tuple(totals[i], py::bytes(group_records[i]), py::bytes(group_cells[i])));
+  return py::make_tuple(py::bytes(records), py::bytes(cells), of_groups);
 }
 
 void drop_codes(table& of) {
@@ -262,6 +300,8 @@ void bind_counting(py::module_& module) {
   counting.def("summaries", &summaries, py::arg("tables"), py::arg("columns"), py::arg("parts"),
                "The summary records, one after the other.");
   counting.def("payloads", &payloads, "The payloads, one after the other.");
+  counting.def("content", &content, py::arg("tables"), py::arg("columns"), py::arg("parts"), py::arg("groups"),
+               py::arg("factors"), "As content_of in _counting/tables.py.");
   bind_joint(counting);
   bind_passes(counting);
   bind_tables(counting);

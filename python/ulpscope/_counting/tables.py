@@ -2,6 +2,7 @@
 
 import math
 
+from .._errors import RecorderError
 from . import cells, payloads
 from .compiled import counting
 
@@ -18,6 +19,15 @@ if counting is None:
         """The summary records, one after the other."""
         return payloads.summaries_of(tables, *columns, parts)
 
+    def content_of(tables, columns, parts, groups, factors):
+        """What is written of a step: summaries and compressed payloads of its tables; of each group of them, by their places, its
+        table, and the same of it. factors: of groups."""
+        of_groups = []
+        for at, factor in zip(groups, factors):
+            total = tables.merged(at)
+            of_groups.append((total, summary_of(total, 0, 0, factor), payloads.compressed(payloads_of([total]))))
+        return records_of(tables, columns, parts), payloads.compressed(payloads_of(tables)), of_groups
+
 else:
     merge_tables = counting.merge
     payloads_of = counting.payloads
@@ -26,6 +36,12 @@ else:
 
     def columns_of(tensors, type_numbers, factors):
         return counting.Columns(tensors, type_numbers, [math.nan if factor is None else factor for factor in factors])
+
+    def content_of(tables, columns, parts, groups, factors):
+        try:
+            return counting.content(tables, columns, parts, groups, [math.nan if of is None else of for of in factors])
+        except RuntimeError as error:  # more than a recording holds
+            raise RecorderError(str(error)) from None
 
 
 def summaries_of(tables, tensors, type_numbers, factors, parts=()):

@@ -117,8 +117,11 @@ def factor_order(factor):
     return (factor is not None, factor or 0.0)
 
 
+def total_order(of):
+    """Of kind, role and factor."""
+    return KINDS.index(of[0]), ROLES.index(of[1]), factor_order(of[2])
+
+
 def total_rows(totals):
-    for (kind, role, factor), (table, tensors) in sorted(
-        totals.items(), key=lambda item: (KINDS.index(item[0][0]), ROLES.index(item[0][1]), factor_order(item[0][2]))
-    ):
+    for (kind, role, factor), (table, tensors) in sorted(totals.items(), key=lambda item: total_order(item[0])):
         yield kind, role, tensors, summary_of(table, 0, 0, factor), compressed(payloads_of([table]))

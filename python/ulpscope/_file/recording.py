@@ -6,12 +6,11 @@ import os
 import sqlite3
 
 from .. import __version__
-from .._counting.payloads import compressed
-from .._counting.tables import columns_of, payloads_of, records_of
+from .._counting.tables import columns_of, content_of
 from .._errors import RecorderError, printable
 from .beside import look_beside, size_of
 from .database import Database, PAGE_SIZE, count_rows
-from .levels import Levels, total_rows
+from .levels import Levels, total_order
 from .lock import Lock, on_network
 from .schema import APPLICATION, EXTRA, Info, SCHEMA, VERSION, check_identity, has_all_rows, insert_row, is_sound
 
@@ -45,9 +44,10 @@ class Layout:
 
     def __init__(self, infos, numbers, factors):
         self.of = infos, numbers, factors
-        self.groups = {}  # by kind, role and factor: which
+        groups = {}  # by kind, role and factor: which
         for i, (info, factor) in enumerate(zip(infos, factors)):
-            self.groups.setdefault((info.kind, info.role, factor), []).append(i)
+            groups.setdefault((info.kind, info.role, factor), []).append(i)
+        self.groups = {of: groups[of] for of in sorted(groups, key=total_order)}
         self.columns = None  # of their summaries; None until their ids in the file are known
         self.keys = None  # of tables that may be merged over steps: id, type, factor
 
@@ -177,21 +177,25 @@ class File:
         if self.layout is None or self.layout.of != (infos, numbers, factors):
             self.layout = Layout(infos, numbers, factors)
         layout = self.layout
-        totals = {group: (tables.merged(at), len(at)) for group, at in layout.groups.items()}
         try:
-            if key[1] is None:
+            if key[1] is None and self.rows_before == 0:
+                key = (key[0], 0, key[2])
+            elif key[1] is None:
                 attempts = "SELECT coalesce(max(attempt), -1) + 1 FROM step WHERE step=? AND rowid<=?"
                 key = (key[0], *self.db.execute(attempts, (key[0], self.rows_before)).fetchone(), key[2])
             with self.db.transaction():
                 if layout.columns is None:
                     layout.know([self._id(info) for info in infos])
-                summary = records_of(tables, layout.columns, parts if any(parts) else ())
-                cells = compressed(payloads_of(tables))
+                groups = layout.groups
+                summary, cells, of_groups = content_of(
+                    tables, layout.columns, parts if any(parts) else (), list(groups.values()), [factor for *_, factor in groups]
+                )
                 insert_row(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
                 if joint:
                     self._write_joint(key, joint, {info.name: id for info, (id, *_) in zip(infos, layout.keys)})
-                for *total, cells in total_rows(totals):
-                    insert_row(self.db, "total", (*key, *total), (cells,))
+                totals = {group: (total[0], len(at)) for (group, at), total in zip(groups.items(), of_groups)}
+                for (kind, role, _), at, (_, summary, cells) in zip(groups, groups.values(), of_groups):
+                    insert_row(self.db, "total", (*key, kind, role, len(at), summary), (cells,))
         except BaseException as error:
             self.tensors, self.layout = before, None
             with contextlib.suppress(sqlite3.Error):  # an interrupt may come when the step is in the file
