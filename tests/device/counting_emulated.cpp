@@ -1,7 +1,9 @@
 // The kernels of python/device, run on the host: a library that tests load in place of CUDA's driver.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <thread>
 
 #include "device/count.hpp"
 #include "host_block.hpp"
@@ -16,6 +18,13 @@ const T& argument(void* const* arguments, int i) {
 }
 
 }  // namespace
+
+// As cuEventSynchronize: until the flag is not 0.
+extern "C" int ulp_emulated_wait(void* flag) {
+  while (__atomic_load_n(static_cast<const int*>(flag), __ATOMIC_ACQUIRE) == 0)
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  return 0;
+}
 
 // As cuLaunchKernel. order: of the blocks. 0 where all went well, 1 for a name that is not known, 2 where a block wrote behind its
 // shared memory.

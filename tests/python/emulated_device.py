@@ -10,15 +10,27 @@ from unittest import mock
 LIBRARY = os.environ.get("ULP_EMULATED_COUNTING", "")
 
 
+class Gate:
+    """Open or not: for Python, and for compiled code."""
+
+    def __init__(self, is_open):
+        self.opened, self.flag = threading.Event(), ctypes.c_int(is_open)
+        if is_open:
+            self.opened.set()
+
+    def open(self):
+        self.flag.value = 1
+        self.opened.set()
+
+
 class Event:
     """Has happened, unless it is held back."""
 
     def __init__(self, gate=None):
-        self.gate = gate
+        self.gate = gate or Gate(True)
 
     def synchronize(self):
-        if self.gate is not None:
-            self.gate.wait()
+        self.gate.opened.wait()
 
 
 class Kernel:
@@ -55,17 +67,18 @@ class Emulated:
 
     def hold_back(self):
         """What is begun from now on is not done until release()."""
-        self.gate = threading.Event()
+        self.gate = Gate(False)
 
     def release(self):
-        self.gate.set()
+        self.gate.open()
         self.gate = None
 
     def is_usable(self, device):
         return True
 
-    def allow_captures(self):
-        pass
+    def waiting(self, event):
+        wait = ctypes.cast(self.library.ulp_emulated_wait, ctypes.c_void_p).value
+        return [], (wait, ctypes.addressof(event.gate.flag))
 
     def is_capturing(self):
         return self.capturing

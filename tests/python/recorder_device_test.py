@@ -227,7 +227,7 @@ class Recording(unittest.TestCase):
             train(rec, self.model, 3)
             emulated.hold_back()
             rec.step(3, loss_scale=1.0)
-            with mock.patch.object(rec._writer._step.done, "wait", side_effect=KeyboardInterrupt):
+            with mock.patch.object(rec._writer._step, "arrive", side_effect=KeyboardInterrupt):
                 with self.assertRaises(KeyboardInterrupt):
                     rec.step(4, loss_scale=1.0)
             emulated.release()
@@ -241,8 +241,8 @@ class Recording(unittest.TestCase):
             train(rec, self.model, 3)
             emulated.hold_back()
             rec.step(3, loss_scale=1.0)
+            threading.Timer(0.05, emulated.release).start()
             del rec
-            emulated.release()
             for _ in range(1000):
                 gc.collect()
                 with sqlite3.connect(self.path) as db:

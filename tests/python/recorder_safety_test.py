@@ -715,7 +715,9 @@ for step in range(begin, end):
     rec.step(step, grads={f"wgrad/{i}": draw[i] * np.float32(step + 1) for i in range(40)})
 if how == "within":
     rec._file.db.execute("PRAGMA cache_size=1")
-    sys.modules["ulpscope._file.recording"].total_rows = lambda totals: os.kill(os.getpid(), 9)
+    file = sys.modules["ulpscope._file.recording"]
+    insert = file.insert_row
+    file.insert_row = lambda db, table, *parts: os.kill(os.getpid(), 9) if table == "total" else insert(db, table, *parts)
 if how == "commit":
     kill_beyond(os.path.getsize(sys.argv[2]) + 8192)
 if how != "after":

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "counting.hpp"
+#include "worker.hpp"
 
 namespace py = pybind11;
 
@@ -25,31 +28,35 @@ void for_each(const tables& of, const std::optional<std::vector<std::size_t>>& a
 }
 
 // Tables of one step after the other, column by column, merged when some have gathered: merging many costs little more than
-// merging two.
+// merging two. The merging is done beside Python.
 class gathered {
  public:
   // The table i of a step goes to the column columns[i].
-  void add(const tables& of, const std::vector<std::size_t>& columns) {
-    const py::gil_scoped_release released;
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      const std::size_t at = columns.at(i);
-      if (at >= waiting_.size()) waiting_.resize(at + 1);
-      tables& waiting = waiting_[at];
-      if (waiting.size() >= 64 || (waiting.size() >= 16 && of[i]->row.table.cells.size() > 16))
-        waiting = {merged(waiting)};
-      waiting.push_back(of[i]);
-    }
+  void add(const tables& of, std::vector<std::size_t> columns) {
+    if (columns.size() < of.size()) throw std::out_of_range("a column for each table is needed");
+    last_ = later([all = waiting_, of, columns = std::move(columns)] {
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        const std::size_t at = columns[i];
+        if (at >= all->size()) all->resize(at + 1);
+        tables& waiting = (*all)[at];
+        if (waiting.size() >= 64 || (waiting.size() >= 16 && of[i]->row.table.cells.size() > 16))
+          waiting = {merged(waiting)};
+        waiting.push_back(of[i]);
+      }
+    });
   }
   [[nodiscard]] tables merged_columns() const {
     const py::gil_scoped_release released;
+    if (last_.valid()) last_.get();
     tables all;
-    all.reserve(waiting_.size());
-    for (const tables& waiting : waiting_) all.push_back(merged(waiting));
+    all.reserve(waiting_->size());
+    for (const tables& waiting : *waiting_) all.push_back(merged(waiting));
     return all;
   }
 
  private:
-  std::vector<tables> waiting_;
+  std::shared_ptr<std::vector<tables>> waiting_ = std::make_shared<std::vector<tables>>();
+  std::shared_future<void> last_;
 };
 
 }  // namespace

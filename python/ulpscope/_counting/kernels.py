@@ -59,16 +59,16 @@ def expect_no_capture(driver):
         raise RecorderError("a CUDA graph is being captured: record outside of it, where it is replayed")
 
 
-def begin_taken(taken, kinds, with_sums):
-    """As begin, of gradients that compiled code has taken; kinds: number of values and type of each. Returns what has their tables,
-    or None."""
+def begin_taken(taken, alike, with_sums):
+    """As begin, of gradients that compiled code has taken; alike: what is known of them. Returns what has their tables, or None."""
     of = device()
     expect_no_capture(of.driver)
     if taken.device in _refused:
         return None
     try:
         taken.record_stream(of.driver.torch_stream(taken.device))
-        return of.Started(kinds, integers(taken.addresses), with_sums, taken.device)
+        sizes = alike.sizes(taken)
+        return of.Started(sizes, integers(taken.addresses), with_sums, taken.device, alike.worker, alike.groups)
     except of.driver.OutOfMemory:
         return None
     except of.driver.DeviceError as error:

@@ -19,11 +19,11 @@ if counting is None:
         """The summary records, one after the other."""
         return payloads.summaries_of(tables, *columns, parts)
 
-    def content_of(tables, columns, parts, groups, factors):
-        """What is written of a step: summaries and compressed payloads of its tables; of each group of them, by their places, its
-        table, and the same of it. factors: of groups."""
+    def written_of(tables, columns, parts, groups, made=None):
+        """What is written of a step: summaries and compressed payloads of its tables; of each group of them its table, and the same of
+        it. groups: {(..., factor): places}."""
         of_groups = []
-        for at, factor in zip(groups, factors):
+        for (*_, factor), at in groups.items():
             total = tables.merged(at)
             of_groups.append((total, summary_of(total, 0, 0, factor), payloads.compressed(payloads_of([total]))))
         return records_of(tables, columns, parts), payloads.compressed(payloads_of(tables)), of_groups
@@ -37,9 +37,10 @@ else:
     def columns_of(tensors, type_numbers, factors):
         return counting.Columns(tensors, type_numbers, [math.nan if factor is None else factor for factor in factors])
 
-    def content_of(tables, columns, parts, groups, factors):
+    def written_of(tables, columns, parts, groups, made=None):
+        factors = [math.nan if factor is None else factor for *_, factor in groups]
         try:
-            return counting.content(tables, columns, parts, groups, [math.nan if of is None else of for of in factors])
+            return counting.content(tables, columns, parts, list(groups.values()), factors, made)
         except RuntimeError as error:  # more than a recording holds
             raise RecorderError(str(error)) from None
 

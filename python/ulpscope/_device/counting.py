@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import functools
+import os
 
 from .._counting import host
 from .._counting.bits import Rows, table_of_rows
@@ -228,9 +229,9 @@ def tables_for(device, stream, size):
 class Started:
     """Tensors that are being counted."""
 
-    def __init__(self, kinds, addresses, with_sums, device):
+    def __init__(self, kinds, addresses, with_sums, device, worker=None, groups=()):
         """kinds: (number of values, type) of each; addresses: an array of where these are; what the device's current stream has
-        so far makes them."""
+        so far makes them. worker: makes their tables once they are there, and what is written of these groups."""
         with driver.on(device):
             stream = driver.stream(device)
             plan = plan_of(kinds, with_sums, device, ROOM)
@@ -246,23 +247,29 @@ class Started:
             driver.copy_to_device(at, host.address, 8 * len(plan.described), stream)
             plan.launch(at, device, stream)
             self._done = driver.on_the_side(device, on_device, functools.partial(plan.carry, at, host.address, device))
-        self._tables = None
+        self._tables, self._process, self.arriving = None, os.getpid(), None
+        if worker is not None:
+            headers, (before, wait) = host.address + 8 * len(plan.described), driver.waiting(self._done)
+            words = headers + 8 * plan.header_words
+            self.arriving = compiled.Arriving(worker, before, wait, headers, words, kinds, with_sums, groups)
 
     def tables(self):
         """Waits for them."""
         if self._tables is None:
-            self._done.synchronize()
-            self._tables = tables_in(self._host.address + 8 * len(self._plan.described), self._plan)
+            if self.arriving is not None:
+                self._tables = self.arriving.tables()
+            else:
+                self._done.synchronize()
+                self._tables = tables_in(self._host.address + 8 * len(self._plan.described), self._plan)
             pool.give_back(self._host)
             self._host = self._done = None
         return self._tables
 
     def __del__(self):
         """What nobody asked for is still being written."""
-        if getattr(self, "_done", None) is not None:
+        if getattr(self, "_done", None) is not None and os.getpid() == self._process:
             with contextlib.suppress(Exception):  # at exit all may be gone
-                self._done.synchronize()
-                pool.give_back(self._host)
+                self.tables()
 
 
 def start(places, with_sums, device):

@@ -154,12 +154,6 @@ def is_capturing():
     return loaded_torch().cuda.is_current_stream_capturing()
 
 
-def allow_captures():
-    """What this thread waits for does not end the capture of a graph in another one."""
-    relaxed = ctypes.c_int(2)  # CU_STREAM_CAPTURE_MODE_RELAXED
-    library().cuThreadExchangeStreamCaptureMode(ctypes.byref(relaxed))
-
-
 def copy_to_device(to, at, size, stream):
     """Of memory that the host shares with the device, without waiting."""
     call("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(to), ctypes.c_void_p(at), ctypes.c_size_t(size), ctypes.c_void_p(stream))
@@ -171,30 +165,49 @@ class Event:
     _free = {}  # those that nobody has any more, by device
 
     def __init__(self, device):
-        self._device = device
+        self.device = device
         free = self._free.setdefault(device, [])
         try:
-            self._of = free.pop()
+            self.of = free.pop()
         except IndexError:
-            self._of = ctypes.c_void_p()
+            self.of = ctypes.c_void_p()
             with on(device):
-                call("cuEventCreate", ctypes.byref(self._of), 3)  # CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING
+                call("cuEventCreate", ctypes.byref(self.of), 3)  # CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING
 
     def record(self, stream):
-        with on(self._device):
-            call("cuEventRecord", self._of, ctypes.c_void_p(stream))
+        with on(self.device):
+            call("cuEventRecord", self.of, ctypes.c_void_p(stream))
 
     def hold_up(self, stream):
         """What the stream is given from now on comes after it."""
-        call("cuStreamWaitEvent", ctypes.c_void_p(stream), self._of, 0)
+        call("cuStreamWaitEvent", ctypes.c_void_p(stream), self.of, 0)
 
     def synchronize(self):
-        with on(self._device):
-            call("cuEventSynchronize", self._of)
+        with on(self.device):
+            call("cuEventSynchronize", self.of)
 
     def __del__(self):
-        if getattr(self, "_of", None):
-            self._free[self._device].append(self._of)
+        if getattr(self, "of", None):
+            self._free[self.device].append(self.of)
+
+
+def waiting(event):
+    """For a thread of compiled code: the functions that it calls first, each with its argument, as addresses; and what waits for the
+    event. That does not end the capture of a graph in another thread. All is there as long as the event."""
+    with on(event.device):
+        context = ctypes.c_void_p()
+        call("cuCtxGetCurrent", ctypes.byref(context))
+    event.relaxed = ctypes.c_int(2)  # CU_STREAM_CAPTURE_MODE_RELAXED; it becomes what the mode was
+    before = [
+        (address_of("cuCtxSetCurrent"), context.value),
+        (address_of("cuThreadExchangeStreamCaptureMode"), ctypes.addressof(event.relaxed)),
+    ]
+    return before, (address_of("cuEventSynchronize"), event.of.value)
+
+
+@functools.lru_cache(None)
+def address_of(function):
+    return ctypes.cast(getattr(library(), function), ctypes.c_void_p).value
 
 
 class Copies:

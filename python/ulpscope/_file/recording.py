@@ -6,7 +6,7 @@ import os
 import sqlite3
 
 from .. import __version__
-from .._counting.tables import columns_of, content_of
+from .._counting.tables import columns_of, written_of
 from .._errors import RecorderError, printable
 from .beside import look_beside, size_of
 from .database import Database, PAGE_SIZE, count_rows
@@ -173,7 +173,7 @@ class File:
         if not self.lock.holds(self.path):
             raise RecorderError(f"{self.shown}: {LOST}")
         before = dict(self.tensors)
-        infos, numbers, factors, parts, tables = rows
+        infos, numbers, factors, parts, tables, made = rows
         if self.layout is None or self.layout.of != (infos, numbers, factors):
             self.layout = Layout(infos, numbers, factors)
         layout = self.layout
@@ -186,10 +186,8 @@ class File:
             with self.db.transaction():
                 if layout.columns is None:
                     layout.know([self._id(info) for info in infos])
-                groups = layout.groups
-                summary, cells, of_groups = content_of(
-                    tables, layout.columns, parts if any(parts) else (), list(groups.values()), [factor for *_, factor in groups]
-                )
+                groups, parts = layout.groups, parts if any(parts) else ()
+                summary, cells, of_groups = written_of(tables, layout.columns, parts, groups, made)
                 insert_row(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
                 if joint:
                     self._write_joint(key, joint, {info.name: id for info, (id, *_) in zip(infos, layout.keys)})

@@ -11,10 +11,11 @@ class Alike:
     """What is known of the gradients of named parameters as long as they are of certain kinds: which there are, of what type
     and how many values. All are in the file, and lie on the host or on one device, one value after the other."""
 
-    __slots__ = ("named", "kinds", "infos", "numbers", "names", "in_few_bits", "parts", "_factors", "_sizes")
+    __slots__ = ("named", "kinds", "infos", "numbers", "names", "in_few_bits", "parts", "groups", "worker", "_factors", "_sizes")
 
-    def __init__(self, named, kinds, infos, numbers):
-        """infos, numbers: of those that there are."""
+    def __init__(self, named, kinds, infos, numbers, worker=None):
+        """infos, numbers: of those that there are. worker: that makes tables of them where a device counts."""
+        self.groups, self.worker = [], worker  # places of those that the file last had totals of
         self.named, self.kinds, self.infos, self.numbers = named, kinds, infos, numbers
         self.names = {info.name for info in infos}
         self.in_few_bits = tuple(TYPES_BY_NUMBER[number].bits <= 16 for number in numbers)
@@ -41,10 +42,11 @@ class Alike:
 class Bunch:
     """Those of a step."""
 
-    __slots__ = ("of", "taken", "parts", "_tables", "_started")
+    __slots__ = ("of", "taken", "parts", "made", "_tables", "_started")
 
     def __init__(self, of, taken, parts):
         self.of, self.taken, self.parts, self._tables, self._started = of, taken, parts, None, None
+        self.made = None  # what is written of them, where it was made while nothing waited
 
     @property
     def is_started(self):
@@ -55,8 +57,13 @@ class Bunch:
     def tables(self):
         """Of what was counted, for which the host may have to wait."""
         if self._tables is None:
-            self._tables, self._started = self._started.tables(), None
+            self.arrive()
         return self._tables
+
+    def arrive(self):
+        """Waits for a device."""
+        if self._started is not None:
+            self._tables, self.made, self._started = self._started.tables(), self._started.arriving, None
 
     def count(self, with_sums):
         """Counts now, or lets the device begin, and keeps no values."""
@@ -65,7 +72,7 @@ class Bunch:
         if self.taken.device < 0:
             self._tables = self.taken.count(with_sums, number_of_threads())
         else:
-            self._started = kernels.begin_taken(self.taken, self.of.sizes(self.taken), with_sums)
+            self._started = kernels.begin_taken(self.taken, self.of, with_sums)
             if self._started is None:  # torch's operations count
                 values = [v for v in plain_values(self.taken) if v is not None]
                 begin_by_torch(values, with_sums)

@@ -31,6 +31,7 @@ class Gradients:
         self._recorded_of = None, []  # what _recorded was asked for last, and what it answered
         self._counts_together = np is not None and counting is None and not scope.sums  # small ones
         self._torch = None  # where tensors are taken, it is loaded
+        self._worker = None
 
     def take(self, unfit, of=None):
         """Those of the model's parameters, or of some of them: a Bunch where they are Alike, else a list."""
@@ -116,13 +117,17 @@ class Gradients:
 
     def learn(self, rows, seen):
         """What is known of them, now that they are in the file."""
+        layout = self._file.layout
+        if self.alike is not None and layout is not None and layout.of[0] is self.alike.infos:
+            self.alike.groups = [*layout.groups.values()]
         if seen is None:
             return
         named, kinds = seen
         of = {info.name: (info, number) for info, number in zip(rows.infos, rows.type_numbers)}
         its = [of.get(name) for (name, _), number in zip(named, kinds) if number != 0]
         if its and None not in its:
-            self.alike = Alike(named, kinds, *zip(*its))
+            self._worker = self._worker or (counting and counting.Worker())
+            self.alike = Alike(named, kinds, *zip(*its), self._worker)
 
     def forget(self):
         """After a step that could not be recorded."""

@@ -18,6 +18,7 @@ every one but the last of these. The project's docs/recording-format.md specifie
 decide exactly what a 16-bit format loses.
 """
 
+import atexit
 import functools
 import os
 import warnings
@@ -52,13 +53,13 @@ from .writer import Step, Writer
 FAILURES = 10  # in a row, after which recording stops
 
 
-def close(writer, file):
-    """Of a Recorder, which may be gone."""
-    done = writer.end()
-    writer.stop()
-    file.close()
-    if done is not None and done.error is not None:
-        warnings.warn(printable(f"ulpscope: {file.shown}: step {done.step}: {done.error}"), RuntimeWarning, stacklevel=2)
+_open = weakref.WeakSet()  # Recorders whose file is
+
+
+@atexit.register
+def _close_all():
+    for recorder in list(_open):
+        recorder._leave()
 
 
 class Recorder:
@@ -175,7 +176,7 @@ class Recorder:
             self.counting += ", kernels" if kernels.are_there() else ", torch"
         watched = modules_to_watch(model, path, activations, forward)
         self._file = File(path, append, meta, place.ranks)
-        self._finish = weakref.finalize(self, close, self._writer, self._file)  # at exit too
+        _open.add(self)
         self._compose(scaler, optimizers)
         self._watch(watched, place.local, has_graph)
 
@@ -218,6 +219,11 @@ class Recorder:
         if has_graph:
             self._parts.watch_forward()
 
+    def __del__(self):
+        """Of one that was dropped without close()."""
+        if getattr(self, "_file", None) is not None:
+            self._leave()
+
     def __enter__(self):
         return self
 
@@ -248,7 +254,8 @@ class Recorder:
             self._updates.close()
         file, self._file, self._closed, self._schedule.is_open = self._file, None, True, False
         is_lost = file.process == os.getpid() and not file.lock.holds(file.path)
-        self._finish()
+        _open.discard(self)
+        file.close()
         if error is not None:
             raise error
         if is_lost and self._scope.strict:
@@ -368,11 +375,17 @@ class Recorder:
         given.hold(can_wait)
         self._doubts.see_names()
         write = functools.partial(self._write, step, given, update, unscaled, values, named, watched, unfit)
-        return Step(step, write, unfit, self._gradients.take_seen(), bool(can_wait))
+        arrive = functools.partial(self._arrive, given, values)
+        return Step(step, arrive, write, unfit, self._gradients.take_seen(), bool(can_wait))
+
+    def _arrive(self, given, values):
+        """Waits for what devices have of a step."""
+        given.settle()
+        if isinstance(values, Bunch):
+            values.arrive()
 
     def _write(self, step, given, update, unscaled, values, named, watched, unfit):
-        """Records what was taken of a step: in a thread of its own where devices are still counting. Returns its rows, and what it
-        makes suspicious."""
+        """Records what was taken of a step. Returns its rows, and what it makes suspicious."""
         given.settle()
         other_scale = given.complete(update) if update is not None else None
         given.check()
@@ -409,6 +422,16 @@ class Recorder:
         for text in suspicions:
             text = printable(f"ulpscope: {self._file.shown}: step {done.step}: {text}")
             warnings.warn(text, RuntimeWarning, stacklevel=stacklevel - 1)
+
+    def _leave(self):
+        """Where nobody can be told by an error any more."""
+        file = self._file
+        try:
+            self._settle(3)
+        except Exception as error:
+            warnings.warn(printable(f"ulpscope: {file.shown}: {error}"), RuntimeWarning, stacklevel=2)
+        _open.discard(self)
+        file.close()
 
     def flush(self):
         """Waits until every step of which step() returned is in the file."""

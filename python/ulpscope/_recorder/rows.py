@@ -87,7 +87,7 @@ class RowMaker:
         """The rows of a bunch, and the rest behind them."""
         alike, tables, by = bunch.of, bunch.tables, factors.of_all(bunch.of)
         if not rest.infos:
-            return Rows(alike.infos, alike.numbers, by, bunch.parts, tables)
+            return Rows(alike.infos, alike.numbers, by, bunch.parts, tables, bunch.made)
         tables.extend(rest.tables)
         infos = alike.infos + rest.infos
         if infos == self._infos:

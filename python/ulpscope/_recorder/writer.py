@@ -1,81 +1,50 @@
-"""Writes steps that devices are still counting in a thread of its own."""
+"""Keeps a step that devices are still counting until the next one comes: nothing waits for them before."""
 
 import os
-import queue
-import threading
 
 from .._counting import kernels
 
 
 class Step:
-    """One on its way to the file. write() writes it."""
+    """One on its way to the file."""
 
-    __slots__ = ("step", "write", "unfit", "seen", "can_wait", "done", "result", "error")
-
-    def __init__(self, step, write, unfit, seen, can_wait):
-        """seen: what gradients there are, where that is new; can_wait: whether the thread may write it."""
-        self.step, self.write, self.unfit, self.seen, self.can_wait = step, write, unfit, seen, can_wait
-        self.done = threading.Event()
+    def __init__(self, step, arrive, write, unfit, seen, can_wait):
+        """arrive() waits for what devices have of it; write() writes it. seen: what gradients there are, where that is new; can_wait:
+        whether both have time until the next step."""
+        self.step, self.arrive, self.write, self.unfit, self.seen, self.can_wait = step, arrive, write, unfit, seen, can_wait
         self.result = self.error = None
 
-    def run(self, caught=Exception):
+    def run(self):
         try:
             self.result = self.write()
-        except caught as error:  # whoever asks for the step raises or says it
+        except Exception as error:  # whoever asks for the step raises or says it
             self.error = error
-        self.done.set()  # before what it holds goes: that may be the last that holds the recorder, which then waits for it
-        self.write = None
+        self.arrive = self.write = None
 
 
 class Writer:
     """Has one step at a time."""
 
     def __init__(self):
-        self._step, self._thread, self._process = None, None, os.getpid()
-        self._begun = queue.SimpleQueue()
+        self._step, self._process = None, os.getpid()
 
     def begin(self, step):
         """Whether it is done already."""
-        if step.can_wait and self._has_thread():
+        if step.can_wait:
             kernels.device().driver.end_copies()
-            self._step = step
-            self._begun.put(step)
-            return False
-        step.run()
+        else:
+            step.run()
         self._step = step
-        return True
-
-    def _has_thread(self):
-        if self._thread is None or not self._thread.is_alive():
-            thread = threading.Thread(target=work, args=(self._begun,), name="ulpscope", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # as many as the machine allows
-                return False
-            self._thread = thread
-        return True
+        return not step.can_wait
 
     def end(self):
         """The step that was begun, written or failed; None without one, and in a fork, where nobody writes it."""
         step = self._step
-        if step is None or not (step.done.is_set() or os.getpid() == self._process):
+        if step is None or (step.write is not None and os.getpid() != self._process):
             return None
-        step.done.wait()  # an interrupt leaves it as it is
+        if step.write is not None:
+            step.arrive()  # an interrupt leaves it as it is
+            self._step = None
+            step.run()
         self._step = None
         return step
-
-    def stop(self):
-        """After end()."""
-        if self._thread is not None:
-            self._begun.put(None)
-            self._thread = None
-
-
-def work(begun):
-    kernels.device().driver.allow_captures()
-    while True:
-        step = begun.get()
-        if step is None:
-            return
-        step.run(BaseException)
-        del step
