@@ -10,6 +10,7 @@
 #include <tuple>
 #include <ulp/model/cells/array_counter.hpp>
 #include <ulp/model/cells/step.hpp>
+#include <utility>
 #include <vector>
 
 namespace ulp::python {
@@ -31,9 +32,14 @@ using tables = std::vector<std::shared_ptr<table>>;
 // The histograms of values in memory, aligned or not. Without the interpreter's lock.
 [[nodiscard]] tables counted(const std::vector<value_array>& arrays, bool with_sums, int threads);
 
+using kinds = std::vector<std::pair<std::uint64_t, int>>;
+// What kernels wrote of tensors of so many values and such types: addresses of their headers and of the words behind these.
+[[nodiscard]] tables tables_at(std::uintptr_t headers, std::uintptr_t words, const kinds& of, bool with_sums);
+
 // The table of all values of several; without codes.
 [[nodiscard]] std::shared_ptr<table> merged(const tables& of);
 
+void bind_content(pybind11::module_& counting);
 void bind_joint(pybind11::module_& counting);
 void bind_passes(pybind11::module_& counting);
 void bind_tables(pybind11::module_& counting);
