@@ -1,8 +1,10 @@
 """Pins that the compiled counting and that in Python make the same bytes of the same values, whatever these are."""
 
+import ctypes
 import itertools
 import unittest
 import zlib
+from unittest import mock
 
 import support
 
@@ -257,6 +259,97 @@ class SameRecordings(support.InFolder):
                 rec.step(step, loss_scale=1)
             gc.collect()
             self.assertIsNone(before())
+
+
+class DLTensor(ctypes.Structure):
+    """Of dlpack.h."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+VIEW = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
+
+
+class Exchange(ctypes.Structure):
+    """DLPackExchangeAPI of dlpack.h, from version 1.3 on."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("previous", ctypes.c_void_p), ("others", ctypes.c_void_p * 3),
+        ("view", VIEW), ("stream", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+class Seen(unittest.TestCase):
+    """Where the values of gradients are: by what Python sees, and by DLPack's exchange, as torch has it from 2.10 on."""
+
+    CODES = {torch.float64: (2, 64), torch.float32: (2, 32), torch.float16: (2, 16), torch.bfloat16: (4, 16)}
+    NAME = ctypes.create_string_buffer(b"dlpack_exchange_api")
+
+    def setUp(self):
+        image = torch.ones(2, 3, 5, 7).contiguous(memory_format=torch.channels_last)
+        self.dense = [
+            torch.ones(6, 5), torch.ones(6, 5).t(), image, image[:, :, :, :1].contiguous(memory_format=torch.channels_last),
+            torch.ones(3, 4).half(), torch.ones(3).bfloat16(), torch.ones(4).double(), torch.tensor(1.0), torch.ones(0, 3),
+            torch.ones(10)[4:], torch.ones(5, 1, 2).permute(1, 2, 0), torch.ones(1, 4)[:, ::4],
+        ]  # fmt: skip
+        self.others = [
+            torch.ones(6, 5)[:, ::2], torch.ones(1).expand(4), torch.ones(4, 4)[:, :3], torch.ones(2, 2).to_sparse(),
+            torch.ones(3, dtype=torch.int32), torch.ones(2, dtype=torch.complex64), torch.nn.Parameter(torch.ones(2)),
+            torch.ones(3, dtype=torch.complex64).conj().imag, torch.ones(4, 4).as_strided((2, 2), (1, 1)),
+        ]  # fmt: skip
+
+    def places(self, tensors):
+        of = support.core().counting.Gradients(torch.Tensor, torch.strided, {t: compiled.TYPES[str(t)[6:]].number for t in self.CODES})
+
+        class Holder:
+            def __init__(self, grad):
+                self.grad = grad
+
+        return of([("x", Holder(tensor)) for tensor in (None, *tensors)]).places()[1:]
+
+    def check(self):
+        expected = [(t.data_ptr(), t.numel(), compiled.TYPES[str(t.dtype)[6:]].number) for t in self.dense]
+        self.assertEqual(self.places(self.dense), expected)
+        self.assertEqual(self.places(self.others), [None] * len(self.others))
+
+    def test_by_python(self):
+        with mock.patch.object(torch.Tensor, "__dlpack_c_exchange_api__", None, create=True):
+            self.check()
+
+    @unittest.skipUnless(hasattr(torch.Tensor, "__dlpack_c_exchange_api__"), "this torch has no exchange")
+    def test_by_torch(self):
+        self.check()
+
+    def exchange(self, major, minor, kept):
+        def view(tensor, to):
+            kept.append(tensor)
+            if tensor.dtype not in self.CODES or tensor.layout is not torch.strided:
+                return -1
+            dims = ctypes.c_int64 * max(1, tensor.dim())
+            kept.extend((dims(*tensor.shape), dims(*tensor.stride())))
+            of = to.contents
+            of.data, of.device_type, of.ndim, of.lanes, of.byte_offset = tensor.data_ptr(), 1, tensor.dim(), 1, 0
+            of.code, of.bits = self.CODES[tensor.dtype]
+            of.shape, of.strides = kept[-2:]
+            return 0
+
+        made = Exchange(major, minor, None, (ctypes.c_void_p * 3)(), VIEW(view), None)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+        kept.append(made)
+        return new(ctypes.addressof(made), ctypes.addressof(self.NAME), None)
+
+    def test_by_exchange(self):
+        for major, minor, is_used in (1, 3, True), (1, 9, True), (1, 2, False), (2, 0, False):
+            kept = []
+            capsule = self.exchange(major, minor, kept)
+            with mock.patch.object(torch.Tensor, "__dlpack_c_exchange_api__", capsule, create=True):
+                self.check()
+            self.assertEqual(len(kept) > 1, is_used, (major, minor))
 
 
 class Versions(unittest.TestCase):
