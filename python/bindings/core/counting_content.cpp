@@ -155,6 +155,7 @@ py::tuple content(const tables& of, const summary_columns& by, const std::vector
 }  // namespace
 
 void bind_content(py::module_& counting) {
+  counting.def("forget_threads", &forget_threads, "In a fork.");
   py::class_<worker>(counting, "Worker", "A thread that never takes the interpreter's lock.").def(py::init<>());
   py::class_<arriving>(counting, "Arriving",
                        "The same, and what is written of them, made beside Python once it is there.")

@@ -1,7 +1,5 @@
 #include "worker.hpp"
 
-#include <unistd.h>
-
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -10,13 +8,18 @@
 #include <utility>
 
 namespace ulp::python {
+namespace {
+
+int forks = 0;  // that this process comes from
+
+}  // namespace
 
 struct worker::queue {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::packaged_task<void()>> waiting;
   bool is_ended = false;
-  pid_t process = 0;  // that has the thread
+  int of_forks = -1;  // those of the process that has the thread; -1 without one
 
   void work() {
     std::unique_lock lock(mutex);
@@ -36,7 +39,7 @@ struct worker::queue {
 worker::worker() : queue_(std::make_shared<queue>()) {}
 
 worker::~worker() {
-  if (queue_->process != getpid()) return;  // of a fork's parent, whose lock may be held for ever here
+  if (queue_->of_forks != forks) return;  // of a fork's parent, whose lock may be held for ever here
   const std::lock_guard lock(queue_->mutex);
   queue_->is_ended = true;
   queue_->changed.notify_one();
@@ -45,13 +48,13 @@ worker::~worker() {
 std::shared_future<void> worker::later(std::function<void()> job) {
   std::packaged_task<void()> task(std::move(job));
   std::shared_future<void> done = task.get_future().share();
-  if (queue_->process != getpid()) {
-    if (queue_->process != 0)
+  if (queue_->of_forks != forks) {
+    if (queue_->of_forks >= 0)
       new std::shared_ptr(queue_);  // a condition on which the parent waits cannot be taken down
     queue_ = std::make_shared<queue>();
     try {
       std::thread([its = queue_] { its->work(); }).detach();
-      queue_->process = getpid();
+      queue_->of_forks = forks;
     } catch (const std::system_error&) {
       task();
       return done;
@@ -67,5 +70,7 @@ std::shared_future<void> later(std::function<void()> job) {
   static auto* const one = new worker;  // never taken down: the process may end while it works
   return one->later(std::move(job));
 }
+
+void forget_threads() { ++forks; }
 
 }  // namespace ulp::python

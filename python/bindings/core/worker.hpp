@@ -16,8 +16,7 @@ class worker {
   ~worker();
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
-  // What the job throws, get() throws. Where there is no thread to be had the job is done at once; in a fork another thread begins, and
-  // jobs of before never end.
+  // What the job throws, get() throws. Where there is no thread to be had the job is done at once. Called with Python's lock.
   [[nodiscard]] std::shared_future<void> later(std::function<void()> job);
 
  private:
@@ -27,6 +26,9 @@ class worker {
 
 // By one that jobs which wait for nothing share.
 [[nodiscard]] std::shared_future<void> later(std::function<void()> job);
+
+// In a fork, which has none of the threads: workers begin others with their next job, and jobs of before never end.
+void forget_threads();
 
 }  // namespace ulp::python
 
