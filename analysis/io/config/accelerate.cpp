@@ -172,6 +172,7 @@ void import_accelerate(import_run& run, const config_entry& root) {
   const bool has_settings = deepspeed && !root.value.find("deepspeed_config")->value.entries.empty();
   if (distributed == "DEEPSPEED" || (distributed.empty() && has_settings)) {
     top.means("distributed_type", "DeepSpeed keeps the loss scale");
+    run.out.words = "Accelerate with DeepSpeed";
     const config_entry nothing{.key = "deepspeed_config", .value = {.what = config_node::kind::mapping}};
     const config_section settings =
         deepspeed ? *deepspeed : config_section(run, "deepspeed_config", nothing, deepspeed_keys);
@@ -181,6 +182,7 @@ void import_accelerate(import_run& run, const config_entry& root) {
       import_with_deepspeed(top, settings, precision);
   } else if (distributed == "MEGATRON_LM") {
     top.means("distributed_type", "Megatron-LM keeps the loss scale");
+    run.out.words = "Accelerate with Megatron-LM";
     import_with_megatron(top, precision);
   } else {
     import_plain(top, precision);

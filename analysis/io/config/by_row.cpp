@@ -183,6 +183,7 @@ void read_precision(import_run& run, const sections& in, const config_node& root
     if (given != nullptr && !is_false(given->value)) run.settled[static_cast<std::size_t>(concern::precision)] = true;
     run.means(key.empty() ? std::string{row.name} : in.given(key), std::string{c.meaning});
     set_scaler(run, in, row, c);
+    run.out.words = c.words;
     if (!c.weights.empty()) run.out.weights_kept_in = c.weights;
     if (!c.sums.empty()) run.out.accumulates_in = {std::string{c.sums}, ""};
     return;

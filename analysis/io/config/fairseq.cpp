@@ -129,6 +129,7 @@ void set_dynamic(const options& o) {
 void set_amp(const config_section& c) {
   import_run& run = c.run();
   const double initial = positive(c, "amp_init_scale", 128);
+  run.out.words = "fairseq --amp";
   c.means("amp", "autocast to float16 with torch.amp.GradScaler");
   run.means(c.given("amp_init_scale"),
             "scale of the first step, and, since fairseq passes it there too, the growth interval");

@@ -79,6 +79,7 @@ void refuse_defaults_of_trl(const config_section& top) {
 // DeepSpeed's file, or its content, with what the Trainer fills in.
 void import_with_deepspeed(const config_section& top, const std::string& format, double norm) {
   import_run& run = top.run();
+  run.out.words = "Hugging Face with DeepSpeed";
   run.by_trainer = true;
   run.trainer_norm = norm;
   run.wanted = format == "float16" ? float16 : format == "bfloat16" ? bfloat16 : float32;

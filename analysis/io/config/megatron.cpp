@@ -168,6 +168,7 @@ void import_megatron(import_run& run, const config_entry& /*root*/) {
     if (named != list.arguments.end() && list.files.contains(named->values.front())) {
       run.means("--deepspeed", "DeepSpeed keeps the loss scale: what follows is of " + named->values.front() +
                                    ", which this script writes");
+      run.out.words = "DeepSpeed";
       import_inner_deepspeed(run, run.file, json_of_script(list.files.at(named->values.front())));
       return;
     }

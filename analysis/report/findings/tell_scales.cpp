@@ -53,7 +53,7 @@ std::vector<std::string> lines_for(const telling& about, loss_scale_choice choic
   const own_configuration& own = about.options.configured;
   if (choice.format == own.format && choice.format == "bfloat16") return {};
   if (own.is_static && choice.init_scale) std::swap(choice.static_scale, choice.init_scale);
-  return configuration_lines(own.framework, choice);
+  return configuration_lines(own.words.empty() ? own.framework : own.words, choice);
 }
 
 told told_of(const collapsed_scale& c, const telling& about) {

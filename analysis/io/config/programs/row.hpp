@@ -34,6 +34,7 @@ struct precision_case {
   std::string_view weights = {};     // empty: not said
   std::string_view sums = {};        // what gradients are accumulated in; empty: not said
   std::string_view meaning = {};
+  std::string_view words = {};    // whose lines are written for it; empty: the program's
   std::string_view refused = {};  // instead of all that: why it is not replayed
 };
 
