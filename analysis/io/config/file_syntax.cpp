@@ -12,6 +12,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "arguments.hpp"
+#include "config/syntax/references.hpp"
 
 namespace ulp::io {
 namespace {
@@ -145,7 +146,10 @@ config_node parse_config(const std::string& file, std::string_view text) {
   if (is_toml(file, text)) return parse_toml(file, text);
   if (is_python(file, text)) return parse_python(file, printed_arguments(text));
   // GPT-NeoX's YAML is written with braces.
-  return is_json(text) && !is_named(file, {".yaml", ".yml"}) ? parse_json(file, text) : parse_yaml(file, text);
+  if (is_json(text) && !is_named(file, {".yaml", ".yml"})) return parse_json(file, text);
+  config_node root = parse_yaml(file, text);
+  resolve_references(file, root);
+  return root;
 }
 
 }  // namespace ulp::io
