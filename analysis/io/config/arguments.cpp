@@ -69,7 +69,7 @@ std::string overridden_name(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) return "";
   const std::string_view name = word.substr(0, equals);
-  if (name.find('.') == std::string_view::npos && !concern_of(name)) return "";
+  if (name.find('.') == std::string_view::npos && !concern_of(name) && name != "quantization") return "";
   const auto fits = [](char c) { return is_name_character(c) || c == '.'; };
   return std::ranges::all_of(name, fits) ? std::string{name} : "";
 }
@@ -91,12 +91,32 @@ bool is_all_of_caller(std::string_view word) {
          word == "%*";
 }
 
+// "SOLVER.AMP.ENABLED", whose value is the next word: as yacs takes them (rbgirshick/yacs, merge_from_list).
+bool is_of_yacs(std::string_view word) {
+  if (word.find('.') == std::string_view::npos) return false;
+  bool starts_part = true;
+  for (const char c : word) {
+    const bool is_letter = c >= 'A' && c <= 'Z';
+    if (starts_part ? !is_letter : !(is_letter || c == '_' || c == '.' || (c >= '0' && c <= '9'))) return false;
+    starts_part = c == '.';
+  }
+  return !starts_part;
+}
+
 std::vector<placed_argument> arguments_in(const words& all, std::size_t from, std::size_t to) {
   std::vector<placed_argument> list;
   for (std::size_t i = from; i < to; ++i) {
     const std::string& text = all[i].text;
     std::string name = overridden_name(text);
     if (name.empty() && !is_option(text)) {
+      if (is_of_yacs(text) && i + 1 < to && !is_option(all[i + 1].text)) {
+        const traced_text& value = all[i + 1];
+        list.push_back({.what = {.name = text, .line = all[i].line(), .values = {value.text}},
+                        .option = &all[i],
+                        .value = &value});
+        ++i;
+        continue;
+      }
       if (list.empty() || is_all_of_caller(text)) continue;
       if (list.back().what.values.empty()) list.back().value = &all[i];
       list.back().what.values.push_back(text);
@@ -114,9 +134,21 @@ std::vector<placed_argument> arguments_in(const words& all, std::size_t from, st
   return list;
 }
 
+// The words before the first option or override.
+std::vector<std::string> plain_words(const words& all, std::size_t from) {
+  std::vector<std::string> plain;
+  for (std::size_t i = from; i < all.size(); ++i) {
+    const std::string& text = all[i].text;
+    if (text.starts_with('-') || text.find('=') != std::string::npos || is_of_yacs(text)) break;
+    plain.push_back(text);
+  }
+  return plain;
+}
+
 bool starts_program(std::string_view word) {
-  constexpr std::array<std::string_view, 6> programs{
-      "fairseq-train", "fairseq-hydra-train", "metaseq-train", "torchtitan", "yolo", "tune"};
+  constexpr std::array<std::string_view, 8> programs{
+      "fairseq-train", "fairseq-hydra-train", "metaseq-train", "torchtitan", "yolo", "tune",
+      "litgpt",        "nnUNetv2_train"};
   const std::string_view name = word.substr(word.find_last_of('/') + 1);
   return name.ends_with(".py") || std::ranges::find(programs, name) != programs.end();
 }
@@ -329,6 +361,7 @@ argument_list read_arguments(const std::string& file, std::string_view text,
   const doubts doubtful(script);
   if (chosen != nullptr) {
     list.program = all[program].text;
+    list.plain = plain_words(all, from);
     for (placed_argument& a : own)
       if (std::ranges::find(telling, bare_name(a.what.name)) != telling.end()) doubtful.judge(a);
     list.perhaps = doubtful.others(chosen->variables, own);

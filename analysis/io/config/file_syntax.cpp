@@ -114,9 +114,9 @@ bool is_command_line(const std::string& file, std::string_view text) {
     const std::size_t colon = line.find(':');
     const bool is_key = colon != std::string_view::npos && line.find_first_of(" \t$=/\"") > colon &&
                         (colon + 1 == line.size() || line.find_first_of(" \t\r", colon) == colon + 1);
-    constexpr std::array programs{"python",   "torchrun",          "srun",     "deepspeed ", "accelerate ",
-                                  "fairseq-", "llamafactory-cli ", "metaseq-", "composer ",  "tune ",
-                                  "yolo "};
+    constexpr std::array programs{"python",   "torchrun",          "srun",           "deepspeed ", "accelerate ",
+                                  "fairseq-", "llamafactory-cli ", "metaseq-",       "composer ",  "tune ",
+                                  "yolo ",    "litgpt ",           "nnUNetv2_train "};
     const bool starts = std::ranges::any_of(programs, [&](const char* program) { return line.starts_with(program); });
     is_one = !is_key && (starts || has_option(line));
     return is_key || is_one;

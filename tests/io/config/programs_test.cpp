@@ -162,7 +162,8 @@ TEST_CASE("OpenCLIP, TF Model Garden, Swin, Detectron2") {
       {"SOLVER:\n  BASE_LR: 0.01\n  IMS_PER_BATCH: 16\n  AMP:\n    ENABLED: True\n  CLIP_GRADIENTS:\n    ENABLED: True\n"
        "    CLIP_TYPE: full_model\n    CLIP_VALUE: 0.01\n",
        "Detectron2: " + torch + ", norm 0.01", "float32"},
-      {"_BASE_: ../Base.yaml\nSOLVER:\n  IMS_PER_BATCH: 8\n", "c: line 1: _BASE_ holds what this file changes"},
+      {"_BASE_: ../Base.yaml\nSOLVER:\n  IMS_PER_BATCH: 8\n",
+       "c: line 1: builds on '../Base.yaml', which is not here and may say what SOLVER.AMP.ENABLED is"},
   });
 }
 
@@ -247,10 +248,71 @@ TEST_CASE("Python configurations") {
   });
 }
 
+TEST_CASE("MaxText, nanotron, LitGPT, nanoGPT") {
+  check_all({
+      {"base_config: base.yml\nrun_name: x\nbase_output_directory: gs://b\n", "MaxText: none in bfloat16, norm 1",
+       "float32"},
+      {"python3 -m MaxText.train MaxText/configs/base.yml run_name=r dtype=float16 weight_dtype=bfloat16 "
+       "gradient_clipping_threshold=0.5 steps=10",
+       "MaxText: none in float16, norm 0.5", "bfloat16"},
+      {"python3 -m maxtext.trainers.pre_train.train src/maxtext/configs/base.yml run_name=r steps=10",
+       "MaxText: none in bfloat16, norm 1", "float32"},
+      {"python3 -m MaxText.train MaxText/configs/my.yml run_name=r dtype=float16",
+       "c: line 1: builds on 'MaxText/configs/my.yml', which is not here and may say what weight_dtype is"},
+      {"model: {dtype: bfloat16, ddp_bucket_cap_mb: 25}\noptimizer: {accumulate_grad_in_fp32: true, clip_grad: 1.0}\n",
+       "nanotron: none in bfloat16, norm 1", "float32"},
+      {"model: {dtype: float16}\noptimizer: {accumulate_grad_in_fp32: false, clip_grad: null}\n",
+       "nanotron: none in float16", "float16"},
+      {"precision: bf16-mixed\ninitial_checkpoint_dir:\ntokenizer_dir: t\nmodel_name: m\ntrain: {global_batch_size: 8, "
+       "micro_batch_size: 4}\n",
+       "LitGPT: none in bfloat16, norm 1", "float32"},
+      {"checkpoint_dir: c\nprecision: bf16-true\ntrain:\n  global_batch_size: 8\n  micro_batch_size: 4\n  max_norm:\n",
+       "LitGPT: none in bfloat16", "bfloat16"},
+      {"litgpt finetune_lora microsoft/phi-2 --precision 16-mixed --train.micro_batch_size 1", "LitGPT: " + torch,
+       "float32"},
+      {"litgpt pretrain pythia-160m --precision bf16-true --train.max_norm 0.5", "LitGPT: none in bfloat16, norm 0.5",
+       "bfloat16"},
+      {"litgpt finetune_full microsoft/phi-2 --precision 16-true --train.max_norm 0.7",
+       "c: line 1: train.max_norm is refused by LitGPT where it finetunes"},
+      {"litgpt finetune_full microsoft/phi-2", "c: line 1: precision is not given, and depends on the GPU then"},
+      {"out_dir = 'out'\neval_interval = 250\ngrad_clip = 0.0\ndtype = 'float16'\n", "nanoGPT: " + torch, "float32"},
+      {"out_dir = 'out'\neval_interval = 250\neval_iters = 20\ndevice = 'cpu'\n", "nanoGPT: none in float32, norm 1",
+       "float32"},
+      {"out_dir = 'out'\neval_interval = 250\neval_iters = 20\n",
+       "c: line 1: dtype is not given, and depends on the GPU then"},
+  });
+}
+
+TEST_CASE("SpeechBrain, PaddleDetection, MindYOLO, nnU-Net, Fabric") {
+  check_all({
+      {"number_of_epochs: 2\nprecision: fp16\nclip: 2.5\nmax_grad_norm: !ref <clip>\ngrad_accumulation_factor: 4\n",
+       "SpeechBrain: " + torch + ", norm 2.5", "float32"},
+      {"__set_seed: !apply:torch.manual_seed [1986]\nprecision: bf16\n", "SpeechBrain: none in bfloat16, norm 5",
+       "float32"},
+      {"__set_seed: 1\nprecision: !apply:f [1]\n", "c: line 2: precision is"},
+      {"TrainReader: {}\nEvalReader: {}\nOptimizerBuilder: {clip_grad_by_norm: 35}\n",
+       "c: line 1: amp is not given: PaddleDetection takes it"},
+      {"ms_amp_level: O2\nms_loss_scaler: dynamic\nms_loss_scaler_value: 65536.0\noverflow_still_update: False\nclip_grad: True\n",
+       "MindYOLO: mindspore_amp_scaler scale_value=65536 scale_factor=2 scale_window=2000 in float16, norm 10"},
+      {"ms_amp_level: O2\nkeep_loss_fp32: True\n",
+       "MindYOLO: static loss_scale=1024 skip_on_overflow=false in float16"},
+      {"ms_amp_level: O0\nms_jit: True\n", "MindYOLO: none in float32"},
+      {"nnUNetv2_train 2 3d_fullres 0 --npz", "nnU-Net: " + torch + ", norm 12", "float32"},
+      {"nnUNetv2_train 2 3d_fullres 0 -device cpu", "nnU-Net: none in float32, norm 12", "float32"},
+  });
+  check_all({{"from lightning.fabric import Fabric\nfabric = Fabric(devices=8, precision='16-mixed')\n"
+              "fabric.clip_gradients(model, optimizer, max_norm=0.5)\n",
+              "Fabric: " + torch + ", norm 0.5", "float32"},
+             {"fabric = Fabric(precision='bf16-true', strategy='ddp')\n", "Fabric: none in bfloat16", "bfloat16"},
+             {"fabric = Fabric(precision='16-mixed', strategy='deepspeed')\n",
+              "c.py: line 1: strategy may keep the loss scale"}},
+            "c.py");
+}
+
 TEST_CASE("keys that many programs have name none") {
   check_all({
       {"amp: true\nlr: 0.1\n",
-       "c: has no key that only one program has, but amp, as DeepSpeed, fairseq, timm, ultralytics may"},
+       "c: has no key that only one program has, but amp, as DeepSpeed, PaddleDetection, fairseq, timm, ultralytics may"},
       {"clip_grad_norm: 1.0\ndtype: float16\n",
        "c: has no key that only one program has, but clip_grad_norm, dtype, as "},
       {"python train.py --fp16 --max_grad_norm 1",

@@ -16,29 +16,38 @@
   ROW(detectron2) \
   ROW(diffusers) \
   ROW(espnet) \
+  ROW(fabric) \
   ROW(fairseq) \
   ROW(guided_diffusion) \
   ROW(hugging_face) \
   ROW(icefall) \
   ROW(kohya) \
   ROW(lightning) \
+  ROW(litgpt) \
   ROW(llm_foundry) \
+  ROW(maxtext) \
   ROW(megatron) \
   ROW(metaseq) \
   ROW(mindformers) \
+  ROW(mindyolo) \
   ROW(mmcv) \
   ROW(mmengine) \
+  ROW(nanogpt) \
+  ROW(nanotron) \
   ROW(nemo) \
   ROW(nemo2) \
   ROW(neox) \
+  ROW(nnunet) \
   ROW(nxd) \
   ROW(onetrainer) \
   ROW(open_clip) \
   ROW(openrlhf) \
   ROW(openseq2seq) \
   ROW(paddleclas) \
+  ROW(paddledetection) \
   ROW(paddlenlp) \
   ROW(paddleocr) \
+  ROW(speechbrain) \
   ROW(swin) \
   ROW(tf_models) \
   ROW(timm) \
