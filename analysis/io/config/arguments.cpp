@@ -9,6 +9,7 @@
 
 #include "bytes/text.hpp"
 #include "concerns.hpp"
+#include "config/shell/arithmetic.hpp"
 #include "config/shell/script.hpp"
 #include "file_syntax.hpp"
 
@@ -74,6 +75,12 @@ std::string overridden_name(std::string_view word) {
   return std::ranges::all_of(name, fits) ? std::string{name} : "";
 }
 
+// A value as the program gets it, where arithmetic of constants decides it.
+std::string computed(const std::string& text) {
+  const auto number = constant_arithmetic(text);
+  return number ? std::to_string(*number) : text;
+}
+
 std::string without_quotes(std::string_view text) {
   const bool quoted = text.size() > 1 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front();
   return std::string{quoted ? text.substr(1, text.size() - 2) : text};
@@ -119,14 +126,14 @@ std::vector<placed_argument> arguments_in(const words& all, std::size_t from, st
       }
       if (list.empty() || is_all_of_caller(text)) continue;
       if (list.back().what.values.empty()) list.back().value = &all[i];
-      list.back().what.values.push_back(text);
+      list.back().what.values.push_back(computed(text));
       continue;
     }
     const std::size_t equals = text.find('=');
     if (name.empty()) name = text.substr(0, equals);
     placed_argument a{.what = {.name = std::move(name), .line = all[i].line()}, .option = &all[i]};
     if (equals != std::string::npos && equals + 1 < text.size()) {
-      a.what.values.push_back(without_quotes(text.substr(equals + 1)));
+      a.what.values.push_back(computed(without_quotes(text.substr(equals + 1))));
       a.value = &all[i];
     }
     list.push_back(std::move(a));

@@ -108,8 +108,12 @@ void read_bases(import_run& run, config_node& root, std::string_view keys) {
 }
 
 std::string file_named_by(const config_entry& base) {
-  if (names_file(base.value)) return base.value.text;
-  const auto first = std::ranges::find_if(base.value.entries, names_file, &config_entry::value);
+  const auto may_be_one = [&](const config_node& node) {
+    return node.what == config_node::kind::scalar && !node.text.empty() &&
+           (base.key != "command" || names_file(node) || node.text.starts_with('$'));
+  };
+  if (may_be_one(base.value)) return base.value.text;
+  const auto first = std::ranges::find_if(base.value.entries, may_be_one, &config_entry::value);
   return first == base.value.entries.end() ? "" : first->value.text;
 }
 

@@ -87,6 +87,10 @@ std::optional<config_entry> call_of(const import_run& run, const program_row& ro
                           std::to_string(found.front()->line) + "; keep one of them");
   config_entry call = *found.front();
   call.key.clear();
+  for (const std::string_view key : words_of(row.argument))
+    if (const config_entry* const whole = call.value.find(key);
+        whole != nullptr && whole->value.what == config_node::kind::mapping)
+      return config_entry{.line = whole->line, .value = whole->value};
   if (const config_entry* const taken = call.value.find("**"))
     throw input_error(run.file, at_line(taken->line),
                       "takes in " + taken->value.text + ", which this file does not say; write the arguments out");

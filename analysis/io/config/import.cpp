@@ -207,7 +207,7 @@ imported_config import_config(const config_file& file, std::optional<format> wan
   }
   for (const std::string& key : run.read)
     if (!io::is_mentioned(run, key)) run.not_read.push_back(key);
-  std::erase(run.not_read, "()");
+  for (const std::string_view of_calls : {"()", "0"}) std::erase(run.not_read, of_calls);
   if (!run.not_read.empty()) {
     std::string names;
     for (const std::string& key : run.not_read) names += (names.empty() ? "" : ", ") + key;

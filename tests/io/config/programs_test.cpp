@@ -283,6 +283,40 @@ TEST_CASE("MaxText, nanotron, LitGPT, nanoGPT") {
   });
 }
 
+TEST_CASE("WeNet") {
+  const std::string recipe =
+      "encoder: conformer\ndataset_conf: {shuffle: true}\ngrad_clip: 5\naccum_grad: 4\nmax_epoch: 240\n";
+  check_all({
+      {recipe, "c: line 1: dtype is not given: WeNet takes it from its command line"},
+      {recipe + "dtype: fp16\n", "c: line 6: dtype is fp16, and leaves open whose scaler it is"},
+      {recipe + "dtype: bf16\n", "WeNet: none in bfloat16, norm 5", "float32"},
+      {"torchrun wenet/bin/train.py --train_engine torch_ddp --use_amp --config $train_config",
+       "c: line 1: builds on '$train_config', which is not here and may say what grad_clip is"},
+      {"torchrun wenet/bin/train.py --train_engine deepspeed --config a.yaml",
+       "c: line 1: train_engine hands the loss scale to"},
+  });
+  const importer read{framework_name::first};
+  read.write("a.yaml", recipe);
+  CHECK(read("torchrun wenet/bin/train.py --train_engine torch_ddp --use_amp --config a.yaml") ==
+        "WeNet: " + torch + ", norm 5");
+  CHECK(read("torchrun wenet/bin/train.py --train_engine torch_fsdp --dtype bf16 --config a.yaml") ==
+        "WeNet: none in bfloat16, norm 5");
+  CHECK(read("torchrun wenet/bin/train.py --config a.yaml") == "WeNet: none in float32, norm 5");
+}
+
+TEST_CASE("where weights have a float32 copy") {
+  const importer read;
+  const auto kept = [&](const std::string& text) {
+    CAPTURE(text, read(text));
+    return read.last().weights_kept_in.value_or("?");
+  };
+  CHECK(kept("python pretrain_gpt.py --bf16 --num-layers 2") == "float32");
+  CHECK(kept("python pretrain_gpt.py --bf16 --use-precision-aware-optimizer --main-params-dtype fp16") == "?");
+  CHECK(kept("fairseq-train data --arch a --fp16") == "float32");
+  CHECK(kept("fairseq-train data --arch a --memory-efficient-fp16") == "float16");
+  CHECK(kept("fairseq-train data --arch a --memory-efficient-bf16") == "bfloat16");
+}
+
 TEST_CASE("SpeechBrain, PaddleDetection, MindYOLO, nnU-Net, Fabric") {
   check_all({
       {"number_of_epochs: 2\nprecision: fp16\nclip: 2.5\nmax_grad_norm: !ref <clip>\ngrad_accumulation_factor: 4\n",
@@ -397,8 +431,9 @@ TEST_CASE("who keeps the loss scale by accelerate's options") {
       "consecutive_hysteresis=false min_scale=1 in float16";
   check_all({
       {"accelerate launch --use_deepspeed --zero_stage 2 --mixed_precision fp16 --gradient_clipping 0.7 train.py",
-       zero + ", norm 0.7"},
-      {"accelerate launch --use_megatron_lm --mixed_precision bf16 train.py", "Accelerate: none in bfloat16, norm 1"},
+       zero + ", norm 0.7", "float32"},
+      {"accelerate launch --use_megatron_lm --mixed_precision bf16 train.py", "Accelerate: none in bfloat16, norm 1",
+       "float32"},
       {"accelerate launch --use_deepspeed --deepspeed_config_file ds.json --mixed_precision fp16 train.py",
        "c: line 1: --deepspeed_config_file names the file that sets the loss scale"},
       {"accelerate launch --config_file no.yaml --mixed_precision fp16 train.py",

@@ -69,6 +69,7 @@ struct program_row {
       {};  // each is conditions joined by '+'; one that holds names the program, which alone has such keys
   std::string_view calls = {};         // functions of Python whose arguments are the configuration
   std::string_view call_markers = {};  // of which such a call must have one; empty: it need not
+  std::string_view argument = {};      // those of its arguments that may hold it all; empty: the arguments are it
   std::string_view beside = {};  // keys that may be anywhere else in the file, and are taken for arguments of the call
   std::string_view started_by = {};  // ends of the words that start it on a command line; '*' is any text
   bool takes_command =

@@ -54,7 +54,8 @@
   ROW(torchtitan) \
   ROW(torchtune) \
   ROW(ultralytics) \
-  ROW(verl)
+  ROW(verl) \
+  ROW(wenet)
 // clang-format on
 
 namespace ulp::io {
