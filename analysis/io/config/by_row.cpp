@@ -250,8 +250,8 @@ void read_clipping(import_run& run, const sections& in, const config_node& root,
     if (const auto section = c.key.empty() ? std::nullopt : in.of(c.key)) {
       const std::string_view name = sections::last_of(c.key);
       is_given = section->has(name);
-      // null is no clipping, as those that write it mean it.
-      if (is_given && (section->find(name) == nullptr || section->text(name) == "None"))
+      // null is no clipping, as those that write it mean it; torchtune's 'inf' only logs the norm.
+      if (is_given && (section->find(name) == nullptr || section->text(name) == "None" || section->text(name) == "inf"))
         most = 0;
       else
         most = section->number(name).value_or(c.otherwise);

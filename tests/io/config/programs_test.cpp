@@ -460,10 +460,16 @@ TEST_CASE("who keeps the loss scale by accelerate's options") {
 
 TEST_CASE("axolotl's formats without AMP") {
   check_all({
-      {"base_model: a\nsequence_len: 8\nfloat16: true\n", "Hugging Face: none in float16, norm 1", "float16"},
+      {"base_model: a\nsequence_len: 8\nbf16: false\nfloat16: true\n", "Hugging Face: none in float16, norm 1",
+       "float16"},
+      {"base_model: a\nsequence_len: 8\nfloat16: true\n",
+       "c: line 1: bf16 is not given: newer versions of axolotl take auto"},
+      {"base_model: a\nsequence_len: 8\n", "c: line 1: bf16 is not given: newer versions of axolotl take auto"},
+      {"base_model: a\nsequence_len: 8\nbf16: false\n", "Hugging Face: none in float32, norm 1"},
       {"base_model: a\nsequence_len: 8\nbfloat16: true\n", "Hugging Face: none in bfloat16, norm 1", "bfloat16"},
       {"base_model: a\nsequence_len: 8\nfloat16: true\nfp16: true\n", "Hugging Face: " + torch + ", norm 1"},
-      {"base_model: a\nsequence_len: 8\nfloat16: true\nadapter: lora\n", "c: line 3: float16 casts the model"},
+      {"base_model: a\nsequence_len: 8\nbf16: false\nfloat16: true\nadapter: lora\n",
+       "c: line 4: float16 casts the model"},
   });
 }
 
