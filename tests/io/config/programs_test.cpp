@@ -283,6 +283,25 @@ TEST_CASE("MaxText, nanotron, LitGPT, nanoGPT") {
   });
 }
 
+TEST_CASE("Keras") {
+  const std::string lso = "Keras: keras3_lso initial_scale=32768 dynamic_growth_steps=2000 in float16";
+  check_all({{"keras.config.set_dtype_policy('mixed_float16')\nmodel.compile(optimizer=keras.optimizers.Adam(1e-3, "
+              "global_clipnorm=1.0))\n",
+              lso + ", norm 1", "float32"},
+             {"policy = mixed_precision.Policy('mixed_bfloat16')\nmixed_precision.set_global_policy(policy)\n",
+              "Keras: none in bfloat16", "float32"},
+             {"policy = mixed_precision.Policy('mixed_float16')\nmixed_precision.set_global_policy(policy)\n"
+              "opt = keras.optimizers.Adam(1e-3, clipvalue=0.5)\n"
+              "opt = mixed_precision.LossScaleOptimizer(opt, initial_scale=1024, dynamic_growth_steps=500)\n"
+              "model.compile(optimizer=opt)\n",
+              "Keras: keras3_lso initial_scale=1024 dynamic_growth_steps=500 in float16, value 0.5", "float32"},
+             {"opt = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(clipnorm=1.0))\n",
+              "c.py: line 1: clipnorm clips each variable by itself"},
+             {"opt = tf.keras.mixed_precision.LossScaleOptimizer(opt, dynamic=False, initial_scale=8)\n",
+              "c.py: line 1: dynamic is a constant scale"}},
+            "c.py");
+}
+
 TEST_CASE("WeNet") {
   const std::string recipe =
       "encoder: conformer\ndataset_conf: {shuffle: true}\ngrad_clip: 5\naccum_grad: 4\nmax_epoch: 240\n";

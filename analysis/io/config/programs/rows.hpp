@@ -21,6 +21,8 @@
   ROW(guided_diffusion) \
   ROW(hugging_face) \
   ROW(icefall) \
+  ROW(keras) \
+  ROW(keras_policy) \
   ROW(kohya) \
   ROW(lightning) \
   ROW(litgpt) \
