@@ -185,10 +185,12 @@ std::string file_named_in(const argument_list& command) {
   if (seen.empty())
     throw input_error(run.file, "",
                       "has no key of a configuration that is read" + guess(root.value) + "; " + how + "; " + all);
+  if (names.empty())
+    throw input_error(run.file, "",
+                      "is of a program that is not read here: " + keys +
+                          " may decide; give --scaler, --format and --clip-norm for what they mean; " + all);
   throw input_error(run.file, "",
-                    "has no key that only one program has, but " + keys + ", as " +
-                        (names.empty() ? std::string{"many programs may"} : names + " may") + "; " + how +
-                        (names.empty() ? "; " + all : ""));
+                    "has no key that only one program has, but " + keys + ", as " + names + " may; " + how);
 }
 
 // A printed call, "Namespace(...)", is its arguments.

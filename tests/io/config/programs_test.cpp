@@ -283,6 +283,13 @@ TEST_CASE("MaxText, nanotron, LitGPT, nanoGPT") {
   });
 }
 
+TEST_CASE("Detectron2's LazyConfig") {
+  check_all({{"from ..common.train import train\ntrain['amp']['enabled'] = True\ntrain.ddp.fp16_compression = True\n",
+              "Detectron2: " + torch, "float32"},
+             {"train = dict(max_iter=9, amp=dict(enabled=False))\n", "Detectron2: none in float32", "float32"}},
+            "c.py");
+}
+
 TEST_CASE("Keras") {
   const std::string lso = "Keras: keras3_lso initial_scale=32768 dynamic_growth_steps=2000 in float16";
   check_all({{"keras.config.set_dtype_policy('mixed_float16')\nmodel.compile(optimizer=keras.optimizers.Adam(1e-3, "
@@ -375,7 +382,7 @@ TEST_CASE("keys that many programs have name none") {
        "c: has no key that only one program has, but mixed_precision, as Accelerate, "},
       {"fp16: true\nseed: 1\n", "c: has no key that only one program has, but fp16, as "},
       {"use_half_precision: true\n",
-       "c: has no key that only one program has, but use_half_precision, as many programs may"},
+       "c: is of a program that is not read here: use_half_precision may decide; give --scaler, --format and --clip-norm"},
   });
 }
 

@@ -14,6 +14,7 @@
   ROW(colossalai_legacy) \
   ROW(deepspeed) \
   ROW(detectron2) \
+  ROW(detectron2_lazy) \
   ROW(diffusers) \
   ROW(espnet) \
   ROW(fabric) \
