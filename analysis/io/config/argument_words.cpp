@@ -5,6 +5,7 @@
 
 #include "concerns.hpp"
 #include "config/shell/arithmetic.hpp"
+#include "file_syntax.hpp"
 
 namespace ulp::io {
 namespace {
@@ -91,16 +92,21 @@ bool is_all_of_caller(std::string_view word) {
 
 std::vector<placed_argument> arguments_in(const words& all, std::size_t from, std::size_t to) {
   std::vector<placed_argument> list;
+  const auto add_pair = [&](std::size_t i) {
+    list.push_back({.what = {.name = all[i].text, .line = all[i].line(), .values = {all[i + 1].text}},
+                    .option = &all[i],
+                    .value = &all[i + 1]});
+  };
   for (std::size_t i = from; i < to; ++i) {
     const std::string& text = all[i].text;
+    if (text == "-c" && i + 1 < to && is_named(all[i + 1].text, {".yml", ".yaml"})) {
+      add_pair(i++);
+      continue;
+    }
     std::string name = overridden_name(text);
     if (name.empty() && !is_option(text)) {
       if (is_of_yacs(text) && i + 1 < to && !is_option(all[i + 1].text)) {
-        const traced_text& value = all[i + 1];
-        list.push_back({.what = {.name = text, .line = all[i].line(), .values = {value.text}},
-                        .option = &all[i],
-                        .value = &value});
-        ++i;
+        add_pair(i++);
         continue;
       }
       if (list.empty() || is_all_of_caller(text)) continue;

@@ -1,6 +1,8 @@
 #include "bases.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,14 @@ constexpr std::size_t most_files = 200;
 
 bool names_file(const config_node& node) {
   return node.what == config_node::kind::scalar && is_named(node.text, {".yaml", ".yml", ".py", ".json", ".toml"});
+}
+
+// Beside the file that names it, else from the current folder.
+std::optional<std::string> path_of(const std::string& file, const std::string& named) {
+  const std::filesystem::path beside = std::filesystem::path(file).parent_path() / named;
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(beside, ignored)) return beside.string();
+  return path_beside(file, named);
 }
 
 // Errors about what a base says point to where it is named.
@@ -73,7 +83,7 @@ class reading {
   static std::vector<std::string> paths_of(const std::string& file, const config_node& named) {
     std::vector<std::string> paths;
     const auto add = [&](const config_node& node) {
-      const auto path = names_file(node) ? path_beside(file, node.text) : std::nullopt;
+      const auto path = names_file(node) ? path_of(file, node.text) : std::nullopt;
       if (path) paths.push_back(*path);
       return path.has_value();
     };

@@ -12,7 +12,7 @@ namespace ulp::io {
 
 constexpr std::string_view base_keys = "_BASE_ __BASE__ _base_";
 
-// Puts the values of `root` over those of the files that the keys name, relative to the current folder or to run.file, and theirs over
+// Puts the values of `root` over those of the files that the keys name, relative to run.file or to the current folder, and theirs over
 // those that they name. A key goes when its files were read, with a note, and stays where one is not there. Throws input_error.
 void read_bases(import_run& run, config_node& root, std::string_view keys = base_keys);
 

@@ -8,9 +8,9 @@ program_row paddledetection_program() {
   return {
       .name = "PaddleDetection",
       .markers =
-          R"(OptimizerBuilder TrainReader+EvalReader snapshot_epoch+architecture snapshot_epoch+epoch+log_iter amp+eval
+          R"(OptimizerBuilder TrainReader+EvalReader snapshot_epoch+architecture snapshot_epoch+epoch+log_iter c+amp+eval
           use_vdl+eval slim_config vdl_log_dir)",
-      .settings = "-c",
+      .settings = "c",
       .keys = {.read = "amp_level master_grad",
                .not_read = "TrainReader EvalReader TestReader TrainDataset EvalDataset TestDataset use_gpu"},
       .defaults = "amp=false amp_level=O1",
