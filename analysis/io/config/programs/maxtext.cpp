@@ -15,7 +15,9 @@ program_row maxtext_program() {
       .takes_command = true,
       .settings = "base_config command",
       .own_settings = "base.yml",
-      .keys = {.not_read = "grad_dtype mu_dtype matmul_precision kv_quant_dtype logits_dtype"},
+      .keys = {.not_read =
+                   R"(grad_dtype mu_dtype matmul_precision kv_quant_dtype dense_init_scale mtp_loss_scaling_factor
+          indexer_loss_scaling_factor experimental_sa_quant_q_fp8 experimental_sa_quant_k_fp8 dtype_mm)"},
       .defaults = "dtype=bfloat16 weight_dtype=float32",
       .precision =
           {{.when = "dtype=bfloat16 weight_dtype=float32",
