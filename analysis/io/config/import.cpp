@@ -131,6 +131,29 @@ void take_over_precision(const import_run& run, config_entry& tree, const argume
   for (config_entry& e : tree_of(said).value.entries) tree.value.entries.push_back(std::move(e));
 }
 
+// Whose file of settings the command names, among the programs that take one there; nullptr where there is none.
+const program_row* program_of_settings(const import_run& run, const argument_list& list, const config_node& tree) {
+  const auto its_program = [&](std::string_view key, const std::string& name) -> const program_row* {
+    const auto path = is_named(name, {".yaml", ".yml", ".py"}) ? path_beside(run.file, name) : std::nullopt;
+    if (!path) return nullptr;
+    import_run other;
+    other.file = *path;
+    config_entry root{.line = 1, .value = parse_config(*path, text_of(*path))};
+    if (root.value.what != config_node::kind::mapping) return nullptr;
+    read_bases(other, root.value);
+    const program_row* const row = found_program(other, root).row;
+    if (row == nullptr) return nullptr;
+    const std::vector<std::string_view> taken = words_of(row->settings);
+    return std::ranges::find(taken, key) != taken.end() ? row : nullptr;
+  };
+  for (const std::string& word : list.plain)
+    if (const program_row* const row = its_program("command", word)) return row;
+  for (const std::string_view key : {"config", "config_file", "c"})
+    if (const config_entry* const option = tree.find(key))
+      if (const program_row* const row = its_program(key, option->value.text)) return row;
+  return nullptr;
+}
+
 // The words before the options, and the file of settings that the command names.
 void add_words_and_settings(import_run& run, argument_list& list, named_program& named) {
   config_node& root = named.root.value;
@@ -163,6 +186,8 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
   run.command = &list;
   config_entry tree = tree_of(list.arguments);
   named_program named = found_program(run, tree);
+  if (named.row == nullptr)
+    if (const program_row* const row = program_of_settings(run, list, tree.value)) named = {row, tree};
   if (named.row != nullptr && (!named.row->settings.empty() || named.row->takes_command))
     add_words_and_settings(run, list, named);
   if (import_launched(run, list, tree.value, named)) {

@@ -65,4 +65,13 @@ TEST_CASE("a command line builds on the file that it names") {
   read.write("train_gpt2.py", "block_size = 1024\nmax_iters = 600000\ngrad_clip = 0.5\n");
   CHECK(read("python train.py train_gpt2.py --dtype=float16 --block_size=64 --max_iters=10", "c.sh") ==
         torch + ", norm 0.5");
+  // The file says whose it is.
+  CHECK(read("python train.py train_gpt2.py --dtype=float16", "c.sh") == torch + ", norm 0.5");
+  CHECK(read("./train_net.py --config-file d2.yaml --num-gpus 8 SOLVER.BASE_LR 0.1", "c.sh") == torch);
+  read.write("hparams.yaml", "number_of_epochs: 2\nepoch_counter: 1\nprecision: fp16\n");
+  CHECK(read("python train.py hparams.yaml --precision=bf16 --max_grad_norm=2", "c.sh") == "none in bfloat16, norm 2");
+  // Not where the program takes no such file.
+  read.write("args.yaml", "per_device_train_batch_size: 2\noutput_dir: o\nfp16: true\n");
+  CHECK(read("python train.py args.yaml", "c.sh").find("give the file that it names: 'args.yaml'") !=
+        std::string::npos);
 }
