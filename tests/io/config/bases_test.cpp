@@ -60,6 +60,7 @@ TEST_CASE("a command line builds on the file that it names") {
   const std::string paddle = "python -m paddle.distributed.launch --gpus 0,1 tools/train.py -c ";
   CHECK(read(paddle + "ppyoloe.yml --eval --amp", "c.sh") ==
         "paddle_dygraph init_loss_scaling=32752 incr_every_n_steps=2000 decr_every_n_nan_or_inf=1 in float16, norm 35");
+  CHECK(read(paddle + "ppyoloe.yml --eval", "c.sh") == "none in float32, norm 35");
   CHECK(read(paddle + "other.yml --eval --amp", "c.sh").find("builds on 'other.yml'") != std::string::npos);
 
   read.write("train_gpt2.py", "block_size = 1024\nmax_iters = 600000\ngrad_clip = 0.5\n");

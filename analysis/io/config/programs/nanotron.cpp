@@ -9,6 +9,7 @@ program_row nanotron_program() {
       .name = "nanotron",
       .markers = R"(optimizer.accumulate_grad_in_fp32 model.ddp_bucket_cap_mb model.make_vocab_size_divisible_by
           tokens.batch_accumulation_per_replica parallelism.tp_linear_async_communication)",
+      .settings = "config_file",
       .keys = {.not_read = "model.model_config model.init_method general checkpoints logging lighteval tokenizer"},
       .defaults = "model.dtype=bfloat16",
       .precision =

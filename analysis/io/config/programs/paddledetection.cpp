@@ -10,6 +10,7 @@ program_row paddledetection_program() {
       .markers =
           R"(OptimizerBuilder TrainReader+EvalReader snapshot_epoch+architecture snapshot_epoch+epoch+log_iter c+amp+eval
           use_vdl+eval slim_config vdl_log_dir)",
+      .takes_command = true,
       .settings = "c",
       .keys = {.read = "amp_level master_grad",
                .not_read = "TrainReader EvalReader TestReader TrainDataset EvalDataset TestDataset use_gpu"},
