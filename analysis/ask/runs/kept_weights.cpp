@@ -57,8 +57,12 @@ bool may_hold_weights(const run_text& run, const source_options& how) {
 }  // namespace
 
 own_configuration own_configuration_of(const imported_config& said) {
-  return {said.framework, said.format.value_or(""), said.scaler == "static", said.weights_kept_in,
-          said.weights_stochastic};
+  return {.framework = said.framework,
+          .format = said.format.value_or(""),
+          .is_static = said.scaler == "static",
+          .weights_kept_in = said.weights_kept_in,
+          .weights_stochastic = said.weights_stochastic,
+          .words = said.words};
 }
 
 std::optional<kept_weights> kept_weights_of(const run_text& run, const own_configuration& said) {

@@ -90,6 +90,7 @@ void read_clipping(const config_section& section, std::string_view key) {
 
 void import_with_deepspeed(const config_section& top, const config_section& deepspeed, const std::string& precision) {
   import_run& run = top.run();
+  run.out.weights_kept_in = "float32";  // DeepSpeed's optimizers keep a copy, and nothing here turns it off
   const std::int64_t stage = deepspeed.integer("zero_stage").value_or(2);
   if (stage < 0 || stage > 3) deepspeed.fail("zero_stage", "must be 0, 1, 2 or 3");
   deepspeed.means("zero_stage",
@@ -114,6 +115,7 @@ void import_with_deepspeed(const config_section& top, const config_section& deep
 
 void import_with_megatron(const config_section& top, const std::string& precision) {
   import_run& run = top.run();
+  run.out.weights_kept_in = "float32";
   const auto megatron = top.section("megatron_lm_config", megatron_keys);
   if (precision == "fp16") {
     top.means("mixed_precision", "Megatron-LM's DynamicGradScaler with its defaults");
@@ -172,6 +174,7 @@ void import_accelerate(import_run& run, const config_entry& root) {
   const bool has_settings = deepspeed && !root.value.find("deepspeed_config")->value.entries.empty();
   if (distributed == "DEEPSPEED" || (distributed.empty() && has_settings)) {
     top.means("distributed_type", "DeepSpeed keeps the loss scale");
+    run.out.words = "Accelerate with DeepSpeed";
     const config_entry nothing{.key = "deepspeed_config", .value = {.what = config_node::kind::mapping}};
     const config_section settings =
         deepspeed ? *deepspeed : config_section(run, "deepspeed_config", nothing, deepspeed_keys);
@@ -181,6 +184,7 @@ void import_accelerate(import_run& run, const config_entry& root) {
       import_with_deepspeed(top, settings, precision);
   } else if (distributed == "MEGATRON_LM") {
     top.means("distributed_type", "Megatron-LM keeps the loss scale");
+    run.out.words = "Accelerate with Megatron-LM";
     import_with_megatron(top, precision);
   } else {
     import_plain(top, precision);

@@ -7,45 +7,13 @@
 
 #include <ulp/io/bytes/error.hpp>
 
+#include "argument_words.hpp"
 #include "bytes/text.hpp"
-#include "concerns.hpp"
 #include "config/shell/script.hpp"
 #include "file_syntax.hpp"
 
 namespace ulp::io {
 namespace {
-
-using words = std::vector<traced_text>;
-
-bool is_name_character(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// Words of a text that is no command: separated by quotes, brackets and commas too.
-words words_in(std::string_view text) {
-  constexpr std::string_view separators = " \t\r\n\"'()[],;&|<>`";
-  words all;
-  traced_text now;
-  std::uint32_t line = 1;
-  const auto finish = [&] {
-    if (!now.text.empty()) all.push_back(std::move(now));
-    now = {};
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool continues = c == '^' && (text.substr(i + 1, 1) == "\n" || text.substr(i + 1, 2) == "\r\n");
-    if (separators.find(c) != std::string_view::npos || c == '\\' || continues) {
-      finish();
-    } else if (c == '#' && now.text.empty()) {
-      i = std::min(text.find('\n', i), text.size()) - 1;
-    } else {
-      now.add(c, {line, 0});
-    }
-    if (i < text.size() && text[i] == '\n') ++line;
-  }
-  finish();
-  return all;
-}
 
 // NAME of "$NAME", "${NAME..." or "%NAME%".
 std::string variable_in(std::string_view word) {
@@ -59,86 +27,6 @@ bool seems_to_hold_arguments(std::string variable) {
   for (char& c : variable)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   return std::ranges::any_of(parts, [&](std::string_view part) { return variable.find(part) != std::string::npos; });
-}
-
-// "trainer.max_norm" of "trainer.max_norm=1", as Hydra's command lines have it, and "precision" of "precision=16"; empty for
-// other words.
-std::string overridden_name(std::string_view word) {
-  if (word.starts_with("++")) word.remove_prefix(2);
-  if (word.starts_with('+')) word.remove_prefix(1);
-  const std::size_t equals = word.find('=');
-  if (equals == std::string_view::npos) return "";
-  const std::string_view name = word.substr(0, equals);
-  if (name.find('.') == std::string_view::npos && !concern_of(name)) return "";
-  const auto fits = [](char c) { return is_name_character(c) || c == '.'; };
-  return std::ranges::all_of(name, fits) ? std::string{name} : "";
-}
-
-std::string without_quotes(std::string_view text) {
-  const bool quoted = text.size() > 1 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front();
-  return std::string{quoted ? text.substr(1, text.size() - 2) : text};
-}
-
-struct placed_argument {
-  argument what;
-  const traced_text* option = nullptr;
-  const traced_text* value = nullptr;  // the first
-};
-
-// All arguments of the script, which are no value of the option before them.
-bool is_all_of_caller(std::string_view word) {
-  return word.starts_with("$@") || word.starts_with("$*") || word.starts_with("${@") || word.starts_with("${*") ||
-         word == "%*";
-}
-
-std::vector<placed_argument> arguments_in(const words& all, std::size_t from, std::size_t to) {
-  std::vector<placed_argument> list;
-  for (std::size_t i = from; i < to; ++i) {
-    const std::string& text = all[i].text;
-    std::string name = overridden_name(text);
-    if (name.empty() && !is_option(text)) {
-      if (list.empty() || is_all_of_caller(text)) continue;
-      if (list.back().what.values.empty()) list.back().value = &all[i];
-      list.back().what.values.push_back(text);
-      continue;
-    }
-    const std::size_t equals = text.find('=');
-    if (name.empty()) name = text.substr(0, equals);
-    placed_argument a{.what = {.name = std::move(name), .line = all[i].line()}, .option = &all[i]};
-    if (equals != std::string::npos && equals + 1 < text.size()) {
-      a.what.values.push_back(without_quotes(text.substr(equals + 1)));
-      a.value = &all[i];
-    }
-    list.push_back(std::move(a));
-  }
-  return list;
-}
-
-bool starts_program(std::string_view word) {
-  constexpr std::array<std::string_view, 6> programs{
-      "fairseq-train", "fairseq-hydra-train", "metaseq-train", "torchtitan", "yolo", "tune"};
-  const std::string_view name = word.substr(word.find_last_of('/') + 1);
-  return name.ends_with(".py") || std::ranges::find(programs, name) != programs.end();
-}
-
-// Where the program stands among the words; a module of `python -m` where there is no file.
-std::optional<std::size_t> program_in(const words& all) {
-  constexpr std::string_view launcher = "torch.distributed";
-  constexpr std::array<std::string_view, 4> launchers{"python", "torchrun", "accelerate", "deepspeed"};
-  constexpr std::array<std::string_view, 11> of_files{"echo", "printf", "cat", "cp",  "mv", "rm",
-                                                      "ls",   "cd",     "rem", "REM", "::"};
-  if (all.empty() || std::ranges::find(of_files, all.front().text) != of_files.end()) return {};
-  const auto file = std::ranges::find_if(all, [](const traced_text& w) { return starts_program(w.text); });
-  if (file != all.end()) return static_cast<std::size_t>(file - all.begin());
-  bool of_python = false;
-  for (std::size_t i = 0; i + 2 < all.size(); ++i) {
-    of_python = of_python || std::ranges::any_of(launchers, [&](std::string_view name) {
-                  return all[i].text.find(name) != std::string::npos;
-                });
-    const bool names_module = all[i + 1].text == "-m" || all[i + 1].text == "--module";
-    if (of_python && names_module && !all[i + 2].text.starts_with(launcher)) return i + 2;
-  }
-  return {};
 }
 
 std::string signature_of(const std::vector<placed_argument>& list, const std::vector<std::string_view>& telling) {
@@ -329,6 +217,7 @@ argument_list read_arguments(const std::string& file, std::string_view text,
   const doubts doubtful(script);
   if (chosen != nullptr) {
     list.program = all[program].text;
+    list.plain = plain_words(all, from);
     for (placed_argument& a : own)
       if (std::ranges::find(telling, bare_name(a.what.name)) != telling.end()) doubtful.judge(a);
     list.perhaps = doubtful.others(chosen->variables, own);

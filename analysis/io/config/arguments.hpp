@@ -23,6 +23,7 @@ struct argument_list {
   std::vector<argument> arguments;
   std::vector<argument> perhaps;      // those that only other branches of the script have; each with its doubt
   std::vector<std::string> unset;     // what may hold arguments and is not in this text: "$GPT_ARGS", "$@", "args.json"
+  std::vector<std::string> plain;     // what stands before the first of them
   std::string program;                // "pretrain_gpt.py", or empty where the text is arguments only
   std::vector<argument> of_launcher;  // what stands before the program
   std::vector<std::string> words;     // of the command that counts, or of all commands

@@ -7,6 +7,7 @@
 
 #include <ulp/io/bytes/error.hpp>
 
+#include "bases.hpp"
 #include "bytes/text.hpp"
 #include "frameworks.hpp"
 #include "program.hpp"
@@ -47,6 +48,7 @@ class sections {
     const auto s = of(key);
     return s ? s->given(last_of(key)) : std::string{key} + " is not given";
   }
+  [[nodiscard]] const std::string& file() const noexcept { return run_.file; }
   [[noreturn]] void fail(std::string_view key, const std::string& reason) const {
     if (const auto s = of(key)) s->fail(last_of(key), reason);
     throw input_error(run_.file, "", std::string{key} + " " + reason);
@@ -122,6 +124,40 @@ void refuse_open(const sections& in, const config_node& root, const program_row&
     }
 }
 
+// A file that was not read may say what is not given here: no default counts then.
+class unread {
+ public:
+  unread(const sections& in, const config_node& root, const program_row& row)
+      : in_(in), root_(root), base_(unread_base(root, row.settings, row.own_settings)) {
+    const std::vector<std::string> its_own = keys_of(row);  // of which the row says itself what they leave open
+    if (base_ != nullptr && std::ranges::find(its_own, base_->key) != its_own.end() && base_->key != "command")
+      base_ = nullptr;
+  }
+
+  void refuse_default(std::string_view key) const {
+    if (base_ == nullptr || key.empty() || stands_in(key)) return;
+    throw input_error(in_.file(), at_line(base_->line),
+                      "builds on " + in_quotes(file_named_by(*base_)) + ", which is not here and may say what " +
+                          std::string{key} + " is; put it beside this file, or write " + std::string{key});
+  }
+  // Of what its conditions ask for.
+  void refuse_defaults(conditions when) const {
+    for (const std::string_view word : words_of(when))
+      if (const condition c = parsed(word); !c.values.empty() && c.key != "command") refuse_default(c.key);
+  }
+
+ private:
+  // Null is a value, too.
+  [[nodiscard]] bool stands_in(std::string_view key) const {
+    const auto section = in_.of(key);
+    return entry_at(root_, key) != nullptr || (section && section->has(sections::last_of(key)));
+  }
+
+  const sections& in_;
+  const config_node& root_;
+  const config_entry* base_;
+};
+
 void use(import_run& run, conditions when) {
   for (const std::string_view word : words_of(when)) run.used.emplace_back(parsed(word).key);
 }
@@ -178,11 +214,16 @@ void read_precision(import_run& run, const sections& in, const config_node& root
     if (!hold(c.when, root, row.defaults)) continue;
     const std::string_view key = first_key(c.when);
     if (!c.refused.empty()) in.fail(key, std::string{c.refused});
+    const unread base(in, root, row);
+    base.refuse_defaults(c.when);
+    for (const scaler_key& k : row.scale)
+      if (k.scaler == c.scaler) base.refuse_default(k.key);
     use(run, c.when);
     const config_entry* const given = key.empty() ? nullptr : entry_at(root, key);
     if (given != nullptr && !is_false(given->value)) run.settled[static_cast<std::size_t>(concern::precision)] = true;
     run.means(key.empty() ? std::string{row.name} : in.given(key), std::string{c.meaning});
     set_scaler(run, in, row, c);
+    run.out.words = c.words;
     if (!c.weights.empty()) run.out.weights_kept_in = c.weights;
     if (!c.sums.empty()) run.out.accumulates_in = {std::string{c.sums}, ""};
     return;
@@ -201,13 +242,16 @@ void read_clipping(import_run& run, const sections& in, const config_node& root,
     if (!hold(c.when, root, row.defaults)) continue;
     use(run, c.when);
     if (!c.refused.empty()) in.fail(first_key(c.when), std::string{c.refused});
+    const unread base(in, root, row);
+    base.refuse_defaults(c.when);
+    base.refuse_default(c.key);
     double most = c.otherwise;
     bool is_given = false;
     if (const auto section = c.key.empty() ? std::nullopt : in.of(c.key)) {
       const std::string_view name = sections::last_of(c.key);
       is_given = section->has(name);
-      // null is no clipping, as those that write it mean it.
-      if (is_given && (section->find(name) == nullptr || section->text(name) == "None"))
+      // null is no clipping, as those that write it mean it; torchtune's 'inf' only logs the norm.
+      if (is_given && (section->find(name) == nullptr || section->text(name) == "None" || section->text(name) == "inf"))
         most = 0;
       else
         most = section->number(name).value_or(c.otherwise);

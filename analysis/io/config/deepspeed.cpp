@@ -363,6 +363,12 @@ program_row deepspeed_program() {
           amp.enabled+train_batch_size torch_autocast.enabled train_micro_batch_size_per_gpu zero_allow_untested_optimizer
           zero_force_ds_cpu_optimizer wall_clock_breakdown steps_per_print data_types.grad_accum_dtype gradient_predivide_factor
           prescale_gradients)",
+      .calls = "initialize",
+      .call_markers =
+          R"(config.zero_optimization config.fp16 config.bf16 config.train_micro_batch_size_per_gpu config.train_batch_size
+          config_params.zero_optimization config_params.fp16 config_params.bf16 config_params.train_batch_size
+          config_params.train_micro_batch_size_per_gpu)",
+      .argument = "config config_params",
       .keys = top_keys,
       .place = written_in::files,
       .import = import_deepspeed};

@@ -36,7 +36,7 @@ constexpr known_keys flat_keys{
         "fp16_scale_window fp16_scale_tolerance on_cpu_convert_precision min_loss_scale threshold_loss_scale amp "
         "amp_init_scale amp_scale_window amp_batch_retries tpu clip_norm update_freq distributed_world_size",
     .not_read = R"(activation_dropout activation_fn adam_betas adam_eps all_gather_list_size arch attention_dropout
-        batch_size best_checkpoint_metric bpe bucket_cap_mb criterion curriculum ddp_backend decoder_embed_dim
+        batch_size best_checkpoint_metric bpe bucket_cap_mb cpu criterion curriculum ddp_backend decoder_embed_dim
         decoder_layers disable_validation distributed_port dropout empty_cache_freq encoder_layers eval_bleu
         find_unused_parameters fixed_validation_seed init_token keep_interval_updates keep_last_epochs
         label_smoothing layernorm_embedding log_format log_interval lr lr_scheduler max_epoch max_positions
@@ -129,6 +129,7 @@ void set_dynamic(const options& o) {
 void set_amp(const config_section& c) {
   import_run& run = c.run();
   const double initial = positive(c, "amp_init_scale", 128);
+  run.out.words = "fairseq --amp";
   c.means("amp", "autocast to float16 with torch.amp.GradScaler");
   run.means(c.given("amp_init_scale"),
             "scale of the first step, and, since fairseq passes it there too, the growth interval");
@@ -152,6 +153,7 @@ void import_options(const options& o) {
   if (efficient)
     c.means(on("memory_efficient_fp16") ? "memory_efficient_fp16" : "memory_efficient_bf16",
             "no float32 copy of the weights; the loss scale is the same");
+  run.out.weights_kept_in = !efficient ? "float32" : fp16 ? "float16" : "bfloat16";
   if (on("amp")) {
     set_amp(c);
   } else if (fp16) {

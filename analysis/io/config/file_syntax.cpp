@@ -12,6 +12,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "arguments.hpp"
+#include "config/syntax/references.hpp"
 
 namespace ulp::io {
 namespace {
@@ -62,11 +63,13 @@ bool is_text(std::string_view text) {
 
 // From where arguments are printed, behind what a logger writes before them; the whole text otherwise.
 std::string_view printed_arguments(std::string_view text) {
-  constexpr std::string_view ends = "Arguments(";
-  const std::size_t at = text.substr(0, text.find('\n')).rfind(ends);
-  if (at == std::string_view::npos) return text;
+  const std::string_view first = text.substr(0, text.find_first_of("\r\n"));
+  const std::size_t at = std::max(first.rfind("Arguments(") + 1, first.rfind("Namespace(") + 1);
+  if (at == 0) return text;
   if (text.substr(0, at).find('#') != std::string_view::npos) return text;  // a comment of Python
   const std::size_t before = text.substr(0, at).find_last_of(" \t:=");
+  // On one line nothing behind it belongs to it.
+  if (before != std::string_view::npos && first.ends_with(')')) return first.substr(before + 1);
   return before == std::string_view::npos ? text : text.substr(before + 1);
 }
 
@@ -87,7 +90,8 @@ bool is_python(const std::string& file, std::string_view text) {
                                               line.begin());
     const std::string_view rest = line.substr(end);
     const bool assigns = rest.starts_with(" = ") || rest.starts_with("= ");
-    is_one = line.ends_with("Arguments(") || line.starts_with("import ") || line.starts_with("from ") ||
+    const bool prints = line.find(" Namespace(") != std::string_view::npos && line.ends_with(')');
+    is_one = prints || line.ends_with("Arguments(") || line.starts_with("import ") || line.starts_with("from ") ||
              line.starts_with("\"\"\"") || (end > 0 && !has_option(line) && (rest.starts_with("(") || assigns));
     return true;
   });
@@ -113,9 +117,9 @@ bool is_command_line(const std::string& file, std::string_view text) {
     const std::size_t colon = line.find(':');
     const bool is_key = colon != std::string_view::npos && line.find_first_of(" \t$=/\"") > colon &&
                         (colon + 1 == line.size() || line.find_first_of(" \t\r", colon) == colon + 1);
-    constexpr std::array programs{"python",   "torchrun",          "srun",     "deepspeed ", "accelerate ",
-                                  "fairseq-", "llamafactory-cli ", "metaseq-", "composer ",  "tune ",
-                                  "yolo "};
+    constexpr std::array programs{"python",   "torchrun",          "srun",           "deepspeed ", "accelerate ",
+                                  "fairseq-", "llamafactory-cli ", "metaseq-",       "composer ",  "tune ",
+                                  "yolo ",    "litgpt ",           "nnUNetv2_train "};
     const bool starts = std::ranges::any_of(programs, [&](const char* program) { return line.starts_with(program); });
     is_one = !is_key && (starts || has_option(line));
     return is_key || is_one;
@@ -143,9 +147,12 @@ std::string text_of(const std::string& file) {
 
 config_node parse_config(const std::string& file, std::string_view text) {
   if (is_toml(file, text)) return parse_toml(file, text);
-  if (is_python(file, text)) return parse_python(file, printed_arguments(text));
+  if (is_python(file, text)) return parse_python(file, is_named(file, {".py"}) ? text : printed_arguments(text));
   // GPT-NeoX's YAML is written with braces.
-  return is_json(text) && !is_named(file, {".yaml", ".yml"}) ? parse_json(file, text) : parse_yaml(file, text);
+  if (is_json(text) && !is_named(file, {".yaml", ".yml"})) return parse_json(file, text);
+  config_node root = parse_yaml(file, text);
+  resolve_references(file, root);
+  return root;
 }
 
 }  // namespace ulp::io

@@ -55,11 +55,13 @@ void refuse_apex(const config_section& top) {
 
 // huggingface/trl trl/scripts, examples/scripts: their names, or `trl sft`.
 bool starts_trl(const argument_list& command) {
-  constexpr std::array<std::string_view, 16> scripts{
-      "sft.py", "sft_vlm.py", "dpo.py", "dpo_vlm.py", "dpo_online.py",
-      "kto.py", "orpo.py",    "cpo.py", "grpo.py",    "rloo.py",
-      "gkd.py", "ppo.py",     "prm.py", "reward.py",  "reward_modeling.py",
-      "xpo.py"};
+  constexpr std::array<std::string_view, 21> scripts{
+      "sft.py",        "sft_vlm.py",    "dpo.py",     "dpo_vlm.py",
+      "dpo_online.py", "online_dpo.py", "kto.py",     "orpo.py",
+      "cpo.py",        "grpo.py",       "rloo.py",    "gkd.py",
+      "ppo.py",        "prm.py",        "reward.py",  "reward_modeling.py",
+      "xpo.py",        "bco.py",        "nash_md.py", "grpo_vlm.py",
+      "rloo_vlm.py"};
   const std::string_view program{command.program};
   const bool is_script = std::ranges::find(scripts, program.substr(program.find_last_of('/') + 1)) != scripts.end() ||
                          program.starts_with("trl.") || program.find("trl/") != std::string_view::npos;
@@ -76,9 +78,18 @@ void refuse_defaults_of_trl(const config_section& top) {
     top.fail("bf16", "is not given, nor is fp16: TRL's versions have different defaults; write bf16 or fp16");
 }
 
+// axolotl's bf16 is auto in newer versions, and off in older ones: src/axolotl/utils/schemas/config.py, utils/config (resolve_dtype).
+void refuse_default_of_axolotl(const config_section& top) {
+  const bool is_said =
+      top.has("bf16") || is_given(top, "fp16") || is_given(top, "bfloat16") || is_given(top, "pure_bf16");
+  if (top.find("base_model") != nullptr && !is_said)
+    top.fail("bf16", "is not given: newer versions of axolotl take auto then, and older ones none; write it");
+}
+
 // DeepSpeed's file, or its content, with what the Trainer fills in.
 void import_with_deepspeed(const config_section& top, const std::string& format, double norm) {
   import_run& run = top.run();
+  run.out.words = "Hugging Face with DeepSpeed";
   run.by_trainer = true;
   run.trainer_norm = norm;
   run.wanted = format == "float16" ? float16 : format == "bfloat16" ? bfloat16 : float32;
@@ -108,6 +119,7 @@ void import_hugging_face(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, keys);
   refuse_apex(top);
   refuse_defaults_of_trl(top);
+  refuse_default_of_axolotl(top);
   const std::string choice = top.text("bf16").value_or("");
   const bool float16_model = is_given(top, "float16") && !is_given(top, "fp16") && choice != "auto" && choice != "full";
   bool fp16 = is_given(top, "fp16") || float16_model;
@@ -179,7 +191,7 @@ program_row hugging_face_program() {
           base_model+datasets sample_packing pad_to_sequence_len lora_target_linear)",
       .calls =
           R"(TrainingArguments Seq2SeqTrainingArguments SFTConfig DPOConfig ORPOConfig KTOConfig CPOConfig GRPOConfig PPOConfig
-          RewardConfig SentenceTransformerTrainingArguments GaudiTrainingArguments)",
+          RewardConfig RLOOConfig GKDConfig BCOConfig PRMConfig OnlineDPOConfig NashMDConfig XPOConfig SentenceTransformerTrainingArguments GaudiTrainingArguments)",
       .started_by =
           R"(run_glue.py run_clm.py run_mlm.py run_plm.py run_fim.py run_translation.py run_summarization.py run_qa.py run_ner.py
           run_swag.py run_speech_recognition_ctc.py run_speech_recognition_seq2seq.py run_image_classification.py run_mae.py)",

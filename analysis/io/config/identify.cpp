@@ -87,6 +87,10 @@ std::optional<config_entry> call_of(const import_run& run, const program_row& ro
                           std::to_string(found.front()->line) + "; keep one of them");
   config_entry call = *found.front();
   call.key.clear();
+  for (const std::string_view key : words_of(row.argument))
+    if (const config_entry* const whole = call.value.find(key);
+        whole != nullptr && whole->value.what == config_node::kind::mapping)
+      return config_entry{.line = whole->line, .value = whole->value};
   if (const config_entry* const taken = call.value.find("**"))
     throw input_error(run.file, at_line(taken->line),
                       "takes in " + taken->value.text + ", which this file does not say; write the arguments out");
@@ -181,10 +185,12 @@ std::string file_named_in(const argument_list& command) {
   if (seen.empty())
     throw input_error(run.file, "",
                       "has no key of a configuration that is read" + guess(root.value) + "; " + how + "; " + all);
+  if (names.empty())
+    throw input_error(run.file, "",
+                      "is of a program that is not read here: " + keys +
+                          " may decide; give --scaler, --format and --clip-norm for what they mean; " + all);
   throw input_error(run.file, "",
-                    "has no key that only one program has, but " + keys + ", as " +
-                        (names.empty() ? std::string{"many programs may"} : names + " may") + "; " + how +
-                        (names.empty() ? "; " + all : ""));
+                    "has no key that only one program has, but " + keys + ", as " + names + " may; " + how);
 }
 
 // A printed call, "Namespace(...)", is its arguments.

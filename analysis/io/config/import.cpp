@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arguments.hpp"
+#include "bases.hpp"
 #include "bytes/text.hpp"
 #include "file_syntax.hpp"
 #include "frameworks.hpp"
@@ -130,6 +131,53 @@ void take_over_precision(const import_run& run, config_entry& tree, const argume
   for (config_entry& e : tree_of(said).value.entries) tree.value.entries.push_back(std::move(e));
 }
 
+// Whose file of settings the command names, among the programs that take one there; nullptr where there is none.
+const program_row* program_of_settings(const import_run& run, const argument_list& list, const config_node& tree) {
+  const auto its_program = [&](std::string_view key, const std::string& name) -> const program_row* {
+    const auto path = is_named(name, {".yaml", ".yml", ".py"}) ? path_beside(run.file, name) : std::nullopt;
+    if (!path) return nullptr;
+    import_run other;
+    other.file = *path;
+    config_entry root{.line = 1, .value = parse_config(*path, text_of(*path))};
+    if (root.value.what != config_node::kind::mapping) return nullptr;
+    read_bases(other, root.value);
+    const program_row* const row = found_program(other, root).row;
+    if (row == nullptr) return nullptr;
+    const std::vector<std::string_view> taken = words_of(row->settings);
+    return std::ranges::find(taken, key) != taken.end() ? row : nullptr;
+  };
+  for (const std::string& word : list.plain)
+    if (const program_row* const row = its_program("command", word)) return row;
+  for (const std::string_view key : {"config", "config_file", "c"})
+    if (const config_entry* const option = tree.find(key))
+      if (const program_row* const row = its_program(key, option->value.text)) return row;
+  return nullptr;
+}
+
+// The words before the options, and the file of settings that the command names.
+void add_words_and_settings(import_run& run, argument_list& list, named_program& named) {
+  config_node& root = named.root.value;
+  const program_row& row = *named.row;
+  const auto scalar = [](const std::string& text) {
+    return config_node{.what = config_node::kind::scalar, .text = text};
+  };
+  if (row.takes_command && root.find("command") == nullptr) {
+    config_entry command{.key = "command", .line = named.root.line, .value = {.what = config_node::kind::sequence}};
+    for (const std::string& word : list.plain) command.value.entries.push_back({"", command.line, scalar(word)});
+    root.entries.push_back(std::move(command));
+  }
+  for (const std::string_view key : words_of(row.settings)) {
+    const auto option = std::ranges::find(list.words, key);
+    if (key.starts_with('-') && option != list.words.end() && option + 1 != list.words.end())
+      root.entries.push_back({std::string{key}, named.root.line, scalar(*(option + 1))});
+  }
+  read_bases(run, root, row.settings);
+  // What is not there is refused where it decides.
+  std::erase_if(list.unset, [](const std::string& name) {
+    return std::string_view{"$%`"}.find(name.front()) == std::string_view::npos;
+  });
+}
+
 void import_arguments(import_run& run, argument_list& list, std::string_view text) {
   const std::vector<std::string> names = telling_arguments();
   const std::vector<std::string_view> telling(names.begin(), names.end());
@@ -138,6 +186,10 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
   run.command = &list;
   config_entry tree = tree_of(list.arguments);
   named_program named = found_program(run, tree);
+  if (named.row == nullptr)
+    if (const program_row* const row = program_of_settings(run, list, tree.value)) named = {row, tree};
+  if (named.row != nullptr && (!named.row->settings.empty() || named.row->takes_command))
+    add_words_and_settings(run, list, named);
   if (import_launched(run, list, tree.value, named)) {
     check_doubts(run, list, telling);
     return;
@@ -169,7 +221,8 @@ imported_config import_config(const config_file& file, std::optional<format> wan
   if (io::is_command_line(file.path, text)) {
     io::import_arguments(run, list, text);
   } else {
-    const io::config_entry root{.line = 1, .value = io::parse_config(run.file, text)};
+    io::config_entry root{.line = 1, .value = io::parse_config(run.file, text)};
+    io::read_bases(run, root.value);
     if (root.value.what == io::config_node::kind::null) throw input_error(run.file, "", "holds only comments");
     if (root.value.what != io::config_node::kind::mapping)
       throw input_error(
@@ -179,7 +232,7 @@ imported_config import_config(const config_file& file, std::optional<format> wan
   }
   for (const std::string& key : run.read)
     if (!io::is_mentioned(run, key)) run.not_read.push_back(key);
-  std::erase(run.not_read, "()");
+  for (const std::string_view of_calls : {"()", "0"}) std::erase(run.not_read, of_calls);
   if (!run.not_read.empty()) {
     std::string names;
     for (const std::string& key : run.not_read) names += (names.empty() ? "" : ", ") + key;

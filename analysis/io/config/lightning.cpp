@@ -192,6 +192,7 @@ void import_lightning(import_run& run, const config_entry& root) {
   if (precision->scaled && strategy.find("colossalai") != std::string::npos)
     trainer.fail("strategy", "hands the loss scale to Colossal-AI; replay that by --scaler colossalai_mixin");
   const bool by_deepspeed = precision->name.starts_with("16-") && strategy.find("deepspeed") != std::string::npos;
+  if (strategy.find("deepspeed") != std::string::npos) run.out.words = "Lightning with DeepSpeed";
   if (by_deepspeed) meaning = "float16 with DeepSpeed's scaler, by the strategy's own defaults";
   trainer.means("precision", meaning);
   // DeepSpeed's own optimizers keep float32 copies, whatever the model is cast to.

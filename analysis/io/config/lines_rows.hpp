@@ -26,6 +26,7 @@ struct lines_row {
   std::string_view raised_ceiling = {};
 };
 
+[[nodiscard]] std::vector<lines_row> torch_lines_rows();
 [[nodiscard]] std::span<const lines_row> lines_rows();
 
 }  // namespace ulp::io

@@ -168,6 +168,7 @@ void import_megatron(import_run& run, const config_entry& /*root*/) {
     if (named != list.arguments.end() && list.files.contains(named->values.front())) {
       run.means("--deepspeed", "DeepSpeed keeps the loss scale: what follows is of " + named->values.front() +
                                    ", which this script writes");
+      run.out.words = "DeepSpeed";
       import_inner_deepspeed(run, run.file, json_of_script(list.files.at(named->values.front())));
       return;
     }
@@ -226,6 +227,10 @@ void import_megatron(import_run& run, const config_entry& /*root*/) {
     run.no_scaling(bf16 ? "bfloat16" : "float32");
   }
   read_accumulation(args, run);
+  // core/optimizer/optimizer.py: main parameters are float32 copies. With
+  // --use-precision-aware-optimizer --main-params-dtype may change that.
+  const auto is_of_main = [](const argument& a) { return a.name == "--main-params-dtype"; };
+  if (std::ranges::none_of(list.arguments, is_of_main)) run.out.weights_kept_in = "float32";
   const double clip = args.number("--clip-grad", 1);
   if (clip < 0) args.fail("--clip-grad", "must not be negative");
   args.means("--clip-grad", clip > 0 ? "clipped to this L2 norm" : "no clipping");

@@ -238,6 +238,8 @@ class row_reader {
       else if (now > last)
         gap = now - last;
       last = now;
+      if (before > std::int64_t{1} << 53)  // as each step by itself
+        throw input_error(table_.path, "", "counts more steps over its epochs than can be numbered");
       steps_[i] = before + now;
     }
     all_.notes.push_back("the steps begin again in each epoch: they are counted on from one to the next");

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include <ulp/io/bytes/error.hpp>
+
 #include "scanner.hpp"
 #include "twins.hpp"
 
@@ -55,7 +57,8 @@ void add_fatal_overflow(std::vector<scale_record>& records) {
 }
 
 // Steps that are counted anew in each epoch, from the first of the log on; numbers that go on are left as they are.
-void count_over_epochs(std::vector<scale_record>& records) {
+void count_over_epochs(std::vector<scale_record>& records, const std::string& path) {
+  constexpr std::int64_t most = std::int64_t{1} << 53;
   std::int64_t before = 0;  // steps of earlier epochs
   std::int64_t last = 0;
   std::int64_t printed = -1;
@@ -68,6 +71,9 @@ void count_over_epochs(std::vector<scale_record>& records) {
     epoch = r.part;
     printed = r.step;
     length = std::max<std::int64_t>(r.per_epoch, 0);
+    if (before > most || r.step > most)
+      throw input_error(path, "line " + std::to_string(r.line),
+                        "counts more steps over its epochs than can be numbered");
     r.step += before;
     last = r.step;
   }
@@ -243,7 +249,7 @@ void note_nonfinite(const std::vector<numbered_line>& before, const std::vector<
 
 }  // namespace
 
-left_out_lines choose_records(std::vector<scale_record>& records) {
+left_out_lines choose_records(std::vector<scale_record>& records, const std::string& path) {
   const std::vector<numbered_line> nonfinite = nonfinite_lines(records);
   left_out_lines others{.count = drop_other_ranks(records)};
   others.count += put_in_order(records);
@@ -257,7 +263,7 @@ left_out_lines choose_records(std::vector<scale_record>& records) {
   distrust_norms(records);
   choose_steps(records);
   number_metrics(records);
-  count_over_epochs(records);
+  count_over_epochs(records, path);
   reach_positions(records);
   for (scale_record& r : records)
     for (double* const scale : {&r.before, &r.after})

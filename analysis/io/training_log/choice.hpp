@@ -3,6 +3,7 @@
 #define ULP_IO_TRAINING_LOG_CHOICE_HPP
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dialects/record.hpp"
@@ -18,8 +19,8 @@ struct left_out_lines {
 
 // Leaves records of one rank, one scaler and one way of counting steps, with scales that are numbers or not known; none is
 // `fatal`, and `metrics` only where nothing tells their steps.
-// Returns what was left out.
-left_out_lines choose_records(std::vector<scale_record>& records);
+// Returns what was left out. Throws input_error, of `path`, where steps of all epochs together cannot be numbered.
+left_out_lines choose_records(std::vector<scale_record>& records, const std::string& path);
 
 }  // namespace ulp::io
 

@@ -113,7 +113,7 @@ void scale_run::describe(const scale_record& line) {
 
 scale_history history_of(std::vector<scale_record> records, const std::string& path) {
   scale_history all;
-  const left_out_lines others = choose_records(records);
+  const left_out_lines others = choose_records(records, path);
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
   if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; })) {

@@ -53,7 +53,7 @@ std::vector<std::string> lines_for(const telling& about, loss_scale_choice choic
   const own_configuration& own = about.options.configured;
   if (choice.format == own.format && choice.format == "bfloat16") return {};
   if (own.is_static && choice.init_scale) std::swap(choice.static_scale, choice.init_scale);
-  return configuration_lines(own.framework, choice);
+  return configuration_lines(own.words.empty() ? own.framework : own.words, choice);
 }
 
 told told_of(const collapsed_scale& c, const telling& about) {
@@ -186,8 +186,9 @@ told told_of(const forward_overflow& f, const telling& about) {
                  ? fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about))
              : f.starts_the_run && f.lost.steps <= few ? "not sure: the input holds hardly more than these steps"
              : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
-             : f.losses_zero > 0 || f.first_was_applied ? "very sure: no loss scale reaches the forward pass"
-                                                        : "certain: no loss scale reaches the forward pass";
+             : f.losses_zero > 0 || f.first_was_applied || !f.has_scaler
+                 ? "very sure: no loss scale reaches the forward pass"
+                 : "certain: no loss scale reaches the forward pass";
   } else {
     const bool stays_finite = f.losses_finite == f.lost.steps;
     t.happened =

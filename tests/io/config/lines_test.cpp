@@ -135,6 +135,31 @@ TEST_CASE("each framework in its own words") {
   is("DeepSpeed", {.init_scale = 100000}, {R"("fp16": {"enabled": true, "initial_scale_power": 16})"});
 }
 
+// huggingface/accelerate src/accelerate/accelerator.py makes no GradScaler for DEEPSPEED and MEGATRON_LM.
+TEST_CASE("where another framework keeps the loss scale, the lines are that one's") {
+  const auto scaled = [](const std::string& text) {
+    const imported_config config = read(text);
+    return configuration_lines(config.words.empty() ? config.framework : config.words,
+                               {.init_scale = 65536, .growth_interval = 100});
+  };
+  const std::string in_file = R"("fp16": {"enabled": true, "initial_scale_power": 16, "loss_scale_window": 100})";
+  CHECK(scaled("distributed_type: DEEPSPEED\nmixed_precision: fp16\ndeepspeed_config: {zero_stage: 2}\n") ==
+        lines{"deepspeed_config: {deepspeed_config_file: ds_config.json}", in_file});
+  CHECK(scaled("distributed_type: MEGATRON_LM\nmixed_precision: bf16\n") ==
+        lines{"mixed_precision: fp16",
+              R"(MegatronLMPlugin(other_megatron_args={"initial_loss_scale": 2.0**16, "loss_scale_window": 100}))"});
+  CHECK(scaled("distributed_type: MULTI_GPU\nmixed_precision: fp16\n").back().starts_with("Accelerator("));
+  CHECK(scaled("python run_clm.py --output_dir o --deepspeed not_here.json --bf16") == lines{"fp16=True", in_file});
+  CHECK(scaled("cat <<E > ds.json\n{\"fp16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 1}}\nE\n"
+               "python pretrain_gpt.py --deepspeed --deepspeed_config ds.json") == lines{in_file});
+  CHECK(scaled("trainer:\n  precision: 16-mixed\n  strategy: deepspeed_stage_2\n") ==
+        lines{"precision: 16-mixed", "DeepSpeedStrategy(initial_scale_power=16, loss_scale_window=100)"});
+  CHECK(scaled("fairseq-train data --arch a --amp") ==
+        lines{"--amp --amp-init-scale 65536  # which is the growth interval, too"});
+  CHECK(scaled("fp16 = dict(mode=AMP_TYPE.NAIVE, initial_scale=256)\n") ==
+        lines{"fp16 = dict(mode=AMP_TYPE.NAIVE, initial_scale=2**16, growth_interval=100)"});
+}
+
 TEST_CASE("every scaler has its line, and nothing is said of what is not there") {
   for (const scaler_entry& entry : scaler_catalog()) {
     CAPTURE(entry.name);

@@ -162,7 +162,8 @@ TEST_CASE("OpenCLIP, TF Model Garden, Swin, Detectron2") {
       {"SOLVER:\n  BASE_LR: 0.01\n  IMS_PER_BATCH: 16\n  AMP:\n    ENABLED: True\n  CLIP_GRADIENTS:\n    ENABLED: True\n"
        "    CLIP_TYPE: full_model\n    CLIP_VALUE: 0.01\n",
        "Detectron2: " + torch + ", norm 0.01", "float32"},
-      {"_BASE_: ../Base.yaml\nSOLVER:\n  IMS_PER_BATCH: 8\n", "c: line 1: _BASE_ holds what this file changes"},
+      {"_BASE_: ../Base.yaml\nSOLVER:\n  IMS_PER_BATCH: 8\n",
+       "c: line 1: builds on '../Base.yaml', which is not here and may say what SOLVER.AMP.ENABLED is"},
   });
 }
 
@@ -247,10 +248,131 @@ TEST_CASE("Python configurations") {
   });
 }
 
+TEST_CASE("MaxText, nanotron, LitGPT, nanoGPT") {
+  check_all({
+      {"base_config: base.yml\nrun_name: x\nbase_output_directory: gs://b\n", "MaxText: none in bfloat16, norm 1",
+       "float32"},
+      {"python3 -m MaxText.train MaxText/configs/base.yml run_name=r dtype=float16 weight_dtype=bfloat16 "
+       "gradient_clipping_threshold=0.5 steps=10",
+       "MaxText: none in float16, norm 0.5", "bfloat16"},
+      {"python3 -m maxtext.trainers.pre_train.train src/maxtext/configs/base.yml run_name=r steps=10",
+       "MaxText: none in bfloat16, norm 1", "float32"},
+      {"python3 -m MaxText.train MaxText/configs/my.yml run_name=r dtype=float16",
+       "c: line 1: builds on 'MaxText/configs/my.yml', which is not here and may say what weight_dtype is"},
+      {"model: {dtype: bfloat16, ddp_bucket_cap_mb: 25}\noptimizer: {accumulate_grad_in_fp32: true, clip_grad: 1.0}\n",
+       "nanotron: none in bfloat16, norm 1", "float32"},
+      {"model: {dtype: float16}\noptimizer: {accumulate_grad_in_fp32: false, clip_grad: null}\n",
+       "nanotron: none in float16", "float16"},
+      {"precision: bf16-mixed\ninitial_checkpoint_dir:\ntokenizer_dir: t\nmodel_name: m\ntrain: {global_batch_size: 8, "
+       "micro_batch_size: 4}\n",
+       "LitGPT: none in bfloat16, norm 1", "float32"},
+      {"checkpoint_dir: c\nprecision: bf16-true\ntrain:\n  global_batch_size: 8\n  micro_batch_size: 4\n  max_norm:\n",
+       "LitGPT: none in bfloat16", "bfloat16"},
+      {"litgpt finetune_lora microsoft/phi-2 --precision 16-mixed --train.micro_batch_size 1", "LitGPT: " + torch,
+       "float32"},
+      {"litgpt pretrain pythia-160m --precision bf16-true --train.max_norm 0.5", "LitGPT: none in bfloat16, norm 0.5",
+       "bfloat16"},
+      {"litgpt finetune_full microsoft/phi-2 --precision 16-true --train.max_norm 0.7",
+       "c: line 1: train.max_norm is refused by LitGPT where it finetunes"},
+      {"litgpt finetune_full microsoft/phi-2", "c: line 1: precision is not given, and depends on the GPU then"},
+      {"out_dir = 'out'\neval_interval = 250\ngrad_clip = 0.0\ndtype = 'float16'\n", "nanoGPT: " + torch, "float32"},
+      {"out_dir = 'out'\neval_interval = 250\neval_iters = 20\ndevice = 'cpu'\n", "nanoGPT: none in float32, norm 1",
+       "float32"},
+      {"out_dir = 'out'\neval_interval = 250\neval_iters = 20\n",
+       "c: line 1: dtype is not given, and depends on the GPU then"},
+  });
+}
+
+TEST_CASE("Detectron2's LazyConfig") {
+  check_all({{"from ..common.train import train\ntrain['amp']['enabled'] = True\ntrain.ddp.fp16_compression = True\n",
+              "Detectron2: " + torch, "float32"},
+             {"train = dict(max_iter=9, amp=dict(enabled=False))\n", "Detectron2: none in float32", "float32"}},
+            "c.py");
+}
+
+TEST_CASE("Keras") {
+  const std::string lso = "Keras: keras3_lso initial_scale=32768 dynamic_growth_steps=2000 in float16";
+  check_all({{"keras.config.set_dtype_policy('mixed_float16')\nmodel.compile(optimizer=keras.optimizers.Adam(1e-3, "
+              "global_clipnorm=1.0))\n",
+              lso + ", norm 1", "float32"},
+             {"policy = mixed_precision.Policy('mixed_bfloat16')\nmixed_precision.set_global_policy(policy)\n",
+              "Keras: none in bfloat16", "float32"},
+             {"policy = mixed_precision.Policy('mixed_float16')\nmixed_precision.set_global_policy(policy)\n"
+              "opt = keras.optimizers.Adam(1e-3, clipvalue=0.5)\n"
+              "opt = mixed_precision.LossScaleOptimizer(opt, initial_scale=1024, dynamic_growth_steps=500)\n"
+              "model.compile(optimizer=opt)\n",
+              "Keras: keras3_lso initial_scale=1024 dynamic_growth_steps=500 in float16, value 0.5", "float32"},
+             {"opt = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(clipnorm=1.0))\n",
+              "c.py: line 1: clipnorm clips each variable by itself"},
+             {"opt = tf.keras.mixed_precision.LossScaleOptimizer(opt, dynamic=False, initial_scale=8)\n",
+              "c.py: line 1: dynamic is a constant scale"}},
+            "c.py");
+}
+
+TEST_CASE("WeNet") {
+  const std::string recipe =
+      "encoder: conformer\ndataset_conf: {shuffle: true}\ngrad_clip: 5\naccum_grad: 4\nmax_epoch: 240\n";
+  check_all({
+      {recipe, "c: line 1: dtype is not given: WeNet takes it from its command line"},
+      {recipe + "dtype: fp16\n", "c: line 6: dtype is fp16, and leaves open whose scaler it is"},
+      {recipe + "dtype: bf16\n", "WeNet: none in bfloat16, norm 5", "float32"},
+      {"torchrun wenet/bin/train.py --train_engine torch_ddp --use_amp --config $train_config",
+       "c: line 1: builds on '$train_config', which is not here and may say what grad_clip is"},
+      {"torchrun wenet/bin/train.py --train_engine deepspeed --config a.yaml",
+       "c: line 1: train_engine hands the loss scale to"},
+  });
+  const importer read{framework_name::first};
+  read.write("a.yaml", recipe);
+  CHECK(read("torchrun wenet/bin/train.py --train_engine torch_ddp --use_amp --config a.yaml") ==
+        "WeNet: " + torch + ", norm 5");
+  CHECK(read("torchrun wenet/bin/train.py --train_engine torch_fsdp --dtype bf16 --config a.yaml") ==
+        "WeNet: none in bfloat16, norm 5");
+  CHECK(read("torchrun wenet/bin/train.py --config a.yaml") == "WeNet: none in float32, norm 5");
+}
+
+TEST_CASE("where weights have a float32 copy") {
+  const importer read;
+  const auto kept = [&](const std::string& text) {
+    CAPTURE(text, read(text));
+    return read.last().weights_kept_in.value_or("?");
+  };
+  CHECK(kept("python pretrain_gpt.py --bf16 --num-layers 2") == "float32");
+  CHECK(kept("python pretrain_gpt.py --bf16 --use-precision-aware-optimizer --main-params-dtype fp16") == "?");
+  CHECK(kept("fairseq-train data --arch a --fp16") == "float32");
+  CHECK(kept("fairseq-train data --arch a --memory-efficient-fp16") == "float16");
+  CHECK(kept("fairseq-train data --arch a --memory-efficient-bf16") == "bfloat16");
+}
+
+TEST_CASE("SpeechBrain, PaddleDetection, MindYOLO, nnU-Net, Fabric") {
+  check_all({
+      {"number_of_epochs: 2\nprecision: fp16\nclip: 2.5\nmax_grad_norm: !ref <clip>\ngrad_accumulation_factor: 4\n",
+       "SpeechBrain: " + torch + ", norm 2.5", "float32"},
+      {"__set_seed: !apply:torch.manual_seed [1986]\nprecision: bf16\n", "SpeechBrain: none in bfloat16, norm 5",
+       "float32"},
+      {"__set_seed: 1\nprecision: !apply:f [1]\n", "c: line 2: precision is"},
+      {"TrainReader: {}\nEvalReader: {}\nOptimizerBuilder: {clip_grad_by_norm: 35}\n",
+       "c: line 1: amp is not given: PaddleDetection takes it"},
+      {"ms_amp_level: O2\nms_loss_scaler: dynamic\nms_loss_scaler_value: 65536.0\noverflow_still_update: False\nclip_grad: True\n",
+       "MindYOLO: mindspore_amp_scaler scale_value=65536 scale_factor=2 scale_window=2000 in float16, norm 10"},
+      {"ms_amp_level: O2\nkeep_loss_fp32: True\n",
+       "MindYOLO: static loss_scale=1024 skip_on_overflow=false in float16"},
+      {"ms_amp_level: O0\nms_jit: True\n", "MindYOLO: none in float32"},
+      {"nnUNetv2_train 2 3d_fullres 0 --npz", "nnU-Net: " + torch + ", norm 12", "float32"},
+      {"nnUNetv2_train 2 3d_fullres 0 -device cpu", "nnU-Net: none in float32, norm 12", "float32"},
+  });
+  check_all({{"from lightning.fabric import Fabric\nfabric = Fabric(devices=8, precision='16-mixed')\n"
+              "fabric.clip_gradients(model, optimizer, max_norm=0.5)\n",
+              "Fabric: " + torch + ", norm 0.5", "float32"},
+             {"fabric = Fabric(precision='bf16-true', strategy='ddp')\n", "Fabric: none in bfloat16", "bfloat16"},
+             {"fabric = Fabric(precision='16-mixed', strategy='deepspeed')\n",
+              "c.py: line 1: strategy may keep the loss scale"}},
+            "c.py");
+}
+
 TEST_CASE("keys that many programs have name none") {
   check_all({
       {"amp: true\nlr: 0.1\n",
-       "c: has no key that only one program has, but amp, as DeepSpeed, fairseq, timm, ultralytics may"},
+       "c: has no key that only one program has, but amp, as DeepSpeed, PaddleDetection, fairseq, timm, ultralytics may"},
       {"clip_grad_norm: 1.0\ndtype: float16\n",
        "c: has no key that only one program has, but clip_grad_norm, dtype, as "},
       {"python train.py --fp16 --max_grad_norm 1",
@@ -260,7 +382,7 @@ TEST_CASE("keys that many programs have name none") {
        "c: has no key that only one program has, but mixed_precision, as Accelerate, "},
       {"fp16: true\nseed: 1\n", "c: has no key that only one program has, but fp16, as "},
       {"use_half_precision: true\n",
-       "c: has no key that only one program has, but use_half_precision, as many programs may"},
+       "c: is of a program that is not read here: use_half_precision may decide; give --scaler, --format and --clip-norm"},
   });
 }
 
@@ -335,8 +457,9 @@ TEST_CASE("who keeps the loss scale by accelerate's options") {
       "consecutive_hysteresis=false min_scale=1 in float16";
   check_all({
       {"accelerate launch --use_deepspeed --zero_stage 2 --mixed_precision fp16 --gradient_clipping 0.7 train.py",
-       zero + ", norm 0.7"},
-      {"accelerate launch --use_megatron_lm --mixed_precision bf16 train.py", "Accelerate: none in bfloat16, norm 1"},
+       zero + ", norm 0.7", "float32"},
+      {"accelerate launch --use_megatron_lm --mixed_precision bf16 train.py", "Accelerate: none in bfloat16, norm 1",
+       "float32"},
       {"accelerate launch --use_deepspeed --deepspeed_config_file ds.json --mixed_precision fp16 train.py",
        "c: line 1: --deepspeed_config_file names the file that sets the loss scale"},
       {"accelerate launch --config_file no.yaml --mixed_precision fp16 train.py",
@@ -363,10 +486,16 @@ TEST_CASE("who keeps the loss scale by accelerate's options") {
 
 TEST_CASE("axolotl's formats without AMP") {
   check_all({
-      {"base_model: a\nsequence_len: 8\nfloat16: true\n", "Hugging Face: none in float16, norm 1", "float16"},
+      {"base_model: a\nsequence_len: 8\nbf16: false\nfloat16: true\n", "Hugging Face: none in float16, norm 1",
+       "float16"},
+      {"base_model: a\nsequence_len: 8\nfloat16: true\n",
+       "c: line 1: bf16 is not given: newer versions of axolotl take auto"},
+      {"base_model: a\nsequence_len: 8\n", "c: line 1: bf16 is not given: newer versions of axolotl take auto"},
+      {"base_model: a\nsequence_len: 8\nbf16: false\n", "Hugging Face: none in float32, norm 1"},
       {"base_model: a\nsequence_len: 8\nbfloat16: true\n", "Hugging Face: none in bfloat16, norm 1", "bfloat16"},
       {"base_model: a\nsequence_len: 8\nfloat16: true\nfp16: true\n", "Hugging Face: " + torch + ", norm 1"},
-      {"base_model: a\nsequence_len: 8\nfloat16: true\nadapter: lora\n", "c: line 3: float16 casts the model"},
+      {"base_model: a\nsequence_len: 8\nbf16: false\nfloat16: true\nadapter: lora\n",
+       "c: line 4: float16 casts the model"},
   });
 }
 

@@ -4,6 +4,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "config/syntax/tree.hpp"
+#include "importer.hpp"
 #include "support/catch.hpp"
 
 using namespace ulp;
@@ -121,4 +122,29 @@ TEST_CASE("hostile text ends soon, with an error") {
   CHECK_NOTHROW(tree("a = " + std::string(100'000, '-') + "1"));
   CHECK_NOTHROW(tree("a = 1" + std::string(50'000, '*') + "1"));
   CHECK_NOTHROW(tree("a.b.c.d.e.f.g.h.i.j.k = 1\na = 2"));
+}
+
+// deepspeedai/DeepSpeed deepspeed/__init__.py: initialize(..., config=None, config_params=None).
+TEST_CASE("DeepSpeed's dictionary in a script") {
+  const ulp::test::importer read{ulp::test::framework_name::first};
+  const std::string dictionary =
+      "ds_config = {'fp16': {'enabled': True, 'initial_scale_power': 10 + 2}, 'gradient_clipping': 0.25,\n"
+      "             'zero_optimization': {'stage': 1}}\n";
+  const std::string expected =
+      "DeepSpeed: deepspeed_dynamic init_scale=4096 scale_window=1000 delayed_shift=2 consecutive_hysteresis=false "
+      "min_scale=1 in float16, norm 0.25";
+  CHECK(read(dictionary + "engine, *_ = deepspeed.initialize(model=model, config=ds_config)\n", "c.py") == expected);
+  CHECK(read(dictionary + "engine, opt, _, _ = deepspeed.initialize(model=model, config_params=ds_config)\n", "c.py") ==
+        expected);
+  CHECK(read(dictionary + "engine, opt, _, _ = deepspeed.initialize(args, config=args.config)\n", "c.py") != expected);
+}
+
+TEST_CASE("arguments that a logger prints") {
+  const ulp::test::importer read{ulp::test::framework_name::first};
+  CHECK(
+      read(
+          "2020-10-01 10:00:00 | INFO | fairseq_cli.train | Namespace(arch='transformer', clip_norm=0.1, cpu=False, "
+          "distributed_world_size=4, fp16=True, fp16_init_scale=128, fp16_scale_window=None, tpu=False, update_freq=[8])\n"
+          "2020-10-01 10:00:01 | INFO | fairseq_cli.train | model: x\n") ==
+      "fairseq: fairseq_cli init_scale=128 scale_window=512 in float16, norm 0.1");
 }

@@ -43,7 +43,8 @@ const std::map<std::string, std::string> expected{
     {"50", "!fp16.enabled is 'auto'"},
     {"51", "ultralytics: " + torch + ", norm 10, weights float32"},
     {"52",
-     "NeMo 2: megatron_dynamic initial_scale=65536 min_scale=1 growth_interval=500 hysteresis=2 in float16, norm 1"},
+     "NeMo 2: megatron_dynamic initial_scale=65536 min_scale=1 growth_interval=500 hysteresis=2 in float16, norm 1, "
+     "weights float32"},
     {"53", "Hugging Face: " + torch + ", norm 1"},
     {"54", "icefall: icefall_gradscaler in float16, weights float32"},
     {"56",

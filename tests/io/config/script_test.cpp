@@ -8,6 +8,7 @@
 
 #include "config/arguments.hpp"
 #include "config/shell/script.hpp"
+#include "importer.hpp"
 #include "support/catch.hpp"
 
 using namespace ulp;
@@ -130,4 +131,24 @@ TEST_CASE("hostile scripts end soon") {
   CHECK_NOTHROW(read_script("s", "$" + std::string(100'000, '(')));
   CHECK_NOTHROW(read_script("s", "cat <<EOT > x"));
   CHECK_NOTHROW(read_script("s", "X=(" + std::string(1000, '(')));
+}
+
+// The values are what bash 5 prints by echo.
+TEST_CASE("arithmetic of constants in a script") {
+  const ulp::test::importer read;
+  const auto scale = [&](const std::string& value) {
+    return read("python pretrain_gpt.py --fp16 --loss-scale " + value);
+  };
+  const auto is = [&](const std::string& number) { return scale(number); };
+  CHECK(scale("$((2**12))") == is("4096"));
+  CHECK(scale("$((1<<12))") == is("4096"));
+  CHECK(scale("$((2**2**3))") == is("256"));
+  CHECK(scale("$((2+3*4))") == is("14"));
+  CHECK(scale("$(((2+3)*4))") == is("20"));
+  CHECK(scale("$((17%5))") == is("2"));
+  CHECK(scale("$((7/2))") == is("3"));
+  for (const std::string open : {"$((N*2))", "$((2**63))", "$((1/0))", "$((2**-1))", "$((010))", "$((2+))"}) {
+    CAPTURE(open);
+    CHECK(scale(open).find("whose value this file does not say") != std::string::npos);
+  }
 }

@@ -238,6 +238,9 @@ TEST_CASE("table: each way it can be wrong") {
   CHECK(place.error("a.json", "{\"step\": [0, 1], \"loss\": [1, }").starts_with("a.json: line 1: is not JSON"));
   CHECK(place.error("a.json", "{\"fp16\": {\"loss_scale\": 0, \"loss_scale_window\": 1000}}").find("has no rows") !=
         std::string::npos);
+  std::string epochs = "epoch,step,loss\n";
+  for (int e = 0; e < 1500; ++e) epochs += std::to_string(e) + ",0,1\n" + std::to_string(e) + ",9007199254740992,1\n";
+  CHECK(place.error("a.csv", epochs) == "a.csv: counts more steps over its epochs than can be numbered");
   const std::string deep(100, '[');
   CHECK(place.error("a.json", "[" + deep).find("nested more than 32 deep") != std::string::npos);
 }

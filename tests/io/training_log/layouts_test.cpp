@@ -231,3 +231,12 @@ TEST_CASE("layouts: numbers as Microsoft's C library and Python's arrays print t
     CHECK(std::ranges::count_if(scaled.steps, [](const step& s) { return s.scalars.applied == false; }) == 1);
   }
 }
+
+TEST_CASE("layouts: steps of all epochs together that no number holds") {
+  const playground place;
+  std::string log;
+  for (int e = 1; e < 1500; ++e)
+    log += "epoch " + std::to_string(e) + " step 9007199254740991 loss 1.5 grad_norm 0.5\nepoch " +
+           std::to_string(e + 1) + " step 0 loss 1.5 grad_norm 0.5\n";
+  CHECK(place.error("a.log", log).find("counts more steps over its epochs than can be numbered") != std::string::npos);
+}

@@ -7,32 +7,28 @@ namespace ulp::io {
 program_row detectron2_program() {
   return {.name = "Detectron2",
           .markers = "SOLVER.AMP SOLVER.CLIP_GRADIENTS SOLVER.IMS_PER_BATCH MODEL.META_ARCHITECTURE",
+          .settings = "config_file",
           .keys = {.not_read = "MODEL INPUT DATASETS DATALOADER TEST VIS_PERIOD"},
           .defaults =
               "SOLVER.AMP.ENABLED=false SOLVER.CLIP_GRADIENTS.ENABLED=false SOLVER.CLIP_GRADIENTS.CLIP_TYPE=value",
           .precision =
-              {{.when = "_BASE_ !SOLVER.AMP.ENABLED",
-                .refused = "holds what this file changes, and is not read here; write SOLVER.AMP.ENABLED"},
-               {.when = "SOLVER.AMP.ENABLED=true",
+              {{.when = "SOLVER.AMP.ENABLED=true",
                 .format = "float16",
                 .scaler = "pytorch_gradscaler",
                 .parameters = torch_grad_scaler,
                 .weights = "float32",
                 .meaning = with_torch_grad_scaler},
                {.when = "SOLVER.AMP.ENABLED=false", .format = "float32", .weights = "float32", .meaning = in_float32}},
-          .clipping = {
-              {.when = "_BASE_ !SOLVER.CLIP_GRADIENTS.ENABLED",
-               .refused = "holds what this file changes, and is not read here; write SOLVER.CLIP_GRADIENTS.ENABLED"},
-              {.when = "SOLVER.CLIP_GRADIENTS.ENABLED=false"},
-              {.key = "SOLVER.CLIP_GRADIENTS.CLIP_VALUE",
-               .when = "SOLVER.CLIP_GRADIENTS.CLIP_TYPE=value",
-               .otherwise = 1,
-               .mode = clipping_mode::value},
-              {.key = "SOLVER.CLIP_GRADIENTS.CLIP_VALUE",
-               .when = "SOLVER.CLIP_GRADIENTS.CLIP_TYPE=full_model",
-               .otherwise = 1},
-              {.when = "SOLVER.CLIP_GRADIENTS.CLIP_TYPE",
-               .refused = "clips each parameter by itself, which is not replayed"}}};
+          .clipping = {{.when = "SOLVER.CLIP_GRADIENTS.ENABLED=false"},
+                       {.key = "SOLVER.CLIP_GRADIENTS.CLIP_VALUE",
+                        .when = "SOLVER.CLIP_GRADIENTS.CLIP_TYPE=value",
+                        .otherwise = 1,
+                        .mode = clipping_mode::value},
+                       {.key = "SOLVER.CLIP_GRADIENTS.CLIP_VALUE",
+                        .when = "SOLVER.CLIP_GRADIENTS.CLIP_TYPE=full_model",
+                        .otherwise = 1},
+                       {.when = "SOLVER.CLIP_GRADIENTS.CLIP_TYPE",
+                        .refused = "clips each parameter by itself, which is not replayed"}}};
 }
 
 }  // namespace ulp::io

@@ -34,6 +34,7 @@ struct precision_case {
   std::string_view weights = {};     // empty: not said
   std::string_view sums = {};        // what gradients are accumulated in; empty: not said
   std::string_view meaning = {};
+  std::string_view words = {};    // whose lines are written for it; empty: the program's
   std::string_view refused = {};  // instead of all that: why it is not replayed
 };
 
@@ -68,11 +69,16 @@ struct program_row {
       {};  // each is conditions joined by '+'; one that holds names the program, which alone has such keys
   std::string_view calls = {};         // functions of Python whose arguments are the configuration
   std::string_view call_markers = {};  // of which such a call must have one; empty: it need not
+  std::string_view argument = {};      // those of its arguments that may hold it all; empty: the arguments are it
   std::string_view beside = {};  // keys that may be anywhere else in the file, and are taken for arguments of the call
   std::string_view started_by = {};  // ends of the words that start it on a command line; '*' is any text
-  std::string_view holds = {};       // names of programs, separated by commas, whose markers its files may have too
-  known_keys keys = {};              // beside those in the conditions; `read` are shared with other programs
-  std::string_view defaults = {};    // "amp=false amp_dtype=float16"
+  bool takes_command =
+      false;  // the words before its options are its key "command": "finetune" of `litgpt finetune --lr 1`
+  std::string_view settings = {};      // keys of its command line that name a file of settings: "config command"
+  std::string_view own_settings = {};  // the file among them that holds the defaults below
+  std::string_view holds = {};         // names of programs, separated by commas, whose markers its files may have too
+  known_keys keys = {};                // beside those in the conditions; `read` are shared with other programs
+  std::string_view defaults = {};      // "amp=false amp_dtype=float16"
   std::vector<precision_case> precision = {};
   std::vector<scaler_key> scale = {};
   std::vector<clipping_case> clipping = {};

@@ -14,38 +14,51 @@
   ROW(colossalai_legacy) \
   ROW(deepspeed) \
   ROW(detectron2) \
+  ROW(detectron2_lazy) \
   ROW(diffusers) \
   ROW(espnet) \
+  ROW(fabric) \
   ROW(fairseq) \
   ROW(guided_diffusion) \
   ROW(hugging_face) \
   ROW(icefall) \
+  ROW(keras) \
+  ROW(keras_policy) \
   ROW(kohya) \
   ROW(lightning) \
+  ROW(litgpt) \
   ROW(llm_foundry) \
+  ROW(maxtext) \
   ROW(megatron) \
   ROW(metaseq) \
   ROW(mindformers) \
+  ROW(mindyolo) \
   ROW(mmcv) \
   ROW(mmengine) \
+  ROW(nanogpt) \
+  ROW(nanotron) \
   ROW(nemo) \
   ROW(nemo2) \
   ROW(neox) \
+  ROW(nnunet) \
   ROW(nxd) \
   ROW(onetrainer) \
   ROW(open_clip) \
   ROW(openrlhf) \
   ROW(openseq2seq) \
   ROW(paddleclas) \
+  ROW(paddledetection) \
   ROW(paddlenlp) \
   ROW(paddleocr) \
+  ROW(speechbrain) \
   ROW(swin) \
   ROW(tf_models) \
   ROW(timm) \
   ROW(torchtitan) \
   ROW(torchtune) \
   ROW(ultralytics) \
-  ROW(verl)
+  ROW(verl) \
+  ROW(wenet)
 // clang-format on
 
 namespace ulp::io {

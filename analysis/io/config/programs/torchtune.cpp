@@ -9,6 +9,7 @@ program_row torchtune_program() {
       .name = "torchtune",
       .markers = "tokenizer._component_ model._component_ optimizer._component_ optimizer_in_bwd",
       .started_by = "tune",
+      .settings = "config",
       .keys = {.not_read = "dataset checkpointer metric_logger profiler tokenizer model loss lr_scheduler"},
       .precision =
           {{.when = "!dtype", .refused = "is not given, and decides on the type of the weights"},

@@ -171,6 +171,9 @@ class python_reader {
     for (const token_range part : to) {
       const std::vector<target> all = targets(part);
       const bool is_one = all.size() == 1;
+      // What a call returns is open, but not what it takes.
+      if (all.size() > 1 && is_call(value))
+        in_.assigned.entries.push_back({value.find("()")->value.text, in_.tokens()[of.begin].line, value});
       const bool is_pairwise = value.what == config_node::kind::sequence && value.entries.size() == all.size();
       for (std::size_t i = 0; i < all.size(); ++i)
         assign(all[i], in_.tokens()[part.begin].line,

@@ -16,6 +16,15 @@ namespace {
 
 std::size_t line_of(const YAML::Mark& mark) { return mark.line < 0 ? 1 : static_cast<std::size_t>(mark.line) + 1; }
 
+// The tag of a plain scalar is "?". speechbrain/HyperPyYAML hyperpyyaml/core.py: "!ref <a[b]>" is what another key holds, and what has
+// another tag of its own ("!apply:f") is computed.
+config_node scalar_of(const std::string& tag, const std::string& text) {
+  if (tag == "!ref" && text.starts_with('<') && text.find('>') == text.size() - 1)
+    return {.what = config_node::kind::scalar, .text = "${" + text.substr(1, text.size() - 2) + "}"};
+  const bool is_computed = tag.size() > 1 && tag.front() == '!';
+  return {.what = config_node::kind::scalar, .quoted = tag != "?", .open = is_computed, .text = text};
+}
+
 // yaml-cpp's own nodes keep of keys given twice whichever comes first, and lose the lines of keys; its events do not.
 class yaml_handler final : public YAML::EventHandler {
  public:
@@ -43,9 +52,8 @@ class yaml_handler final : public YAML::EventHandler {
                 const std::string& value) override {
     if (builder_.expects_key())
       builder_.key(value, line_of(mark));
-    else  // the tag of a plain scalar is "?"
-      remember(anchor,
-               builder_.put({.what = config_node::kind::scalar, .quoted = tag != "?", .text = value}, line_of(mark)));
+    else
+      remember(anchor, builder_.put(scalar_of(tag, value), line_of(mark)));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {

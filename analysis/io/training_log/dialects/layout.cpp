@@ -169,8 +169,9 @@ bool put_places(const pattern_values& v, const line_layout& layout, scale_record
     constexpr std::int64_t most_epochs = 1'000'000;
     if (v.length < 0 && v.epoch >= 0) r.part = static_cast<std::uint32_t>(std::min(v.epoch, most_epochs));
   }
-  if (v.first >= 0) r.steps = r.step - v.first + 1;
-  if (v.first == 0 || r.steps == 0) return false;
+  if (v.first == 0 || v.first > std::max<std::int64_t>(r.step, 0)) return false;  // no range of steps
+  if (v.first > 0) r.steps = r.step - v.first + 1;
+  if (r.steps == 0) return false;
   constexpr std::int64_t most_ranks = 1'000'000;
   if (v.rank >= 0) r.label = static_cast<std::uint32_t>(most_ranks + std::min(v.rank, most_ranks));
   if (v.has_loss) r.put(&scale_record::loss, v.loss);

@@ -18,6 +18,7 @@ struct own_configuration {
   bool is_static = false;                        // its scale is constant
   std::optional<std::string> weights_kept_in;    // as imported_config has it
   bool weights_stochastic = false;
+  std::string words = {};  // as imported_config has it
 };
 [[nodiscard]] own_configuration own_configuration_of(const imported_config& said);
 

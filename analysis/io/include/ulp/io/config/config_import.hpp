@@ -22,7 +22,10 @@ struct said_accumulation {
 
 struct imported_config {
   std::string framework;  // as it names itself: "DeepSpeed"
-  std::string scaler;     // a name of scaler_catalog(); "none" where the loss is not scaled
+  // The name that configuration_lines() takes where it is not the framework's: "Accelerate with DeepSpeed", which keeps the loss
+  // scale there. Empty: the framework's.
+  std::string words;
+  std::string scaler;  // a name of scaler_catalog(); "none" where the loss is not scaled
   std::vector<std::pair<std::string, parameter_value>> parameters;
   std::optional<std::string> format;  // of the scaled gradients, a name of the catalogue
   std::optional<double> clip_norm;    // at most one of the two

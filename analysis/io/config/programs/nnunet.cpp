@@ -1,0 +1,24 @@
+// The command of nnU-Net v2: MIC-DKFZ/nnUNet @0e495086 nnunetv2/training/nnUNetTrainer/nnUNetTrainer.py (torch's GradScaler on CUDA,
+// no autocast elsewhere; gradients are clipped to 12, which no option changes), nnunetv2/run/run_training.py (options).
+#include "rows.hpp"
+
+namespace ulp::io {
+
+program_row nnunet_program() {
+  return {.name = "nnU-Net",
+          .started_by = "nnUNetv2_train",
+          .settings = "-tr -device",
+          .precision =
+              {{.when = "-device=cpu|mps", .format = "float32", .weights = "float32", .meaning = "no autocast there"},
+               {.format = "float16",
+                .scaler = "pytorch_gradscaler",
+                .parameters = torch_grad_scaler,
+                .weights = "float32",
+                .meaning = with_torch_grad_scaler}},
+          .clipping = {{.otherwise = 12}},
+          .remarks = {{.when = "-tr !-tr=nnunettrainer",
+                       .text = "this is what nnUNetTrainer does; the trainer that -tr names may do otherwise"}},
+          .place = written_in::arguments};
+}
+
+}  // namespace ulp::io
