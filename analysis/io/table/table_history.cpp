@@ -30,12 +30,12 @@ bool falls_to(const run_row& from, const run_row& to) {
 }
 
 scale_place scale_place_of(std::span<const run_row> rows) {
-  votes next;   // of rows whose steps follow one another
-  votes apart;  // of others
-  bool any = false;
+  votes next;        // of rows whose steps follow one another
+  votes apart;       // of others
+  bool any = false;  // whether it ever changes
   for (std::size_t i = 1; i < rows.size(); ++i) {
+    any = any || rows[i].logged.loss_scale != rows[i - 1].logged.loss_scale;
     if (!falls_to(rows[i - 1], rows[i])) continue;
-    any = true;
     votes& of = rows[i].step == rows[i - 1].step + 1 ? next : apart;
     of.before += rows[i - 1].is_nonfinite() && !rows[i].is_nonfinite() ? 1 : 0;
     of.after += !rows[i - 1].is_nonfinite() && rows[i].is_nonfinite() ? 1 : 0;
@@ -92,6 +92,9 @@ std::vector<scale_record> records_of(std::span<const run_row> rows, scale_place 
     } else if (row.logged.found_inf && (gap == 1 || std::isnan(r.after))) {
       r.skipped = *row.logged.found_inf ? 1 : 0;
       r.steps = 1;
+    } else if (row.logged.found_inf) {
+      r.is_overflow = *row.logged.found_inf;
+      r.is_applied = !*row.logged.found_inf;
     }
     if (numbers == counted_by::order) r.steps = 1;
     all.push_back(r);
@@ -133,6 +136,24 @@ void note_epochs(std::span<const run_row> rows, scale_history& into) {
                          " at least, in epochs that are not told apart");
 }
 
+// Where nothing tells whether a scale is that before or after its step, it may be the step before that overflowed, and a step
+// at which the scale rises may have had the higher one.
+void leave_open(std::vector<scale_run>& runs) {
+  std::vector<scale_run> all;
+  double scale = not_known;
+  for (scale_run run : runs) {
+    if (run.skipped || run.after > scale) run.placed = false;
+    if (run.skipped && !all.empty() && !all.back().skipped && !run.after_gap) {
+      split_last(all);
+      scale_run& before = all.back();
+      before.decided = before.decided && (before.nonfinite || std::isfinite(before.grad_norm));
+    }
+    scale = run.after;
+    all.push_back(run);
+  }
+  runs = std::move(all);
+}
+
 // What the table says of the scale, beyond what the records do.
 void set_scales(std::span<const run_row> rows, scale_place place, scale_history& into) {
   std::map<std::int64_t, double> used;
@@ -140,7 +161,6 @@ void set_scales(std::span<const run_row> rows, scale_place place, scale_history&
   for (scale_run& run : into.runs) {
     if (place == scale_place::before)
       if (const auto at = used.find(run.step); at != used.end() && !std::isnan(at->second)) run.used = at->second;
-    if (place == scale_place::open && run.skipped) run.placed = false;
   }
 }
 
@@ -167,6 +187,7 @@ scale_history history_of(const run_rows& told, const std::string& path, bool is_
     all.notes.push_back(
         "the loss scale falls, and every row has a norm that is finite: no step overflowed, and the scale is not used");
   set_scales(table.rows, place, all);
+  if (place == scale_place::open) leave_open(all.runs);
   if (place == scale_place::before)
     all.notes.push_back(
         "the loss scale of a row is that before its step is over: it falls behind norms that are not finite");

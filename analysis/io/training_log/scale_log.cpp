@@ -31,8 +31,7 @@ struct nearest_scale {
   std::uint64_t loose_skipped = 0;
 
   void pass(const scale_run& run, std::uint64_t steps) {
-    const bool is_open = !run.decided && !run.nonfinite;
-    if (run.skipped || is_open) skipped += steps;
+    if (run.skipped || run.nonfinite || !run.decided) skipped += steps;
     if (!run.skipped) applied += steps;
   }
   void loosen(const scale_run& run) {
@@ -123,6 +122,7 @@ class scale_log final : public source {
 
     before_.pass(run, 1);
     if (++row_ < run.count) return true;
+    if (run.after_is_zero) into.scalars.loss_scale = 0;
     into.scalars.loss = run.loss;
     into.scalars.grad_norm = run.grad_norm;
     into.scalars.learning_rate = run.learning_rate;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "initial_scale.hpp"
@@ -16,11 +17,14 @@ constexpr std::size_t few = 5;
 constexpr std::size_t short_place = 3;
 
 step_span span_of(const std::vector<step_survey>& steps, const lost_place& place) {
-  return {steps[place.first].key.step, steps[place.last].key.step, place.length()};
+  const auto of_place = std::span(steps).subspan(place.first, place.length());
+  const bool is_assumed =
+      std::ranges::any_of(of_place, [](const step_survey& s) { return is_lost(s) && !s.bound_is_certain; });
+  return {steps[place.first].key.step, steps[place.last].key.step, place.length(), is_assumed};
 }
 
 step_span together(const step_span& a, const step_span& b) {
-  return {std::min(a.first, b.first), std::max(a.last, b.last), a.steps + b.steps};
+  return {std::min(a.first, b.first), std::max(a.last, b.last), a.steps + b.steps, a.is_assumed || b.is_assumed};
 }
 
 // Whether a format needs a loss scale.

@@ -16,6 +16,7 @@ const char* was(const step_span& s) { return s.steps == 1 ? "was" : "were"; }
 std::string scales_text(double first, double last, const step_span& of) {
   if (std::isnan(first) || std::isnan(last)) return "";
   if (first == last) return ", at the scale " + as_power(first);
+  if (first < last) return fmt::format(", at scales between {} and {}", as_power(first), as_power(last));
   return fmt::format(", at {} from {} down to {}", is_gapless(of) ? "every scale" : "scales", as_power(first),
                      as_power(last));
 }
@@ -56,8 +57,29 @@ std::vector<std::string> lines_for(const telling& about, loss_scale_choice choic
   return configuration_lines(own.framework, choice);
 }
 
+namespace {
+
+// From such a scale no scaler comes back.
+told told_of_dead(const collapsed_scale& c, const telling& about) {
+  told t;
+  const bool is_zero = c.dead_scale == 0;
+  t.happened = fmt::format("the loss scale is {} in {} (from step {} on): {}", is_zero ? "0" : "infinite",
+                           steps_text(c.dead), c.dead_from,
+                           is_zero ? "no gradient is left there, and halving or doubling brings no other scale back"
+                                   : "no gradient is finite there");
+  advise_forward(t, about, {.has_scaler = true, .has_infinities = true});
+  t.change = fmt::format("go on from a checkpoint before step {}; {}", c.dead_from, t.change);
+  t.sure = is_zero ? "certain of the scale, as far as it is printed; what made it fall is open"
+                   : "certain of the scale; what made it so is open";
+  t.numbers = {{{"dead_steps", integer(c.dead)}, {"first_step", c.dead_from}, {"scale", c.dead_scale}}};
+  return t;
+}
+
+}  // namespace
+
 told told_of(const collapsed_scale& c, const telling& about) {
   told t;
+  if (c.dead > 0) return told_of_dead(c, about);
   t.happened = fmt::format(
       "the loss scale collapsed from {} to {}: {} overflow at scales below 1, where none is at work any more",
       as_power(c.greatest), as_power(c.least), span_text(c.lost));
@@ -124,9 +146,13 @@ std::string end_text(const telling& about) {
 told told_of(const gradient_overflow& h, const telling& about) {
   told t;
   const bool is_one = h.skipped.steps == 1;
-  t.happened = about.steps == 1 ? fmt::format("the one recorded step overflowed ({}) and was skipped", h.skipped.first)
-                                : fmt::format("{} of {} overflowed ({}) and {} skipped", grouped(h.skipped.steps),
-                                              steps_text(about.steps), where(h.skipped), was(h.skipped));
+  // Where only a fall of the scale tells of them, steps that are open are no others than those around.
+  const bool is_part = !h.is_placed && about.all_steps > about.steps;
+  t.happened = about.steps == 1
+                   ? fmt::format("the one recorded step overflowed ({}) and was skipped", h.skipped.first)
+                   : fmt::format("{}{} of {} overflowed ({}) and {} skipped", is_part ? "at least " : "",
+                                 grouped(h.skipped.steps), steps_text(is_part ? about.all_steps : about.steps),
+                                 where(h.skipped), was(h.skipped));
   if (!h.is_said && about.steps > 1)
     t.happened = fmt::format("{} of {} {} not finite ({}), and presumably skipped", grouped(h.skipped.steps),
                              steps_text(about.steps), h.skipped.steps == 1 ? "is" : "are", where(h.skipped));
@@ -137,10 +163,13 @@ told told_of(const gradient_overflow& h, const telling& about) {
     t.happened += is_one ? "; a lower scale was enough" : "; each time, a lower scale was enough";
   t.change = "nothing: that is how a dynamic loss scale works";
   t.sure = h.is_placed ? "certain for these steps" : "certain of their number; the input does not show which they were";
-  t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
+  if (h.is_placed)
+    t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
+  else
+    t.evidence = {"which steps of their intervals they were is assumed: how many came in a row is not known"};
   t.numbers = numbers_of(h.skipped);
-  t.numbers.all.push_back({"places", integer(h.places)});
-  t.numbers.all.push_back({"longest", integer(h.longest)});
+  t.numbers.all.push_back({"places", h.is_placed ? integer(h.places) : table_value{}});
+  t.numbers.all.push_back({"longest", h.is_placed ? integer(h.longest) : table_value{}});
   return t;
 }
 

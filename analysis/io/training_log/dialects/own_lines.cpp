@@ -106,8 +106,8 @@ bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) 
          });
 }
 
-record_match read_number(const record_text& text, std::size_t at, std::string_view word, bool is_epoch) {
-  const auto n = number_behind(text, at, word.size());
+record_match read_with(const record_text& text, std::size_t at, std::string_view word,
+                       const std::optional<step_number>& n, bool is_epoch) {
   if (!n) return no_record();
   const std::size_t line = text.line_end(at - 1);
   const std::size_t begin = std::max(text.line_begin(at - 1), std::min(text.taken(), n->begin));
@@ -143,6 +143,19 @@ record_match read_number(const record_text& text, std::size_t at, std::string_vi
   return m;
 }
 
+record_match read_number(const record_text& text, std::size_t at, std::string_view word, bool is_epoch) {
+  return read_with(text, at, word, number_behind(text, at, word.size()), is_epoch);
+}
+
+// "[10/400] loss: 2.9 grad_norm: 0.67", at the beginning of a line.
+record_match read_bracket(const record_text& text, std::size_t at, bool) {
+  if (text.line_begin(at - 1) != at - 1) return no_record();
+  const auto count = counter_at(text, at - 1);
+  const std::string_view rest = count ? text.view().substr(count->end) : "";
+  if (!count || count->total < 0 || !(rest.starts_with("loss") || rest.starts_with("Loss"))) return no_record();
+  return read_with(text, at, "[", step_number{at - 1, count->end, count->number, count->total}, false);
+}
+
 // WaveGlow: "243413:	nan", a line with nothing else, the iteration and the loss: NVIDIA/waveglow train.py (train).
 record_match read_pair(const record_text& text, std::size_t at, bool last) {
   std::size_t begin = text.line_begin(at - 1);
@@ -171,7 +184,7 @@ record_match read_epoch(const record_text& text, std::size_t at, bool) { return 
 template <std::size_t... index>
 constexpr auto starts_of(std::index_sequence<index...>) {
   return std::array{record_start{words[index], read_word<index>}..., record_start{"epoch", read_epoch},
-                    record_start{"Epoch", read_epoch}, record_start{":", read_pair}};
+                    record_start{"Epoch", read_epoch}, record_start{":", read_pair}, record_start{"[", read_bracket}};
 }
 constexpr auto starts = starts_of(std::make_index_sequence<words.size()>());
 

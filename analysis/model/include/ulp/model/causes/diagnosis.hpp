@@ -55,6 +55,7 @@ struct step_span {
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::uint64_t steps = 0;
+  bool is_assumed = false;  // where they lie; how many they are is told
 };
 
 // What the recording cannot be: a mistake of whoever recorded it. Nothing else is certain then.
