@@ -8,6 +8,7 @@
 #include "by_order.hpp"
 #include "choice.hpp"
 #include "numbered_runs.hpp"
+#include "scale_place.hpp"
 
 namespace ulp::io {
 namespace {
@@ -135,12 +136,14 @@ void split_last(std::vector<scale_run>& runs) {
 scale_history history_of(std::vector<scale_record> records, const std::string& path) {
   scale_history all;
   const left_out_lines others = choose_records(records);
+  const settled_scales scales = settle_scales(records);
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
   if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; })) {
     all.runs = runs_by_order(records, all.notes);
   } else {
     add_numbered_runs(records, path, all);
+    apply(scales, all);
   }
   note_nonfinite(records, all);
   note_replaced(records, all);

@@ -32,7 +32,7 @@ struct scale_run {
   bool after_is_loose = false;  // the scale after it, too: not printed at the end of the interval
   double used = not_known;      // the scale of its first step, where it was printed
   double after = not_known;     // the scale after its last
-  bool after_is_zero = false;   // which was printed as 0, as the one before it was: less than what is printed
+  bool after_is_zero = false;   // which was printed as 0, as the one before it was
   double loss = not_known;      // these three of its last step
   double grad_norm = not_known;
   double learning_rate = not_known;

@@ -244,7 +244,7 @@ class run_builder {
     if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
     if (!std::isnan(now.grown)) run.after = now.grown;
-    run.after_is_zero = now.record.after == 0 && printed_before_ == 0;
+    run.after_is_zero = now.record.after == 0 && printed_before_ == 0 && !now.record.is_nonfinite();
     if (tells_scale()) {
       run.after = now.record.after;
       run.after_is_loose = false;

@@ -122,7 +122,10 @@ class scale_log final : public source {
 
     before_.pass(run, 1);
     if (++row_ < run.count) return true;
-    if (run.after_is_zero) into.scalars.loss_scale = 0;
+    if (run.after_is_zero) {  // perhaps rounded
+      into.scalars.loss_scale = 0;
+      into.bounds = max_abs_bounds{.certain = false};
+    }
     into.scalars.loss = run.loss;
     into.scalars.grad_norm = run.grad_norm;
     into.scalars.learning_rate = run.learning_rate;

@@ -12,11 +12,12 @@ using kind = scale_record::kind;
 // A flag is of the step of its line alone.
 void take_flag(scale_record& r, std::int64_t gap) {
   const bool overflowed = r.overflow != 0;
-  if (gap == 1) {
+  const bool is_alone = gap == 1 || std::isnan(r.after);
+  if (is_alone) {
     r.skipped = overflowed ? 1 : 0;
     r.steps = 1;
   }
-  r.is_overflow = overflowed && gap != 1;
+  r.is_overflow = overflowed && !is_alone;
   r.is_applied = !overflowed;
 }
 

@@ -61,10 +61,16 @@ std::size_t ranks_of(const std::vector<scale_record>& records,
 
 // A run that goes back to an earlier step prints its lines again in a row, other ranks print them between the first's.
 constexpr std::size_t most_in_a_row = 3;
-bool is_second_run(const std::vector<bool>& is_copy, std::size_t ranks) {
-  const auto copies = static_cast<std::size_t>(std::ranges::count(is_copy, true));
+bool is_second_run(const std::vector<scale_record>& records, const std::vector<bool>& is_copy, std::size_t ranks) {
+  std::vector<bool> lines;  // of which all records are copies
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const bool goes_on = i > 0 && records[i].line == records[i - 1].line;
+    if (!goes_on) lines.push_back(true);
+    lines.back() = lines.back() && is_copy[i];
+  }
+  const auto copies = static_cast<std::size_t>(std::ranges::count(lines, true));
   std::size_t turns = 0;
-  for (std::size_t i = 1; i < is_copy.size(); ++i) turns += is_copy[i - 1] && !is_copy[i] ? 1 : 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) turns += lines[i - 1] && !lines[i] ? 1 : 0;
   return (turns + 1) * most_in_a_row * (ranks - 1) < copies;
 }
 
@@ -77,7 +83,7 @@ std::uint64_t drop_copies(std::vector<scale_record>& records) {
   std::vector<bool> is_copy(records.size());
   for (const auto& [record, at] : copies)
     for (std::size_t i = 0; i < at.size(); ++i) is_copy[at[i]] = i % ranks != 0;
-  if (is_second_run(is_copy, ranks)) return 0;
+  if (is_second_run(records, is_copy, ranks)) return 0;
   std::size_t i = 0;
   return std::erase_if(records, [&](const scale_record&) { return is_copy[i++]; });
 }
@@ -142,8 +148,8 @@ class overflow_chain {
     }
     const std::size_t first = chain_.size() - std::min(chain_.size(), most_late);
     for (std::size_t at = chain_.size(); at-- > first;) {
-      if (r.is_later_than(chain_[at])) return false;
       if (chain_[at].after == r.after) {
+        if (r.is_later_than(chain_[at])) return false;
         ++copies_;
         insert(at + 1, r);
         return true;
@@ -151,6 +157,7 @@ class overflow_chain {
       const bool in_gap =
           at > 0 ? chain_[at - 1].after > r.after && r.after > chain_[at].after : r.after == 2 * chain_[at].after;
       if (!in_gap) continue;
+      if (r.is_later_than(chain_[at])) return false;
       ++(at > 0 ? fills_ : fronts_);
       insert(at, r);
       return true;

@@ -101,7 +101,7 @@ std::optional<finding> what_log_shows(const survey& run) {
   // Of steps that are only assumed nothing follows of how many came in a row.
   if (a.longest.steps > 1 && a.marked == 0)
     f.evidence.push_back(fmt::format(
-        "longest in a row: {}{}", stretch_text(a.longest),
+        "longest in a row: {}{}{}", a.open > 0 ? "at least " : "", stretch_text(a.longest),
         a.ends_overflowing && a.longest.last == run.steps().back().key.step ? ", with which the log ends" : ""));
   if (a.largest != nullptr) {
     const double least = a.largest->bounds()->low;

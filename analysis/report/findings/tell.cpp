@@ -17,6 +17,7 @@ named_values numbers_of(const step_span& s) {
 bool is_gapless(const step_span& s) { return s.steps == static_cast<std::uint64_t>(s.last - s.first) + 1; }
 
 std::string where(const step_span& s) {
+  if (s.is_within && s.first != s.last) return fmt::format("within steps {} to {}", s.first, s.last);
   const std::string about = s.is_assumed ? "about " : "";
   return is_gapless(s) || s.first == s.last ? about + places_text(s.first, s.last)
                                             : fmt::format("between {}steps {} and {}", about, s.first, s.last);

@@ -13,9 +13,9 @@ namespace {
 const char* was(const step_span& s) { return s.steps == 1 ? "was" : "were"; }
 
 // ", at the scale 1", ", at every scale from 2^16 down to 2^-3"; nothing where it is not known.
-std::string scales_text(double first, double last, const step_span& of) {
+std::string scales_text(double first, double last, const step_span& of, bool is_at_most = false) {
   if (std::isnan(first) || std::isnan(last)) return "";
-  if (first == last) return ", at the scale " + as_power(first);
+  if (first == last) return (is_at_most ? ", at a scale of at most " : ", at the scale ") + as_power(first);
   if (first < last) return fmt::format(", at scales between {} and {}", as_power(first), as_power(last));
   return fmt::format(", at {} from {} down to {}", is_gapless(of) ? "every scale" : "scales", as_power(first),
                      as_power(last));
@@ -63,7 +63,7 @@ namespace {
 told told_of_dead(const collapsed_scale& c, const telling& about) {
   told t;
   const bool is_zero = c.dead_scale == 0;
-  t.happened = fmt::format("the loss scale is {} in {} (from step {} on): {}", is_zero ? "0" : "infinite",
+  t.happened = fmt::format("the loss scale is logged as {} in {} (from step {} on): {}", is_zero ? "0" : "infinite",
                            steps_text(c.dead), c.dead_from,
                            is_zero ? "no gradient is left there, and halving or doubling brings no other scale back"
                                    : "no gradient is finite there");
@@ -163,7 +163,9 @@ told told_of(const gradient_overflow& h, const telling& about) {
     t.happened += is_one ? "; a lower scale was enough" : "; each time, a lower scale was enough";
   t.change = "nothing: that is how a dynamic loss scale works";
   t.sure = h.is_placed ? "certain for these steps" : "certain of their number; the input does not show which they were";
-  if (h.is_placed)
+  if (h.is_placed && about.all_steps > about.steps)
+    t.evidence = {fmt::format("at least {} in a row; of steps that are open nothing is known", steps_text(h.longest))};
+  else if (h.is_placed)
     t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
   else
     t.evidence = {"which steps of their intervals they were is assumed: how many came in a row is not known"};
@@ -205,18 +207,22 @@ told told_of(const unhandled_overflow& u, const telling& about) {
 
 told told_of(const forward_overflow& f, const telling& about) {
   told t;
-  const std::string scales = scales_text(f.first_scale, f.last_scale, f.lost);
+  const std::string scales = scales_text(f.first_scale, f.last_scale, f.lost, f.scale_is_at_most);
   const bool nan_only = about.has_tensors && !f.has_infinities;
   if (f.losses_lost > 0) {
     t.happened = fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost {}{}",
                              f.lost.first, share_text(f.losses_lost, f.lost), scales);
     constexpr std::uint64_t few = 3;
-    t.sure = f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
-                 ? fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about))
-             : f.starts_the_run && f.lost.steps <= few ? "not sure: the input holds hardly more than these steps"
-             : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
-             : f.losses_zero > 0 || f.first_was_applied ? "very sure: no loss scale reaches the forward pass"
-                                                        : "certain: no loss scale reaches the forward pass";
+    t.sure =
+        f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
+            ? fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about))
+        : f.starts_the_run && f.lost.steps <= few ? "not sure: the input holds hardly more than these steps"
+        : f.losses_zero == f.lost.steps && f.lost.is_assumed
+            ? "fairly sure: a loss of 0 to the end, after losses far from 0, is what programs write for one that is "
+              "not finite"
+        : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
+        : f.losses_zero > 0 || f.first_was_applied ? "very sure: no loss scale reaches the forward pass"
+                                                   : "certain: no loss scale reaches the forward pass";
   } else {
     const bool stays_finite = f.losses_finite == f.lost.steps;
     t.happened =

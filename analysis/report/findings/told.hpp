@@ -49,7 +49,7 @@ void advise_against_underflow(std::string& change, std::vector<std::string>& lin
 
 [[nodiscard]] named_values numbers_of(const step_span& s);
 [[nodiscard]] bool is_gapless(const step_span& s);
-// "step 7", "steps 7 to 18", "between steps 7 and 30", "about steps 7 to 18"
+// "step 7", "steps 7 to 18", "between steps 7 and 30", "about steps 7 to 18", "within steps 1 to 50"
 [[nodiscard]] std::string where(const step_span& s);
 // "step 7", "12 steps (steps 7 to 18)", "12 steps (between steps 7 and 30)", "3 attempts at step 7"
 [[nodiscard]] std::string span_text(const step_span& s);

@@ -316,8 +316,12 @@ constexpr std::array framework_rows{
 };
 constexpr std::array script_rows{
     log_dialect{.name = "a script", .layouts = validations, .may_count_from_zero = true, .is_own = true},
-    log_dialect{
-        .name = "a script", .layouts = own, .counts_in_epochs = true, .may_count_from_zero = true, .is_own = true},
+    log_dialect{.name = "a script",
+                .layouts = own,
+                .counts_in_epochs = true,
+                .may_count_from_zero = true,
+                .is_own = true,
+                .scale_is_open = true},
 };
 
 }  // namespace

@@ -98,7 +98,12 @@ constexpr std::array starts{record_start{"<", read_bar}};
 }  // namespace
 
 log_dialect metered_bar_dialect() {
-  return {.name = "a progress bar", .starts = starts, .counts_in_epochs = true, .restarts = true, .is_own = true};
+  return {.name = "a progress bar",
+          .starts = starts,
+          .counts_in_epochs = true,
+          .restarts = true,
+          .is_own = true,
+          .scale_is_open = true};
 }
 
 }  // namespace ulp::io

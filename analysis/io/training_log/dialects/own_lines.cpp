@@ -191,7 +191,12 @@ constexpr auto starts = starts_of(std::make_index_sequence<words.size()>());
 }  // namespace
 
 log_dialect own_lines_dialect() {
-  return {.name = "a script", .starts = starts, .counts_in_epochs = true, .may_count_from_zero = true, .is_own = true};
+  return {.name = "a script",
+          .starts = starts,
+          .counts_in_epochs = true,
+          .may_count_from_zero = true,
+          .is_own = true,
+          .scale_is_open = true};
 }
 
 }  // namespace ulp::io

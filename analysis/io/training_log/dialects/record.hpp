@@ -41,6 +41,7 @@ struct log_dialect {
   bool restarts = false;             // a progress bar's numbers may begin again without a word
   bool is_own = false;               // lines of a script, which belong to the framework that skips the steps
   bool scale_may_stay = false;       // the scale after an overflow may be that before it
+  bool scale_is_open = false;        // the scale of a line may be that before its step or after it: see scale_place.hpp
   bool resets_scale = false;         // the script sets the scale itself, too: one that did not fall proves nothing
 
   [[nodiscard]] constexpr bool is_framework() const noexcept { return !name.empty() && !is_own; }
