@@ -128,7 +128,7 @@ void split_last(std::vector<scale_run>& runs) {
   last.after_gap = false;
   scale_run& rest = runs.back();
   --rest.count;
-  rest.after = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
+  rest.after = rest.after_at_most = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
   rest.loss_is_nan = rest.grad_norm_is_nan = false;
   runs.push_back(last);
 }

@@ -78,7 +78,7 @@ class run_builder {
       gone += run.count - static_cast<std::uint64_t>(kept);
       if (kept > 0) {
         run.count = static_cast<std::uint32_t>(kept);
-        run.after = run.loss = run.grad_norm = run.learning_rate = not_known;
+        run.after = run.after_at_most = run.loss = run.grad_norm = run.learning_rate = not_known;
         break;
       }
       runs_.pop_back();
@@ -245,6 +245,8 @@ class run_builder {
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
     if (!std::isnan(now.grown)) run.after = now.grown;
     run.after_is_zero = now.record.after == 0 && printed_before_ == 0 && !now.record.is_nonfinite();
+    if (const double x = now.record.after; x >= 0 && !is_exact(x) && !now.from->scale_is_mean)
+      run.after_at_most = x == 0 ? 0.5 : 1.5 * x;  // rounded to a digit at least; 0 to a whole number
     if (tells_scale()) {
       run.after = now.record.after;
       run.after_is_loose = false;

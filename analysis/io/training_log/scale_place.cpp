@@ -59,8 +59,9 @@ void leave_open(std::vector<scale_run>& runs) {
   std::vector<scale_run> all;
   double scale = not_known;
   for (scale_run run : runs) {
-    if (run.skipped || run.after > scale || !run.decided) run.placed = false;
-    if (run.skipped && !all.empty() && !all.back().skipped && !run.after_gap) {
+    const bool is_by_scale = run.skipped && !run.counted;
+    if (is_by_scale || run.after > scale || !run.decided) run.placed = false;
+    if (is_by_scale && !all.empty() && !all.back().skipped && !run.after_gap) {
       split_last(all);
       scale_run& before = all.back();
       before.decided = before.decided && (before.nonfinite || std::isfinite(before.grad_norm));
@@ -80,7 +81,8 @@ settled_scales settle_scales(std::vector<scale_record>& records) {
     if (r.what == kind::overflow) return all;  // its line says which
     if (r.what == kind::reached && r.from->scale_is_open) told.push_back(&r);
   }
-  if (told.empty()) return all;
+  const auto has_scale = [](const scale_record* r) { return !std::isnan(r->after); };
+  if (std::ranges::none_of(told, has_scale)) return all;
   all.is_contradicted = is_contradicted(told);
   if (all.is_contradicted)
     for (scale_record* const r : told) r->after = not_known;

@@ -103,7 +103,9 @@ void add_signs(const record_text& text, std::size_t from, std::uint64_t line, st
   });
   for (const sign_word& word : words)
     for (std::size_t at = all.find(word.text, from); at != std::string_view::npos; at = all.find(word.text, at + 1)) {
-      const bool ends = at + word.text.size() == all.size() || !is_letter(all[at + word.text.size()]);
+      const std::size_t end = at + word.text.size();
+      const bool is_none = text.blank_before(end) && all.substr(end).starts_with("None");
+      const bool ends = end == all.size() || !is_letter(all[end]) || is_none;
       if (word.has_number &&
           !(ends && has_number(text, at + word.text.size(), word.kind == scale, has_step && word.kind == loss)))
         continue;
