@@ -244,9 +244,11 @@ class run_builder {
     if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
     if (!std::isnan(now.grown)) run.after = now.grown;
-    run.after_is_zero = now.record.after == 0 && printed_before_ == 0 && !now.record.is_nonfinite();
+    run.after_is_zero =
+        now.record.after == 0 && printed_before_ == 0 && !now.record.is_nonfinite() && !now.from->scale_is_mean;
     if (const double x = now.record.after; x >= 0 && !is_exact(x) && !now.from->scale_is_mean)
-      run.after_at_most = x == 0 ? 0.5 : 1.5 * x;  // rounded to a digit at least; 0 to a whole number
+      run.after_at_most =
+          x == 0 ? 0.5 : std::exp2(std::ceil(std::log2(1.5 * x)));  // rounded to a digit or, as 0, to none
     if (tells_scale()) {
       run.after = now.record.after;
       run.after_is_loose = false;

@@ -119,7 +119,7 @@ void apply(const settled_scales& scales, scale_history& into) {
         "not used");
   if (scales.place == scale_place::before)
     into.notes.push_back(
-        "the loss scale that is logged with a step is that before the step is over: it falls behind norms that are not "
+        "the loss scale that is logged with a step is that before its step is over: it falls behind norms that are not "
         "finite");
   if (scales.place == scale_place::open && scales.changes)
     into.notes.push_back(

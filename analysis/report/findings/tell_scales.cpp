@@ -148,15 +148,15 @@ told told_of(const gradient_overflow& h, const telling& about) {
   const bool is_one = h.skipped.steps == 1;
   // Where only a fall of the scale tells of them, steps that are open are no others than those around.
   const bool is_part = !h.is_placed && about.all_steps > about.steps;
-  t.happened = about.steps == 1
+  t.happened = about.all_steps == 1
                    ? fmt::format("the one recorded step overflowed ({}) and was skipped", h.skipped.first)
                    : fmt::format("{}{} of {} overflowed ({}) and {} skipped", is_part ? "at least " : "",
                                  grouped(h.skipped.steps), steps_text(is_part ? about.all_steps : about.steps),
                                  where(h.skipped), was(h.skipped));
-  if (!h.is_said && about.steps > 1)
+  if (!h.is_said && about.all_steps > 1)
     t.happened = fmt::format("{} of {} {} not finite ({}), and presumably skipped", grouped(h.skipped.steps),
                              steps_text(about.steps), h.skipped.steps == 1 ? "is" : "are", where(h.skipped));
-  if (h.at_end > 0 && about.steps > 1)
+  if (h.at_end > 0 && about.all_steps > 1)
     t.happened += is_one ? fmt::format("; {} with it", end_text(about))
                          : fmt::format("; {} with {} of them", end_text(about), grouped(h.at_end));
   else if (h.at_end == 0 && h.fell)

@@ -132,6 +132,20 @@ TEST_CASE("between lines: a scale printed as 0") {
   CHECK(read.steps.back().scalars.loss_scale == 0);
 }
 
+TEST_CASE("between lines: six digits of a scale") {
+  const playground place;
+  const auto progress = [](int update, const std::string& scale) {
+    return "epoch 001: 271 / 5000 loss=2.042, num_updates=" + std::to_string(update) +
+           ", lr=1e-05, gnorm=0.021, loss_scale=" + scale + "\n";
+  };
+  const contents read = place.open(
+      "train.log", progress(1, "1.04858e+06") + progress(2, "1.04858e+06") +
+                       "NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 524288.0\n" +
+                       progress(3, "524288") + progress(4, "524288"));
+  CHECK(overflows(read) == 1);
+  CHECK(read.steps[1].scalars.loss_scale == 1048576);
+}
+
 TEST_CASE("between lines: an overflow in step 0 comes before its line") {
   const playground place;
   const contents read = place.open("train.log",
