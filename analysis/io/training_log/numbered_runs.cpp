@@ -289,7 +289,7 @@ class run_builder {
   // A loss or a norm that is not finite, in an interval that skipped nothing, is of its last step; a mean, as losses are, of one of them.
   void set_last_nonfinite() {
     const scale_record& line = interval_.record;
-    const bool of_several = interval_.steps > 1 || (interval_.covers != 1 && line.is_mean);
+    const bool of_several = !line.from->is_by_epoch && (interval_.steps > 1 || (interval_.covers != 1 && line.is_mean));
     const bool of_any = of_several && !is_norm_of_last_nonfinite(line);
     if (of_any)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].decided = false;

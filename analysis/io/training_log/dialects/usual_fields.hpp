@@ -53,6 +53,16 @@ inline constexpr std::array usual_fields{
     line_field{"ampscale", &scale_record::after},
     line_field{"scaler", &scale_record::after},
     line_field{"scale", &scale_record::after},
+    line_field{"learning_rate", &scale_record::learning_rate},
+    line_field{"learningrate", &scale_record::learning_rate},
+    line_field{"lr", &scale_record::learning_rate},
+    line_field{"LR", &scale_record::learning_rate},
+    line_field{"cur_lr", &scale_record::learning_rate},
+    line_field{"actor/lr", &scale_record::learning_rate},
+};
+
+// What a script's own lines say of skipped steps.
+inline constexpr std::array skip_fields{
     line_field{"found_inf", &scale_record::overflow},
     line_field{"overflow", &scale_record::overflow},
     line_field{"overflowed", &scale_record::overflow},
@@ -69,12 +79,6 @@ inline constexpr std::array usual_fields{
     line_field{"skippediterations", &scale_record::skips},
     line_field{"skipped", &scale_record::skips},
     line_field{"overflows", &scale_record::skips},
-    line_field{"learning_rate", &scale_record::learning_rate},
-    line_field{"learningrate", &scale_record::learning_rate},
-    line_field{"lr", &scale_record::learning_rate},
-    line_field{"LR", &scale_record::learning_rate},
-    line_field{"cur_lr", &scale_record::learning_rate},
-    line_field{"actor/lr", &scale_record::learning_rate},
 };
 
 }  // namespace ulp::io
