@@ -135,7 +135,8 @@ std::vector<std::string> runs_with_causes() {
           histogram([](int, int layer) { return 8 * layer; }, never),
           histogram(level, [](int, int layer) { return layer > 2 ? lost::no : lost::zero; }),
           log,
-          "step,found_inf,scale\n0,1,64\n1,1,32\n2,1,16\n3,1,8\n4,1,4\n5,0,2\n6,0,2\n"};
+          "step,found_inf,scale\n0,1,64\n1,1,32\n2,1,16\n3,1,8\n4,1,4\n5,0,2\n6,0,2\n",
+          "step,found_inf,scale\n0,0,64\n1,1,64\n2,0,0\n3,0,0\n4,0,0\n"};
 }
 
 // Inputs and options that between them have every key.

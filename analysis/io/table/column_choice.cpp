@@ -201,7 +201,33 @@ class chooser {
     }
   }
 
+  // W&B's CSV of several runs: "run name - train/loss".
+  static std::string_view run_of(std::string_view name) {
+    const std::size_t dash = name.rfind(" - ");
+    return dash == std::string_view::npos ? "" : name.substr(0, dash);
+  }
+
+  // Metrics of other runs than the one that is read.
+  void count_other_runs() {
+    std::string_view run;
+    for (const m means : metrics)
+      if (const auto i = chosen_.of(means); i && run.empty()) run = run_of(column(*i).name);
+    if (run.empty()) return;
+    std::set<std::string_view> others;
+    for (const run_table::column& c : table_.columns) {
+      const bool is_other =
+          c.reading && is_metric(c.reading->means) && !run_of(c.name).empty() && run_of(c.name) != run;
+      if (!is_other || c.values == 0) continue;
+      others.insert(run_of(c.name));
+      chosen_.of_other_runs = std::max(chosen_.of_other_runs, c.values);
+    }
+    if (!others.empty())
+      chosen_.notes.push_back("the table holds " + std::to_string(others.size() + 1) + " runs, of which only " +
+                              in_quotes(std::string(run)) + " is read: give a table of each");
+  }
+
   void describe() {
+    count_other_runs();
     std::set<std::uint32_t> used(chosen_.parts_of_loss.begin(), chosen_.parts_of_loss.end());
     const bool by_step = chosen_.of(m::step).has_value();
     for (const m means : in_order) {
@@ -249,6 +275,9 @@ chosen_columns choose_columns(const run_table& table, const told_columns& told) 
 bool are_of_run(const std::vector<std::string>& names) {
   // "1|2|Loss: nan: 0%| | 2/26000 [00:05, 2.77s/it]": a line of a log, that begins with a number.
   if (!names.empty() && !names.front().empty() && names.front().find_first_not_of("0123456789") == std::string::npos)
+    return false;
+  // "Epoch 0:   3%|3    | 0/20101 [2:12:19<76:15:08, 14.05s/it, loss=nan": a progress bar.
+  if (std::ranges::any_of(names, [](const std::string& name) { return name.find("%|") != std::string::npos; }))
     return false;
   bool counts = false;
   bool tells = false;

@@ -16,8 +16,9 @@ struct chosen_columns {
   std::map<column_meaning, std::uint32_t> by_meaning;
   // Losses that are added up to one that has no column; the first is by_meaning[loss].
   std::vector<std::uint32_t> parts_of_loss;
-  std::string text;                // "step from 'step', loss from 'train/loss'; not used: 'val/loss' (validation)"
-  std::vector<std::string> notes;  // why, where it is not plain
+  std::string text;                 // "step from 'step', loss from 'train/loss'; not used: 'val/loss' (validation)"
+  std::uint64_t of_other_runs = 0;  // rows with a metric of a run that is not read
+  std::vector<std::string> notes;   // why, where it is not plain
 
   [[nodiscard]] std::optional<std::uint32_t> of(column_meaning meaning) const;
   [[nodiscard]] bool any_metric() const;  // besides step, epoch and learning rate

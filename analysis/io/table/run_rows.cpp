@@ -13,6 +13,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "training_log/skip_counts.hpp"
 
 namespace ulp::io {
 namespace {
@@ -331,20 +332,14 @@ class row_reader {
     }
     std::erase_if(skipped_, [](const auto& v) { return !is_whole(v.second); });
     if (skipped_.empty()) return;
-    // Each of a row of ones is a skipped step only where each row says itself that it was not finite.
-    const bool are_told = std::ranges::all_of(skipped_, [&](const auto& v) {
-      const run_row& row = all_.rows[v.first];
-      return v.second == 0 || row.is_nonfinite();
-    });
-    const bool in_all = std::ranges::is_sorted(skipped_, {}, [](const auto& v) { return v.second; }) &&
-                        (skipped_.back().second > 1 || !are_told);
-    double before = in_all ? not_known : 0;
-    for (const auto& [row, value] : skipped_) {
-      const double since = in_all ? value - std::exchange(before, value) : value;
-      if (since >= 0) all_.rows[row].skipped = static_cast<std::int64_t>(since);
-    }
-    all_.notes.push_back(in_all ? "the numbers of skipped steps never fall: they are those since the run began"
-                                : "the numbers of skipped steps are those since the row before");
+    std::vector<logged_skips> told;
+    for (const auto& [row, value] : skipped_) told.push_back({value, all_.rows[row].is_nonfinite()});
+    const auto since = skips_of(told);
+    for (std::size_t i = 0; i < told.size(); ++i)
+      if (since[i]) all_.rows[skipped_[i].first].skipped = since[i];
+    all_.notes.push_back(are_in_all(told)
+                             ? "the numbers of skipped steps never fall: they are those since the run began"
+                             : "the numbers of skipped steps are those since the row before");
   }
 
   void describe() {

@@ -82,7 +82,9 @@ std::unique_ptr<source> open_run_table(const run_table& table, const told_column
   const run_rows rows = rows_of(table, chosen);
   const std::string framework = framework_of(table);
   const std::string unit = rows.numbers == counted_by::epoch ? "epoch" : "step";
-  auto inner = open_history(history_of(rows, table.path, framework == "Hugging Face Trainer"));
+  scale_history history = history_of(rows, table.path, framework == "Hugging Face Trainer");
+  history.unread += chosen.of_other_runs;
+  auto inner = open_history(std::move(history));
   std::vector<std::string> notes{"columns: " + chosen.text};
   for (const auto& more : {chosen.notes, table.notes, rows.notes, inner->notes()}) append(notes, more);
   return std::make_unique<table_source>(std::move(inner), table.form, framework, chosen.text, unit, std::move(notes));

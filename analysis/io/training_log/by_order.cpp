@@ -23,8 +23,9 @@ std::vector<equal_lines> overflows_of(const std::vector<scale_record>& records) 
   std::vector<equal_lines> all;
   for (const scale_record& r : records) {
     if (r.what != kind::overflow) continue;
-    const bool again = !all.empty() && is_equal(r.before, all.back().record.before) &&
-                       is_equal(r.after, all.back().record.after) && r.from == all.back().record.from;
+    const bool again = !all.empty() && !r.is_later_than(all.back().record) &&
+                       is_equal(r.before, all.back().record.before) && is_equal(r.after, all.back().record.after) &&
+                       r.from == all.back().record.from;
     if (!again) all.push_back({.record = r});
     ++all.back().lines;
   }

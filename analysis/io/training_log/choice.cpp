@@ -10,6 +10,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "scanner.hpp"
+#include "skip_counts.hpp"
 #include "twins.hpp"
 
 namespace ulp::io {
@@ -149,6 +150,21 @@ void fold_own_values(std::vector<scale_record>& records) {
   }
 }
 
+// The Trainer's 0 stands for losses that are not finite. Without a norm beside it, it does where it is the last that is
+// logged, and the losses before it were far from 0: rounded to four digits they would pass smaller ones first.
+void distrust_zero_losses(std::vector<scale_record>& records) {
+  constexpr double far_from_zero = 0.05;
+  constexpr std::ptrdiff_t some = 3;
+  const auto has_norm = [](const scale_record& r) { return r.grad_norm_is_nan || !std::isnan(r.grad_norm); };
+  std::vector<scale_record*> told;
+  for (scale_record& r : records)
+    if (r.from->replaces_loss && !r.is_validation && r.has_values()) told.push_back(&r);
+  const auto last = std::ranges::find_if(told.rbegin(), told.rend(),
+                                         [&](const scale_record* r) { return r->loss != 0 || has_norm(*r); });
+  if (last == told.rend() || last - told.rbegin() < some || !((*last)->loss >= far_from_zero)) return;
+  for (auto zero = told.rbegin(); zero != last; ++zero) (*zero)->is_overflow = (*zero)->stands_for_nan = true;
+}
+
 // Under DeepSpeed Megatron's norm is DeepSpeed's, which stays that of the step before where one was skipped.
 void distrust_norms(std::vector<scale_record>& records) {
   if (std::ranges::any_of(records, [](const scale_record& r) { return r.from->skipped_in_all; }))
@@ -221,6 +237,14 @@ void reach_positions(std::vector<scale_record>& records) {
   records = std::move(numbered);
 }
 
+// Six digits, as "1.04858e+06", may stand for a power of two that has more.
+double exact_scale(double printed) {
+  constexpr double rounded = 5e-6;
+  if (!(printed >= 0) || std::isinf(printed)) return not_known;
+  const double power = std::exp2(std::round(std::log2(printed)));
+  return printed > 1 && std::fabs(power - printed) <= rounded * printed ? power : printed;
+}
+
 struct numbered_line {
   std::uint64_t line = 0;
   std::int64_t step = -1;
@@ -259,15 +283,16 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   add_fatal_overflow(records);
   settle_constant_scales(records);
   drop_validations(records);
+  distrust_zero_losses(records);
   fold_own_values(records);
   distrust_norms(records);
   choose_steps(records);
   number_metrics(records);
   count_over_epochs(records, path);
+  take_own_skips(records);
   reach_positions(records);
   for (scale_record& r : records)
-    for (double* const scale : {&r.before, &r.after})
-      if (!(*scale >= 0) || std::isinf(*scale)) *scale = not_known;
+    for (double* const scale : {&r.before, &r.after}) *scale = exact_scale(*scale);
   return others;
 }
 

@@ -17,13 +17,20 @@ std::int64_t falls(double from, double to) noexcept {
 }
 
 double used_scale(const scale_record& overflow, double scale) noexcept {
-  if (!std::isnan(overflow.before) || overflow.after == scale) return overflow.before;
+  const bool may_stay = !overflow.from->counts_updates;  // fairseq ends a run rather than leave the scale at its least
+  if (!std::isnan(overflow.before) || (overflow.after == scale && may_stay)) return overflow.before;
   if (overflow.after == 0) return scale;  // half of the smallest number is rounded to 0
   return 2 * overflow.after;              // half of it was printed, unless the scale stood at its least value already
 }
 
 double scale_after(const scale_record& overflow) noexcept {
   return std::isnan(overflow.after) && !std::isnan(overflow.before) ? overflow.before / 2 : overflow.after;
+}
+
+std::int64_t growths(double scale, const scale_record& overflow) noexcept {
+  const double used = used_scale(overflow, scale);
+  if (!(scale > 0) || !(used > scale) || !std::isfinite(used)) return 0;
+  return static_cast<std::int64_t>(std::ceil(std::log2(used) - std::log2(scale)));
 }
 
 unlogged_falls unlogged_falls_of(const log_interval& now, double scale) noexcept {

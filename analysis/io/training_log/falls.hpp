@@ -17,6 +17,9 @@ namespace ulp::io {
 // The scale after an overflow, where the log says it or what it was before.
 [[nodiscard]] double scale_after(const scale_record& overflow) noexcept;
 
+// How often the scale must have doubled before an overflow.
+[[nodiscard]] std::int64_t growths(double scale, const scale_record& overflow) noexcept;
+
 struct unlogged_falls {
   std::int64_t between = 0;  // before or between the overflows that have lines
   std::int64_t after = 0;    // from there to the printed scale

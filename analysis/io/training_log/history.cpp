@@ -8,6 +8,7 @@
 #include "by_order.hpp"
 #include "choice.hpp"
 #include "numbered_runs.hpp"
+#include "scale_place.hpp"
 
 namespace ulp::io {
 namespace {
@@ -60,8 +61,10 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
   std::uint64_t nonfinite = 0;
   std::uint64_t zero_loss = 0;
   std::uint64_t means = 0;
+  std::uint64_t replaced = 0;
   for (const scale_record& r : records) {
-    nonfinite += r.is_nonfinite() ? 1 : 0;
+    replaced += r.stands_for_nan ? 1 : 0;
+    nonfinite += r.has_nonfinite_value() ? 1 : 0;
     zero_loss += r.from->replaces_loss && r.grad_norm_is_nan && r.loss == 0 ? 1 : 0;
     means += r.mean_is_nonfinite && !r.is_nonfinite() ? 1 : 0;
   }
@@ -73,6 +76,10 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
         "a loss of 0 beside a norm that is NaN stands in " + count_text(zero_loss, "line") +
         ": in place of a loss that is not finite the Trainer takes the mean of those since the line before "
         "(logging_nan_inf_filter), 0 where there are none");
+  if (replaced > 0)
+    into.notes.push_back("a loss of 0 stands in the last " + count_text(replaced, "line") +
+                         ", after losses far from 0: taken for what the Trainer writes in place of losses that are not "
+                         "finite (logging_nan_inf_filter), and marked ~");
   if (means > 0)
     into.notes.push_back("the mean of the gradient norm is not finite in " + count_text(means, "line") +
                          ": so was the norm of an earlier step of that epoch, which has no line");
@@ -108,18 +115,35 @@ void scale_run::describe(const scale_record& line) {
   loss_is_nan = line.loss_is_nan;
   grad_norm_is_nan = line.grad_norm_is_nan;
   nonfinite = line.is_nonfinite();
+  sure = !line.stands_for_nan;
   decided = nonfinite || !std::isnan(line.grad_norm);
+}
+
+void split_last(std::vector<scale_run>& runs) {
+  if (runs.back().count == 1) return;
+  scale_run last = runs.back();
+  last.step += last.count - 1;
+  last.count = 1;
+  last.used = not_known;
+  last.after_gap = false;
+  scale_run& rest = runs.back();
+  --rest.count;
+  rest.after = rest.after_at_most = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
+  rest.loss_is_nan = rest.grad_norm_is_nan = false;
+  runs.push_back(last);
 }
 
 scale_history history_of(std::vector<scale_record> records, const std::string& path) {
   scale_history all;
   const left_out_lines others = choose_records(records, path);
+  const settled_scales scales = settle_scales(records);
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
   if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; })) {
     all.runs = runs_by_order(records, all.notes);
   } else {
     add_numbered_runs(records, path, all);
+    apply(scales, all);
   }
   note_nonfinite(records, all);
   note_replaced(records, all);
@@ -128,7 +152,7 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   for (const scale_record& r : records) {
     if (r.what == kind::window && r.after >= 1) all.window = r.after;
     if (r.from->window > 0) all.window = r.from->window;
-    all.resets_scale = all.resets_scale || r.from->resets_scale;
+    all.resets_scale = all.resets_scale || r.from->resets_scale || r.scale_is_rounded;
   }
   if (others.count > 0)
     all.notes.push_back(count_text(others.count, "line") + " of other ranks or other scalers: left out");

@@ -29,10 +29,12 @@ struct scale_run {
   // before or after the interval.
   std::uint32_t loose_applied = 0;
   std::uint32_t loose_skipped = 0;
-  bool after_is_loose = false;  // the scale after it, too: not printed at the end of the interval
-  double used = not_known;      // the scale of its first step, where it was printed
-  double after = not_known;     // the scale after its last
-  double loss = not_known;      // these three of its last step
+  bool after_is_loose = false;       // the scale after it, too: not printed at the end of the interval
+  double used = not_known;           // the scale of its first step, where it was printed
+  double after = not_known;          // the scale after its last
+  double after_at_most = not_known;  // where it was printed too roughly to be known
+  bool after_is_zero = false;        // which was printed as 0, as the one before it was
+  double loss = not_known;           // these three of its last step
   double grad_norm = not_known;
   double learning_rate = not_known;
   bool loss_is_nan = false;
@@ -41,6 +43,9 @@ struct scale_run {
   // With what a line says of its only step.
   void describe(const scale_record& line);
 };
+
+// The last step of the last run becomes one of its own.
+void split_last(std::vector<scale_run>& runs);
 
 struct scale_history {
   std::vector<scale_run> runs;  // ascending

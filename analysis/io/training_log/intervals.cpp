@@ -50,7 +50,7 @@ class interval_reader {
     close();
     if (!pending_.empty() && reached_) {
       const auto count = static_cast<std::int64_t>(pending_.size());
-      const std::int64_t steps = updates_only_ ? 0 : count;
+      const std::int64_t steps = updates_only_ ? updates_between(pending_) : count;
       put({.step = *reached_ + steps,
            .steps = steps,
            .skipped = count,
@@ -90,8 +90,16 @@ class interval_reader {
     (late ? open_->events : pending_).push_back(event);
   }
 
+  // In which the scale must have grown.
+  [[nodiscard]] static std::int64_t updates_between(const std::vector<scale_record>& overflows) {
+    std::int64_t updates = 0;
+    for (std::size_t i = 1; i < overflows.size(); ++i) updates += growths(scale_after(overflows[i - 1]), overflows[i]);
+    return updates;
+  }
+
   // A scale that fell once cannot fall from the same value again before it has grown.
   [[nodiscard]] bool is_repeated(const scale_record& r) const {
+    if (r.is_later_than(*last_overflow_)) return false;
     const bool same = r.after == last_overflow_->after && (r.before == last_overflow_->before || std::isnan(r.before) ||
                                                            std::isnan(last_overflow_->before));
     return same && !reached_since_ && (r.before != r.after || last_overflow_->step >= 0);
@@ -251,8 +259,9 @@ class interval_reader {
     skipped += r.is_applied ? 1 : 0;
     if (steps > most_steps_at_once) steps = 1;
     if (!r.from->counts_updates) steps = std::max(steps, skipped);
-    // A script that counts from 0 prints it when that step is done; a progress bar, before the first.
-    const bool from_zero = (r.from->may_count_from_zero && (r.step == 0 || r.step < skipped)) || tells_by_scale(r);
+    // Who counts from 0 prints it when that step is done; a progress bar, before the first.
+    const bool may_begin_at_zero = r.from->may_count_from_zero || !r.from->layouts.empty();
+    const bool from_zero = (may_begin_at_zero && (r.step == 0 || r.step < skipped)) || tells_by_scale(r);
     const std::int64_t least = from_zero ? -1 : 0;
     return std::max(least, r.step - steps);
   }

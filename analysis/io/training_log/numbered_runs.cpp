@@ -15,13 +15,6 @@ std::string count_text(std::uint64_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// How often the scale must have doubled before this overflow.
-std::int64_t growths(double scale, const scale_record& e) {
-  const double used = used_scale(e, scale);
-  if (!(scale > 0) || !(used > scale) || !std::isfinite(used)) return 0;
-  return static_cast<std::int64_t>(std::ceil(std::log2(used) - std::log2(scale)));
-}
-
 // From intervals to runs.
 class run_builder {
  public:
@@ -48,13 +41,16 @@ class run_builder {
     const bool ends_nonfinite = unlogged_here_ > 0 && is_norm_of_last_nonfinite(now.record);
     const bool has_none = lacks_norm(now);
     const bool ends_skipped = (ends_nonfinite || has_none) && unknown > between && !now.updates_only && applied > 0;
-    if (ends_skipped && now.skipped == 1) placed_ = decided_ = true;
+    if (ends_skipped && now.skipped == 1) {
+      placed_ = true;
+      decided_ = now.counted;
+    }
     const std::uint32_t first = unknown - between - (ends_skipped ? 1 : 0);
     if (first > 0) add({.count = first, .skipped = true, .used = first_used_});
     double scale = runs_.empty() ? not_known : runs_.back().after;
     std::int64_t needed = 0;  // steps in which the scale must have grown before it fell
     for (double now_at = scale; const scale_record& e : events) needed += growths(std::exchange(now_at, e.after), e);
-    const bool fits = needed <= left - (now.updates_only ? 1 : 0);  // the last of them is an update
+    const bool fits = needed <= left - (now.updates_only && !now.at_end ? 1 : 0);  // the last is an update
     for (const scale_record& e : events) {
       const std::int64_t good = numbered ? e.step - step_ : fits ? growths(scale, e) : 0;
       const double before = std::exchange(scale, scale_after(e));
@@ -67,6 +63,7 @@ class run_builder {
     if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
     if (ends_skipped) add({.skipped = true});
     if (runs_.size() > first_run_) describe_last();
+    if (!decided_ && !now.counted && tells_of_last(now)) settle_last();
     if (now.begin_assumed && now.steps > 1) leave_open(now);
   }
 
@@ -81,7 +78,7 @@ class run_builder {
       gone += run.count - static_cast<std::uint64_t>(kept);
       if (kept > 0) {
         run.count = static_cast<std::uint32_t>(kept);
-        run.after = run.loss = run.grad_norm = run.learning_rate = not_known;
+        run.after = run.after_at_most = run.loss = run.grad_norm = run.learning_rate = not_known;
         break;
       }
       runs_.pop_back();
@@ -152,14 +149,29 @@ class run_builder {
     const scale_record& line = now.record;
     if (now.updates_only) return true;
     if (line.lacks_loss && now.skipped < now.steps && !std::isfinite(line.grad_norm)) return false;
-    if (now.counted) return true;
+    if (now.counted || (now.overflows_have_lines && !now.is_cut)) return true;
     if (unlogged_here_ > 0 && !placed_) return false;
+    if (now.overflows_have_lines && !now.events.empty()) return true;
+    if (now.from->means_are_of_all && std::isfinite(line.grad_norm)) return true;
+    // Between two printed scales the scale may have grown and fallen again.
+    if (now.steps > 1 && now.skipped < now.steps) return false;
     const bool tells_nothing_before = now.is_cut || (!now.from->is_bare() && now.covers == 0) || now.after_gap;
-    if (now.overflows_have_lines && !now.is_cut) return true;
-    const bool held = !std::isnan(printed_before_) && !std::isnan(line.after) && !now.from->resets_scale;
-    if (!tells_nothing_before && held) return true;
-    return line.is_applied || (now.overflows_have_lines && !now.events.empty()) ||
-           (std::isfinite(line.grad_norm) && (!line.is_mean || now.from->means_are_of_all));
+    const bool held = is_exact(printed_before_) && is_exact(line.after) && !now.from->resets_scale;
+    return (!tells_nothing_before && held) || tells_of_last(now);
+  }
+
+  // Whether the step of the line itself is known to be applied.
+  [[nodiscard]] static bool tells_of_last(const log_interval& now) {
+    return !now.at_end && (now.record.is_applied || (std::isfinite(now.record.grad_norm) && !now.record.is_mean));
+  }
+
+  // Of an interval that is open, the last step is not.
+  void settle_last() {
+    if (runs_.size() == first_run_ || runs_.back().skipped || runs_.back().nonfinite) return;
+    split_last(runs_);
+    scale_run& last = runs_.back();
+    last.decided = last.placed = true;
+    last.loose_applied = last.loose_skipped = 0;
   }
 
   void describe_falls(scale_history& into) const {
@@ -232,6 +244,11 @@ class run_builder {
     if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
     if (!std::isnan(now.grown)) run.after = now.grown;
+    run.after_is_zero =
+        now.record.after == 0 && printed_before_ == 0 && !now.record.is_nonfinite() && !now.from->scale_is_mean;
+    if (const double x = now.record.after; x >= 0 && !is_exact(x) && !now.from->scale_is_mean)
+      run.after_at_most =
+          x == 0 ? 0.5 : std::exp2(std::ceil(std::log2(1.5 * x)));  // rounded to a digit or, as 0, to none
     if (tells_scale()) {
       run.after = now.record.after;
       run.after_is_loose = false;
@@ -248,7 +265,7 @@ class run_builder {
   }
 
   static bool is_norm_of_last_nonfinite(const scale_record& line) {
-    return !line.is_mean && (line.grad_norm_is_nan || std::isinf(line.grad_norm));
+    return line.is_overflow || (!line.is_mean && (line.grad_norm_is_nan || std::isinf(line.grad_norm)));
   }
 
   void put_loss(scale_run& run) const {
@@ -264,44 +281,32 @@ class run_builder {
   void leave_open(const log_interval& now) {
     const bool last_is_certain =
         !runs_.back().skipped && runs_.back().placed && ((now.counted && now.skipped == 0) || now.record.is_applied);
-    if (last_is_certain) split_last();
+    if (last_is_certain) split_last(runs_);
     for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].placed = false;
     if (last_is_certain) runs_.back().placed = true;
-  }
-
-  // The last step of the last run becomes one of its own.
-  void split_last() {
-    if (runs_.back().count == 1) return;
-    scale_run last = runs_.back();
-    last.step += last.count - 1;
-    last.count = 1;
-    last.used = not_known;
-    last.after_gap = false;
-    scale_run& rest = runs_.back();
-    --rest.count;
-    rest.after = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
-    rest.loss_is_nan = rest.grad_norm_is_nan = false;
-    runs_.push_back(last);
   }
 
   // A loss or a norm that is not finite, in an interval that skipped nothing, is of its last step; a mean, as losses are, of one of them.
   void set_last_nonfinite() {
     const scale_record& line = interval_.record;
-    const bool of_several = interval_.steps > 1 || (interval_.covers != 1 && line.is_mean);
+    const bool of_several = !line.from->is_by_epoch && (interval_.steps > 1 || (interval_.covers != 1 && line.is_mean));
     const bool of_any = of_several && !is_norm_of_last_nonfinite(line);
     if (of_any)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].decided = false;
-    split_last();
+    split_last(runs_);
     runs_.back().nonfinite = true;
-    runs_.back().sure = !of_any;
+    runs_.back().sure = !of_any && !line.stands_for_nan;
     put_loss(runs_.back());
     put_norm(runs_.back());
   }
 
+  // Small scales are rounded when they are printed: 0.1 for 0.125.
+  [[nodiscard]] static bool is_exact(double printed) { return printed >= 1 || is_power_of_two(printed); }
+
   // Whether the printed loss scale is the scale after the step: it is rounded, and fairseq prints means.
   [[nodiscard]] bool tells_scale() const {
     const double x = interval_.record.after;
-    if (!(x >= 1) && !is_power_of_two(x)) return false;  // small ones are rounded: 0.1 for 0.125
+    if (!is_exact(x)) return false;
     if (!interval_.from->scale_is_mean) return true;
     return is_power_of_two(x) && interval_.skipped == 0 && (interval_.steps == 1 || std::isnan(scale_) || x == scale_);
   }

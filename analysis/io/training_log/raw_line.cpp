@@ -70,6 +70,27 @@ line_label label_of(std::string_view line) noexcept {
   return is_number || is_host ? line_label{end + 2, name} : line_label{};
 }
 
+std::int64_t second_of(std::string_view line) noexcept {
+  constexpr std::size_t longest_front = 40;  // as "[rank0]: INFO:"
+  constexpr std::string_view time = "dd:dd:dd";
+  constexpr std::array<std::string_view, 2> dates{"dddd-dd-dd", "dddd/dd/dd"};
+  const auto has = [&](std::size_t at, std::string_view shape) {
+    if (at + shape.size() > line.size()) return false;
+    return std::ranges::equal(line.substr(at, shape.size()), shape,
+                              [](char c, char of) { return of == 'd' ? is_digit(c) : c == of; });
+  };
+  for (std::size_t at = 0; at < std::min(line.size(), longest_front); ++at) {
+    if (!has(at, time)) continue;
+    const bool is_first = line.find_first_not_of(" \t[(") == at;
+    const bool has_date =
+        at > dates[0].size() && std::ranges::any_of(dates, [&](auto d) { return has(at - 1 - d.size(), d); });
+    if (!is_first && !has_date) continue;
+    const auto number = [&](std::size_t from) { return (line[from] - '0') * 10 + line[from + 1] - '0'; };
+    return (number(at) * 60 + number(at + 3)) * 60 + number(at + 6);
+  }
+  return -1;
+}
+
 std::size_t next_label(std::string_view line, std::size_t from) noexcept {
   for (std::size_t at = line.find('[', from); at != std::string_view::npos; at = line.find('[', at + 1))
     for (const std::string_view word : {"[rank", "[default"}) {

@@ -3,6 +3,7 @@
 #define ULP_IO_TRAINING_LOG_RAW_LINE_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ struct line_label {
   std::string_view name;
 };
 [[nodiscard]] line_label label_of(std::string_view line) noexcept;
+// The second of the day that a time stamp in front of the line says, "2021-05-01 10:00:10 | ", "[10:00:10] "; -1 without one.
+[[nodiscard]] std::int64_t second_of(std::string_view line) noexcept;
 // Where the label of another rank begins behind the first, where line breaks were lost: "... 13.99%[rank1]:[titan] ...".
 [[nodiscard]] std::size_t next_label(std::string_view line, std::size_t from) noexcept;
 

@@ -23,17 +23,18 @@ namespace {
 // What is known at a place where no scale was printed: the nearest scale that was, and the steps up to there.
 struct nearest_scale {
   double value = not_known;
-  bool counts_anew = false;  // the scaler began to count applied steps there, as after an overflow
+  double greatest = not_known;  // that it may be, where that alone is known
+  bool counts_anew = false;     // the scaler began to count applied steps there, as after an overflow
   std::uint64_t applied = 0;
   std::uint64_t skipped = 0;
   // The place of the run that it is of is assumed: as many more steps may lie between, seen from outside its interval.
   std::uint64_t loose_applied = 0;
   std::uint64_t loose_skipped = 0;
 
+  [[nodiscard]] double most() const { return std::isnan(value) ? greatest : value; }
   void pass(const scale_run& run, std::uint64_t steps) {
-    const bool is_open = !run.decided && !run.nonfinite;
-    if (run.skipped || is_open) skipped += steps;
-    if (!run.skipped) applied += steps;
+    if (run.skipped || run.nonfinite || !run.decided) skipped += steps;
+    if (!run.skipped && !(run.nonfinite && run.sure)) applied += steps;
   }
   void loosen(const scale_run& run) {
     loose_applied = run.loose_applied;
@@ -67,11 +68,12 @@ std::uint64_t growths(const nearest_scale& to, double window) {
 // The scale between two printed ones.
 scale_range between(const nearest_scale& before, const nearest_scale& next, double window) {
   scale_range after_it;
-  if (!std::isnan(next.value))
-    after_it = {times_power(next.value, growths(next, window), -1), times_power(next.value, next.skipped, 1)};
-  if (std::isnan(before.value)) return after_it;
-  const scale_range both{std::max(after_it.low, times_power(before.value, before.skipped, -1)),
-                         std::min(after_it.high, times_power(before.value, growths(before, window), 1))};
+  if (!std::isnan(next.value)) after_it.low = times_power(next.value, growths(next, window), -1);
+  if (!std::isnan(next.most())) after_it.high = times_power(next.most(), next.skipped, 1);
+  if (std::isnan(before.most())) return after_it;
+  scale_range both = after_it;
+  if (!std::isnan(before.value)) both.low = std::max(both.low, times_power(before.value, before.skipped, -1));
+  both.high = std::min(both.high, times_power(before.most(), growths(before, window), 1));
   return both.low <= both.high ? both : after_it;  // it was set again between
 }
 
@@ -83,6 +85,7 @@ class scale_log final : public source {
     for (std::size_t i = runs().size(); i-- > 0;) {
       const scale_run& run = runs()[i];
       if (!std::isnan(run.after)) next = {.value = run.after};
+      if (!std::isnan(run.after_at_most)) next = {.greatest = run.after_at_most};
       if (!std::isnan(run.after) && run.after_is_loose) next.loosen(run);
       next_[i] = next;
       next.pass(run, run.count);
@@ -123,12 +126,17 @@ class scale_log final : public source {
 
     before_.pass(run, 1);
     if (++row_ < run.count) return true;
+    if (run.after_is_zero) {  // perhaps rounded
+      into.scalars.loss_scale = 0;
+      into.bounds = max_abs_bounds{.certain = false};
+    }
     into.scalars.loss = run.loss;
     into.scalars.grad_norm = run.grad_norm;
     into.scalars.learning_rate = run.learning_rate;
     into.scalars.loss_is_nan = run.loss_is_nan;
     into.scalars.grad_norm_is_nan = run.grad_norm_is_nan;
     if (!std::isnan(run.after)) before_ = {.value = run.after, .counts_anew = run.skipped};
+    if (!std::isnan(run.after_at_most)) before_ = {.greatest = run.after_at_most, .counts_anew = run.skipped};
     if (!std::isnan(run.after) && run.after_is_loose) before_.loosen(run);
     row_ = 0;
     ++run_;

@@ -222,6 +222,7 @@ void record_scanner::note_words(std::string_view line, std::uint64_t number) {
 void record_scanner::add(rank_text& to, std::string_view line, std::uint64_t number) {
   const blankless whole = without_blanks(line);
   if (whole.text.empty()) return;
+  if (const std::int64_t second = second_of(line); second >= 0) to.seconds[number] = second;
   record_text alone;
   alone.append(whole.text, number, whole.blanks);
   const std::vector<record_place> places = places_in(alone);
@@ -260,6 +261,7 @@ void record_scanner::drop(rank_text& from, std::size_t offset) {
     return gone;
   });
   from.text.drop(offset);
+  from.seconds.erase(from.seconds.begin(), from.seconds.lower_bound(from.text.line_at(0)));
 }
 
 void record_scanner::scan(rank_text& from, std::uint32_t label, bool last) {
@@ -298,6 +300,8 @@ void record_scanner::scan(rank_text& from, std::uint32_t label, bool last) {
     if (m.found == record_match::state::complete) {
       m.record.line = from.text.line_at(at);
       if (m.record.label == 0) m.record.label = label;
+      if (const auto at_line = from.seconds.find(m.record.line); at_line != from.seconds.end())
+        m.record.second = at_line->second;
       from.scanned = std::max(from.scanned, m.end);
       take(from, m);
       keep(std::move(m.record));

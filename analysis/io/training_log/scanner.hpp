@@ -41,8 +41,9 @@ class record_scanner {
   struct rank_text {
     record_text text;
     std::size_t scanned = 0;
-    std::vector<record_sign> signs{};   // in the text, ascending
-    std::vector<found_layout> found{};  // in the text, by where they begin
+    std::vector<record_sign> signs{};                 // in the text, ascending
+    std::vector<found_layout> found{};                // in the text, by where they begin
+    std::map<std::uint64_t, std::int64_t> seconds{};  // of the lines in the text that have a time stamp
   };
   void add(rank_text& to, std::string_view line, std::uint64_t number);
   void take(rank_text& from, const record_match& m);

@@ -39,7 +39,8 @@ struct record_less {
 using places = std::vector<std::size_t>;
 
 // How many ranks print the same: as many copies as nearly all lines have, each within a few lines. 1 where one does.
-std::size_t ranks_of(const std::map<scale_record, places, record_less>& copies) {
+std::size_t ranks_of(const std::vector<scale_record>& records,
+                     const std::map<scale_record, places, record_less>& copies) {
   constexpr std::size_t most_ranks = 16;
   constexpr std::size_t least_lines = 3;
   constexpr std::size_t at_ends = 2;  // lines that a cut left without their copies
@@ -49,7 +50,8 @@ std::size_t ranks_of(const std::map<scale_record, places, record_less>& copies) 
     for (const auto& [record, at] : copies) {
       bool together = at.size() % ranks == 0;
       for (std::size_t i = 0; together && i < at.size(); i += ranks)
-        together = at[i + ranks - 1] - at[i] <= most_between * ranks;
+        together = at[i + ranks - 1] - at[i] <= most_between * ranks &&
+                   !records[at[i + ranks - 1]].is_later_than(records[at[i]]);
       alone += together ? 0 : 1;
     }
     if (alone <= (copies.size() > 4 * at_ends ? at_ends : 0)) return ranks;
@@ -57,21 +59,38 @@ std::size_t ranks_of(const std::map<scale_record, places, record_less>& copies) 
   return 1;
 }
 
+// A run that goes back to an earlier step prints its lines again in a row, other ranks print them between the first's.
+constexpr std::size_t most_in_a_row = 3;
+bool is_second_run(const std::vector<scale_record>& records, const std::vector<bool>& is_copy, std::size_t ranks) {
+  std::vector<bool> lines;  // of which all records are copies
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const bool goes_on = i > 0 && records[i].line == records[i - 1].line;
+    if (!goes_on) lines.push_back(true);
+    lines.back() = lines.back() && is_copy[i];
+  }
+  const auto copies = static_cast<std::size_t>(std::ranges::count(lines, true));
+  std::size_t turns = 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) turns += lines[i - 1] && !lines[i] ? 1 : 0;
+  return (turns + 1) * most_in_a_row * (ranks - 1) < copies;
+}
+
 // Leaves the first of the equal lines of several ranks.
 std::uint64_t drop_copies(std::vector<scale_record>& records) {
   std::map<scale_record, places, record_less> copies;
   for (std::size_t i = 0; i < records.size(); ++i) copies[records[i]].push_back(i);
-  const std::size_t ranks = ranks_of(copies);
+  const std::size_t ranks = ranks_of(records, copies);
   if (ranks == 1) return 0;
   std::vector<bool> is_copy(records.size());
   for (const auto& [record, at] : copies)
     for (std::size_t i = 0; i < at.size(); ++i) is_copy[at[i]] = i % ranks != 0;
+  if (is_second_run(records, is_copy, ranks)) return 0;
   std::size_t i = 0;
   return std::erase_if(records, [&](const scale_record&) { return is_copy[i++]; });
 }
 
 // The same step; losses and norms are each rank's own. Without them, the same in all.
 bool are_twins(const scale_record& a, const scale_record& b) {
+  if (b.is_later_than(a)) return false;
   const bool same = a.step == b.step && a.part == b.part && a.skipped == b.skipped && equal(a.after, b.after) &&
                     equal(a.before, b.before) && equal(a.epoch, b.epoch);
   if (a.what != kind::metrics) return same;
@@ -100,14 +119,12 @@ std::uint64_t drop_twins(std::vector<scale_record>& records) {
         break;
       }
     const auto twins = static_cast<std::size_t>(std::ranges::count(has_twin, true));
-    // A run that goes back to an earlier step prints its steps again in a row, other ranks print them between the first's.
     std::size_t turns = 0;
     for (std::size_t i = 1; i < members.size(); ++i) {
       const auto is_again = [&](std::size_t m) { return std::ranges::binary_search(later, m); };
       turns += is_again(members[i - 1]) && !is_again(members[i]) ? 1 : 0;
     }
     constexpr double nearly_all = 0.8;
-    constexpr std::size_t most_in_a_row = 3;
     const bool is_nearly_all = static_cast<double>(twins) >= nearly_all * static_cast<double>(members.size());
     if (later.empty() || !is_nearly_all || (turns + 1) * most_in_a_row < later.size()) continue;
     if (turns == 0 && later.size() > 1) continue;
@@ -132,6 +149,7 @@ class overflow_chain {
     const std::size_t first = chain_.size() - std::min(chain_.size(), most_late);
     for (std::size_t at = chain_.size(); at-- > first;) {
       if (chain_[at].after == r.after) {
+        if (r.is_later_than(chain_[at])) return false;
         ++copies_;
         insert(at + 1, r);
         return true;
@@ -139,6 +157,7 @@ class overflow_chain {
       const bool in_gap =
           at > 0 ? chain_[at - 1].after > r.after && r.after > chain_[at].after : r.after == 2 * chain_[at].after;
       if (!in_gap) continue;
+      if (r.is_later_than(chain_[at])) return false;
       ++(at > 0 ? fills_ : fronts_);
       insert(at, r);
       return true;

@@ -53,13 +53,14 @@ bool is_whole(const record_text& text, std::size_t from, std::size_t at) noexcep
 }
 
 // "loss: 2.5", "loss=nan", "loss 2.5"; not "loss.....2.5", an argument.
-bool has_number(const record_text& text, std::size_t at, bool zero_is_argument) {
+bool has_number(const record_text& text, std::size_t at, bool zero_is_argument, bool none_counts) {
   constexpr std::string_view separators = ":=\"'[(";
   const std::size_t from = at;
   while (at < text.size() && at - from < 3 && separators.find(text.view()[at]) != std::string_view::npos) ++at;
   at = skip_wrapper(text.view(), at);
   if (at >= text.size() || (at == from && !text.blank_before(at))) return false;
   if (text.view()[at] == '.') return false;
+  if (text.view().substr(at).starts_with("None")) return none_counts;
   const auto n = text.number_at(at, ",|}]'\"");
   return n && (n->value != 0 || !zero_is_argument);  // a loss scale of 0 is a dynamic one
 }
@@ -95,10 +96,19 @@ void add_signs(const record_text& text, std::size_t from, std::uint64_t line, st
   const std::string_view all = text.view();
   if (tells_of_no_step(all.substr(from))) return;
   const std::size_t first = to.size();
+  // "step 57 loss None"; without a step it is an argument.
+  const std::string_view line_text = all.substr(from);
+  const bool has_step = std::ranges::any_of(std::array{"step", "Step", "iter", "Iter"}, [&](const char* word) {
+    return line_text.find(word) != std::string_view::npos;
+  });
   for (const sign_word& word : words)
     for (std::size_t at = all.find(word.text, from); at != std::string_view::npos; at = all.find(word.text, at + 1)) {
-      const bool ends = at + word.text.size() == all.size() || !is_letter(all[at + word.text.size()]);
-      if (word.has_number && !(ends && has_number(text, at + word.text.size(), word.kind == scale))) continue;
+      const std::size_t end = at + word.text.size();
+      const bool is_none = text.blank_before(end) && all.substr(end).starts_with("None");
+      const bool ends = end == all.size() || !is_letter(all[end]) || is_none;
+      if (word.has_number &&
+          !(ends && has_number(text, at + word.text.size(), word.kind == scale, has_step && word.kind == loss)))
+        continue;
       if ((word.kind == scale || word.kind == norm) && !is_whole(text, from, at)) continue;
       if (ends_in_evaluation(all.substr(from, at - from))) continue;
       to.push_back({at, line, word.kind});

@@ -30,6 +30,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
     if (!(scale < 1)) continue;
     if (c.lost.steps++ == 0) c.lost.first = s.key.step;
     c.lost.last = s.key.step;
+    c.lost.is_assumed = c.lost.is_assumed || !s.bound_is_certain;
     c.least = std::isnan(c.least) ? scale : std::min(c.least, scale);
     if (std::isfinite(s.loss)) c.loss = s.loss;
   }

@@ -16,11 +16,20 @@ constexpr std::array names{ULP_CAUSES(ULP_CAUSE_NAME)};
 constexpr std::array examine_all{ULP_CAUSES(ULP_EXAMINE_CAUSE)};
 #undef ULP_EXAMINE_CAUSE
 
-bool ended_the_run(const cause& c) {
-  const auto* const bad = std::get_if<bad_batch>(&c);
-  const auto* const forward = std::get_if<forward_overflow>(&c);
-  return (bad != nullptr && bad->ends_the_run) || (forward != nullptr && forward->ends_the_run);
+template <class Cause>
+bool ends_by(const cause& c) {
+  const auto* const found = std::get_if<Cause>(&c);
+  return found != nullptr && found->ends_the_run;
 }
+// What is lost to the end comes before what training came back from.
+bool ended_the_run(const cause& c) {
+  return ends_by<bad_batch>(c) || ends_by<forward_overflow>(c) || ends_by<unhandled_overflow>(c) ||
+         ends_by<nan_source>(c);
+}
+bool lasts_to_the_end(const cause& c) {
+  return std::holds_alternative<collapsed_scale>(c) || std::holds_alternative<open_overflow>(c);
+}
+bool passed(const cause& c) { return std::holds_alternative<initial_scale>(c) || std::holds_alternative<bad_batch>(c); }
 
 }  // namespace
 
@@ -37,6 +46,8 @@ diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensor
   e.look();
   static_assert(names.front() == "recorded_wrongly");
   for (const auto examine : std::span{examine_all}.subspan(1)) examine(e, d.causes);
+  if (std::ranges::any_of(d.causes, lasts_to_the_end))
+    std::ranges::stable_partition(d.causes, [](const cause& c) { return !passed(c); });
   std::ranges::stable_partition(d.causes, ended_the_run);
   if (e.died && e.healthy < e.steps.size()) d.died_at = e.steps[e.healthy].key.step;
   if (!e.died) {

@@ -15,6 +15,8 @@ namespace {
 constexpr double orders_of_magnitude = 1000;
 constexpr double tenfold = 10;
 constexpr double doubled = 2;
+// No gradients grow so much, to so much, and are fine, whatever the loss.
+constexpr double beyond_all = 1e6;
 
 // Not long before a step: momentum and second moments take some time to follow.
 std::optional<rate_jump> jump_near(const std::vector<step_survey>& steps, std::size_t onset) {
@@ -118,7 +120,8 @@ std::optional<found_divergence> by_sizes(const course& c, const std::optional<lo
       (has_loss ? rises && (c.is_lost_after() || is_far_from_zero(c, d.loss_after)) : c.is_lost_after());
   const bool is_supported =
       d.growth >= tenfold && (!has_loss || rises) && (d.jump || rise || loss_rises(c, d, doubled));
-  return is_alone || is_supported ? std::optional{found} : std::nullopt;
+  const bool is_absurd = d.growth >= beyond_all && found.level * d.growth >= beyond_all;
+  return is_alone || is_supported || is_absurd ? std::optional{found} : std::nullopt;
 }
 
 // The loss grows and stays so.

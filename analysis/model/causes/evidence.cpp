@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "initial_scale.hpp"
@@ -15,12 +16,9 @@ namespace {
 constexpr std::size_t few = 5;
 constexpr std::size_t short_place = 3;
 
-step_span span_of(const std::vector<step_survey>& steps, const lost_place& place) {
-  return {steps[place.first].key.step, steps[place.last].key.step, place.length()};
-}
-
 step_span together(const step_span& a, const step_span& b) {
-  return {std::min(a.first, b.first), std::max(a.last, b.last), a.steps + b.steps};
+  return {std::min(a.first, b.first), std::max(a.last, b.last), a.steps + b.steps, a.is_assumed || b.is_assumed,
+          a.is_within || b.is_within};
 }
 
 // Whether a format needs a loss scale.
@@ -37,6 +35,25 @@ std::vector<std::size_t> told_by(const std::vector<step_survey>& steps) {
 }
 
 }  // namespace
+
+step_span evidence::span_of(const lost_place& place) const {
+  step_span span{steps[place.first].key.step, steps[place.last].key.step, place.length()};
+  const auto of_place = std::span(steps).subspan(place.first, place.length());
+  span.is_assumed =
+      std::ranges::any_of(of_place, [](const step_survey& s) { return s.found_inf == true && !s.bound_is_certain; });
+  if (!span.is_assumed) return span;
+  // The steps around, as far as it is not certain of them either that they did not.
+  const std::vector<step_survey>& all = run.steps();
+  std::size_t first = told_[place.first];
+  std::size_t last = told_[place.last];
+  while (first > 0 && !all[first - 1].bound_is_certain) --first;
+  while (last + 1 < all.size() && !all[last + 1].bound_is_certain) ++last;
+  if (last - first + 1 == all.size()) return span;  // that says nothing
+  span.first = all[first].key.step;
+  span.last = all[last].key.step;
+  span.is_within = true;
+  return span;
+}
 
 evidence::evidence(const survey& whole, const std::vector<tensor_info>& of)
     : run(whole), tensors(of), told_(told_by(whole.steps())) {
@@ -141,7 +158,7 @@ void evidence::see_places() {
     // Its end is what killed the run.
     place.last = healthy - 1;
     place.losses = 0;
-    see_handled(span_of(steps, place));
+    see_handled(span_of(place));
   }
 }
 
@@ -177,7 +194,7 @@ bool evidence::is_nan_source(const lost_place& place) {
   if (place.length() < few || !first) return false;
   if (!nan) {
     nan = nan_source_of(run, tensors, *lost_at(*first));
-    nan->lost = span_of(steps, {.first = *first, .last = place.last});
+    nan->lost = span_of({.first = *first, .last = place.last});
   }
   return true;
 }
@@ -220,12 +237,12 @@ bool evidence::is_open(const lost_place& place) {
   constexpr std::size_t early = 10;
   const double scale = scale_of(steps[place.first]);
   if (place.length() <= short_place && place.first >= early && scale >= 1) return false;
-  open = {span_of(steps, place), place.first == 0, scale, scale_of(steps[place.last])};
+  open = {span_of(place), place.first == 0, scale, scale_of(steps[place.last])};
   return true;
 }
 
 void evidence::see_skipped(const lost_place& place, bool goes_on) {
-  const step_span span = span_of(steps, place);
+  const step_span span = span_of(place);
   see_handled(span);
   if (!goes_on) {
     handled.at_end = span.steps;
@@ -240,7 +257,7 @@ void evidence::add_steps(const lost_place& place, bad_batch& to) const {
 }
 
 void evidence::add_unhandled(const lost_place& place) {
-  const step_span span = span_of(steps, place);
+  const step_span span = span_of(place);
   if (!unhandled) unhandled = unhandled_overflow{.lost = {span.first, span.last, 0}, .has_scaler = has_scaler};
   unhandled->lost = together(unhandled->lost, span);
   if (is_constant_) unhandled->scale = scale_;
@@ -253,7 +270,7 @@ void evidence::see_end() {
   const lost_place& ending = places_.back();
   if (const auto first = nan_source_at(ending)) {
     nan = nan_source_of(run, tensors, *lost_at(*first));
-    nan->lost = span_of(steps, {.first = *first, .last = ending.last});
+    nan->lost = span_of({.first = *first, .last = ending.last});
     nan->ends_the_run = true;
     return;
   }

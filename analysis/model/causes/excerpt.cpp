@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "places.hpp"
 #include "series.hpp"
 
 namespace ulp {
@@ -32,7 +33,9 @@ std::optional<excerpt> excerpt_of(const std::vector<step_survey>& steps, std::ui
   const std::vector<point> losses = losses_of(steps, steps.size());
   const std::vector<point> norms = sizes_of(steps, steps.size(), size_kept(steps));
   const std::uint64_t points = std::max(losses.size(), norms.size());
-  excerpt found{.steps = points == 0 || told == 0 ? std::max(told, points) : std::min(told, points)};
+  // Where only falls of a scale tell of overflow, they are the only steps that tell.
+  const bool tells_of_lost_alone = told == static_cast<std::uint64_t>(std::ranges::count_if(steps, is_lost));
+  excerpt found{.steps = points == 0 ? told : told == 0 || tells_of_lost_alone ? points : std::min(told, points)};
   if (found.steps >= enough) return std::nullopt;
   found.loss = rise_of(steps, losses, noticeable_loss);
   found.norm = rise_of(steps, norms, noticeable_norm);

@@ -21,6 +21,8 @@ forward_overflow forward_overflow_of(const evidence& e, std::size_t first, std::
   for (std::size_t i = first; i <= last; ++i) {
     const double scale = scale_of(steps[i]);
     if (!is_lost(steps[i])) continue;
+    f.lost.is_assumed = f.lost.is_assumed || (steps[i].found_inf == true && !steps[i].bound_is_certain);
+    f.scale_is_at_most = f.scale_is_at_most || std::isnan(steps[i].loss_scale);
     f.losses_zero += steps[i].loss == 0 ? 1 : 0;
     f.losses_finite += std::isfinite(steps[i].loss) && steps[i].loss != 0 ? 1 : 0;
     if (std::isnan(scale)) continue;

@@ -15,11 +15,13 @@ std::optional<initial_scale> search_of(const std::vector<step_survey>& steps, co
   const double first = scale_of(begin);
   const double then = scale_of(steps[place.last + 1]);
   const double last = scale_of(steps[place.last]);
-  const initial_scale found{.skipped = {begin.key.step, steps[place.last].key.step, place.length()},
-                            .first_scale = first,
-                            .is_at_most = std::isnan(begin.loss_scale),
-                            .last_scale = last,
-                            .fitting_scale = then};
+  initial_scale found{.skipped = {begin.key.step, steps[place.last].key.step, place.length()},
+                      .first_scale = first,
+                      .is_at_most = std::isnan(begin.loss_scale),
+                      .last_scale = last,
+                      .fitting_scale = then};
+  for (std::size_t i = place.first; i <= place.last; ++i)
+    found.skipped.is_assumed = found.skipped.is_assumed || !steps[i].bound_is_certain;
   const bool falls = then < first || (std::isnan(then) && last < first);
   if (place.losses > 0) return std::nullopt;
   // Below one, and only assumed to end, it is no search.

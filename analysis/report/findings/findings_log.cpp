@@ -14,10 +14,12 @@ struct stretch {
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::uint64_t steps = 0;
+  bool is_assumed = false;  // where they lie
 
-  void add(std::int64_t step) {
+  void add(std::int64_t step, bool assumed) {
     if (steps++ == 0) first = step;
     last = step;
+    is_assumed = is_assumed || assumed;
   }
 };
 
@@ -39,13 +41,14 @@ log_account account_of(const survey& run) {
   stretch now;
   for (const step_survey& s : run.steps()) {
     const bool bad = s.found_inf.value_or(false);
-    if (bad && s.applied == false) a.skipped.add(s.key.step);
-    if (bad && s.applied != false) a.lost.add(s.key.step);
+    const bool is_marked = bad && s.bounds() && !s.bounds()->certain;
+    if (bad && s.applied == false) a.skipped.add(s.key.step, is_marked);
+    if (bad && s.applied != false) a.lost.add(s.key.step, is_marked);
     a.applied += s.found_inf == false ? 1 : 0;
     a.open += s.found_inf ? 0 : 1;
-    a.marked += bad && s.bounds() && !s.bounds()->certain ? 1 : 0;
+    a.marked += is_marked ? 1 : 0;
     if (!bad) now = {};
-    if (bad) now.add(s.key.step);
+    if (bad) now.add(s.key.step, is_marked);
     if (now.steps > a.longest.steps) a.longest = now;
     a.ends_overflowing = bad;
     a.tells_more = a.tells_more || s.bounds() || (s.known && !std::isfinite(s.max_abs));
@@ -71,12 +74,13 @@ std::string scale_text(double scale) {
 }
 
 std::string stretch_text(const stretch& s) {
-  return fmt::format("{} ({})", steps_text(s.steps), places_text(s.first, s.last));
+  return fmt::format("{} ({}{})", steps_text(s.steps), s.is_assumed ? "about " : "", places_text(s.first, s.last));
 }
 
 table_value numbers_of(const stretch& s) {
   if (s.steps == 0) return {};
-  return named_values{{{"steps", integer(s.steps)}, {"first_step", s.first}, {"last_step", s.last}}};
+  return named_values{
+      {{"steps", integer(s.steps)}, {"first_step", s.first}, {"last_step", s.last}, {"places_certain", !s.is_assumed}}};
 }
 
 }  // namespace
@@ -94,9 +98,10 @@ std::optional<finding> what_log_shows(const survey& run) {
                                 a.largest->bounds()->low));
   f.conclusion = fmt::format("{}", fmt::join(parts, "; "));
   if (a.lost.steps > 0 || skips_often(a.skipped.steps, run.steps().size())) f.grade = finding_grade::notable;
-  if (a.longest.steps > 1)
+  // Of steps that are only assumed nothing follows of how many came in a row.
+  if (a.longest.steps > 1 && a.marked == 0)
     f.evidence.push_back(fmt::format(
-        "longest in a row: {}{}", stretch_text(a.longest),
+        "longest in a row: {}{}{}", a.open > 0 ? "at least " : "", stretch_text(a.longest),
         a.ends_overflowing && a.longest.last == run.steps().back().key.step ? ", with which the log ends" : ""));
   if (a.largest != nullptr) {
     const double least = a.largest->bounds()->low;
@@ -120,7 +125,7 @@ std::optional<finding> what_log_shows(const survey& run) {
   f.numbers = {{"steps", integer(run.steps().size())},
                {"skipped", numbers_of(a.skipped)},
                {"not_finite", numbers_of(a.lost)},
-               {"longest_in_a_row", numbers_of(a.longest)},
+               {"longest_in_a_row", a.marked == 0 ? numbers_of(a.longest) : table_value{}},
                {"open", integer(a.open)},
                {"marked", integer(a.marked)},
                {"max_abs_at_least", a.largest == nullptr ? table_value{} : table_value{a.largest->bounds()->low}},

@@ -60,7 +60,7 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
       told_steps_(found.told_steps),
       rise_(found.rise),
       excerpt_(found.excerpt),
-      about_{tensors, options, told_steps_, !tensors.empty(), w.largest_safe(), usual_norm_of(judged)} {
+      about_{tensors, options, told_steps_, all_steps_, !tensors.empty(), w.largest_safe(), usual_norm_of(judged)} {
   if (const auto ill = std::ranges::find_if(weights, [](const weights_told& of) { return !of.happened.empty(); });
       ill != weights.end())
     weights_ = *ill;
@@ -79,9 +79,10 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
               .limits = {},
               .numbers = t.numbers.all};
     if (is_handled) f.question = "What did the scaler handle?";
-    f.grade = !is_handled                                        ? finding_grade::trouble
-              : skips_often(handled->skipped.steps, told_steps_) ? finding_grade::notable
-                                                                 : finding_grade::fine;
+    f.grade = !is_handled ? finding_grade::trouble
+              : skips_often(handled->skipped.steps, handled->is_placed ? told_steps_ : all_steps_)
+                  ? finding_grade::notable
+                  : finding_grade::fine;
     take_place(f);
     // Of the first cause the summary says it.
     if (first_ && !is_handled) {
@@ -93,6 +94,7 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
     if (is_handled) {
       handled_ = t.happened;
       skipped_ = handled->skipped.steps;
+      if (!handled->is_placed) skipped_of_ = all_steps_;
     } else if (!first_) {
       first_name_ = name_of(c);
       first_ = std::move(t);
@@ -158,7 +160,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   if (judged_.censored() > 0) s.sure += "; values rounded to zero before recording are unknown";
   if (judged_.as_recorded())
     s.sure += "; their factor is unknown, so scales are not judged";
-  else if (best && (!weights_ || skips_often(skipped_, told_steps_)))
+  else if (best && (!weights_ || skips_often(skipped_, skipped_of_)))
     recommend(s, *best);
   return s;
 }
@@ -187,7 +189,7 @@ std::optional<advice_summary> summary_of::not_judged() const {
 void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
   const std::uint64_t open = all_steps_ - told_steps_;
   const bool is_clear = !weights_ && !excerpt_;
-  const bool often = skips_often(skipped_, told_steps_);
+  const bool often = skips_often(skipped_, skipped_of_);
   if (judged_.as_recorded() && handled_.empty() && has_values)
     s.happened = told_steps_ == 1 ? "the one recorded step is finite"
                                   : fmt::format("all {} are finite as recorded", steps_text(told_steps_));
@@ -253,7 +255,9 @@ void summary_of::say_the_loss_rose(advice_summary& s) const {
   s.happened =
       fmt::format("the loss rose from {} to {} from step {} on and did not come back; {}", loss_number(rise_->before),
                   loss_number(rise_->after), rise_->step,
-                  skipped_ > 0 ? handled_ : fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)));
+                  skipped_ > 0       ? handled_
+                  : told_steps_ == 0 ? "it is finite wherever it was logged"
+                                     : fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)));
   s.change = fmt::format(
       "nothing, if the task lets the loss rise (a curriculum, an adversary, a penalty that grows); else look at what "
       "changed by step {}: learning rate, data, labels, weight decay",
@@ -336,7 +340,7 @@ void summary_of::say_what_would_underflow(advice_summary& s) const {
 
 void summary_of::recommend(advice_summary& s, const best_trial& best) const {
   s.change = fmt::format("{}: {} with {}",
-                         skips_often(skipped_, told_steps_) ? "skip less often" : "nothing; for a new run of this kind",
+                         skips_often(skipped_, skipped_of_) ? "skip less often" : "nothing; for a new run of this kind",
                          options_.format_name, best.text);
   if (!options_.configured.is_static)
     s.lines = lines_for(

@@ -10,19 +10,25 @@
 namespace ulp {
 
 named_values numbers_of(const step_span& s) {
-  return {{{"steps", integer(s.steps)}, {"first_step", s.first}, {"last_step", s.last}}};
+  return {
+      {{"steps", integer(s.steps)}, {"first_step", s.first}, {"last_step", s.last}, {"places_certain", !s.is_assumed}}};
 }
 
 bool is_gapless(const step_span& s) { return s.steps == static_cast<std::uint64_t>(s.last - s.first) + 1; }
 
 std::string where(const step_span& s) {
-  return is_gapless(s) || s.first == s.last ? places_text(s.first, s.last)
-                                            : fmt::format("between steps {} and {}", s.first, s.last);
+  if (s.is_within && s.first != s.last) return fmt::format("within steps {} to {}", s.first, s.last);
+  const std::string about = s.is_assumed ? "about " : "";
+  return is_gapless(s) || s.first == s.last ? about + places_text(s.first, s.last)
+                                            : fmt::format("between {}steps {} and {}", about, s.first, s.last);
 }
 
 std::string span_text(const step_span& s) {
   if (s.first != s.last) return fmt::format("{} ({})", steps_text(s.steps), where(s));
-  return s.steps == 1 ? fmt::format("step {}", s.first) : fmt::format("{} attempts at step {}", s.steps, s.first);
+  if (s.steps == 1)
+    return s.is_assumed ? fmt::format("1 step (about step {})", s.first) : fmt::format("step {}", s.first);
+  return s.is_assumed ? fmt::format("{} attempts (about step {})", s.steps, s.first)
+                      : fmt::format("{} attempts at step {}", s.steps, s.first);
 }
 
 std::string listed(const std::vector<std::int64_t>& steps) {

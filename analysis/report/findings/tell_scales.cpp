@@ -13,9 +13,10 @@ namespace {
 const char* was(const step_span& s) { return s.steps == 1 ? "was" : "were"; }
 
 // ", at the scale 1", ", at every scale from 2^16 down to 2^-3"; nothing where it is not known.
-std::string scales_text(double first, double last, const step_span& of) {
+std::string scales_text(double first, double last, const step_span& of, bool is_at_most = false) {
   if (std::isnan(first) || std::isnan(last)) return "";
-  if (first == last) return ", at the scale " + as_power(first);
+  if (first == last) return (is_at_most ? ", at a scale of at most " : ", at the scale ") + as_power(first);
+  if (first < last) return fmt::format(", at scales between {} and {}", as_power(first), as_power(last));
   return fmt::format(", at {} from {} down to {}", is_gapless(of) ? "every scale" : "scales", as_power(first),
                      as_power(last));
 }
@@ -56,8 +57,29 @@ std::vector<std::string> lines_for(const telling& about, loss_scale_choice choic
   return configuration_lines(own.words.empty() ? own.framework : own.words, choice);
 }
 
+namespace {
+
+// From such a scale no scaler comes back.
+told told_of_dead(const collapsed_scale& c, const telling& about) {
+  told t;
+  const bool is_zero = c.dead_scale == 0;
+  t.happened = fmt::format("the loss scale is logged as {} in {} (from step {} on): {}", is_zero ? "0" : "infinite",
+                           steps_text(c.dead), c.dead_from,
+                           is_zero ? "no gradient is left there, and halving or doubling brings no other scale back"
+                                   : "no gradient is finite there");
+  advise_forward(t, about, {.has_scaler = true, .has_infinities = true});
+  t.change = fmt::format("go on from a checkpoint before step {}; {}", c.dead_from, t.change);
+  t.sure = is_zero ? "certain of the scale, as far as it is printed; what made it fall is open"
+                   : "certain of the scale; what made it so is open";
+  t.numbers = {{{"dead_steps", integer(c.dead)}, {"first_step", c.dead_from}, {"scale", c.dead_scale}}};
+  return t;
+}
+
+}  // namespace
+
 told told_of(const collapsed_scale& c, const telling& about) {
   told t;
+  if (c.dead > 0) return told_of_dead(c, about);
   t.happened = fmt::format(
       "the loss scale collapsed from {} to {}: {} overflow at scales below 1, where none is at work any more",
       as_power(c.greatest), as_power(c.least), span_text(c.lost));
@@ -124,23 +146,32 @@ std::string end_text(const telling& about) {
 told told_of(const gradient_overflow& h, const telling& about) {
   told t;
   const bool is_one = h.skipped.steps == 1;
-  t.happened = about.steps == 1 ? fmt::format("the one recorded step overflowed ({}) and was skipped", h.skipped.first)
-                                : fmt::format("{} of {} overflowed ({}) and {} skipped", grouped(h.skipped.steps),
-                                              steps_text(about.steps), where(h.skipped), was(h.skipped));
-  if (!h.is_said && about.steps > 1)
+  // Where only a fall of the scale tells of them, steps that are open are no others than those around.
+  const bool is_part = !h.is_placed && about.all_steps > about.steps;
+  t.happened = about.all_steps == 1
+                   ? fmt::format("the one recorded step overflowed ({}) and was skipped", h.skipped.first)
+                   : fmt::format("{}{} of {} overflowed ({}) and {} skipped", is_part ? "at least " : "",
+                                 grouped(h.skipped.steps), steps_text(is_part ? about.all_steps : about.steps),
+                                 where(h.skipped), was(h.skipped));
+  if (!h.is_said && about.all_steps > 1)
     t.happened = fmt::format("{} of {} {} not finite ({}), and presumably skipped", grouped(h.skipped.steps),
                              steps_text(about.steps), h.skipped.steps == 1 ? "is" : "are", where(h.skipped));
-  if (h.at_end > 0 && about.steps > 1)
+  if (h.at_end > 0 && about.all_steps > 1)
     t.happened += is_one ? fmt::format("; {} with it", end_text(about))
                          : fmt::format("; {} with {} of them", end_text(about), grouped(h.at_end));
   else if (h.at_end == 0 && h.fell)
     t.happened += is_one ? "; a lower scale was enough" : "; each time, a lower scale was enough";
   t.change = "nothing: that is how a dynamic loss scale works";
   t.sure = h.is_placed ? "certain for these steps" : "certain of their number; the input does not show which they were";
-  t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
+  if (h.is_placed && about.all_steps > about.steps)
+    t.evidence = {fmt::format("at least {} in a row; of steps that are open nothing is known", steps_text(h.longest))};
+  else if (h.is_placed)
+    t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
+  else
+    t.evidence = {"which steps of their intervals they were is assumed: how many came in a row is not known"};
   t.numbers = numbers_of(h.skipped);
-  t.numbers.all.push_back({"places", integer(h.places)});
-  t.numbers.all.push_back({"longest", integer(h.longest)});
+  t.numbers.all.push_back({"places", h.is_placed ? integer(h.places) : table_value{}});
+  t.numbers.all.push_back({"longest", h.is_placed ? integer(h.longest) : table_value{}});
   return t;
 }
 
@@ -176,19 +207,23 @@ told told_of(const unhandled_overflow& u, const telling& about) {
 
 told told_of(const forward_overflow& f, const telling& about) {
   told t;
-  const std::string scales = scales_text(f.first_scale, f.last_scale, f.lost);
+  const std::string scales = scales_text(f.first_scale, f.last_scale, f.lost, f.scale_is_at_most);
   const bool nan_only = about.has_tensors && !f.has_infinities;
   if (f.losses_lost > 0) {
     t.happened = fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost {}{}",
                              f.lost.first, share_text(f.losses_lost, f.lost), scales);
     constexpr std::uint64_t few = 3;
-    t.sure = f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
-                 ? fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about))
-             : f.starts_the_run && f.lost.steps <= few ? "not sure: the input holds hardly more than these steps"
-             : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
-             : f.losses_zero > 0 || f.first_was_applied || !f.has_scaler
-                 ? "very sure: no loss scale reaches the forward pass"
-                 : "certain: no loss scale reaches the forward pass";
+    t.sure =
+        f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
+            ? fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about))
+        : f.starts_the_run && f.lost.steps <= few ? "not sure: the input holds hardly more than these steps"
+        : f.losses_zero == f.lost.steps && f.lost.is_assumed
+            ? "fairly sure: a loss of 0 to the end, after losses far from 0, is what programs write for one that is "
+              "not finite"
+        : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
+        : f.losses_zero > 0 || f.first_was_applied || !f.has_scaler
+            ? "very sure: no loss scale reaches the forward pass"
+            : "certain: no loss scale reaches the forward pass";
   } else {
     const bool stays_finite = f.losses_finite == f.lost.steps;
     t.happened =

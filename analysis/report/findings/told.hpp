@@ -24,8 +24,9 @@ struct told {
 struct telling {
   const std::vector<tensor_info>& tensors;
   const advice_options& options;
-  std::uint64_t steps = 0;  // of the run
-  bool has_tensors = true;  // else it is a log
+  std::uint64_t steps = 0;      // of the run that tell whether they overflowed
+  std::uint64_t all_steps = 0;  // of the run
+  bool has_tensors = true;      // else it is a log
   std::optional<int>
       safe_log2;  // the largest power of two at which no step before the run's death overflows; nullopt: all
   double usual_norm = not_known;  // that 99 % of the steps before its death do not exceed
@@ -48,7 +49,7 @@ void advise_against_underflow(std::string& change, std::vector<std::string>& lin
 
 [[nodiscard]] named_values numbers_of(const step_span& s);
 [[nodiscard]] bool is_gapless(const step_span& s);
-// "step 7", "steps 7 to 18", "between steps 7 and 30"
+// "step 7", "steps 7 to 18", "between steps 7 and 30", "about steps 7 to 18", "within steps 1 to 50"
 [[nodiscard]] std::string where(const step_span& s);
 // "step 7", "12 steps (steps 7 to 18)", "12 steps (between steps 7 and 30)", "3 attempts at step 7"
 [[nodiscard]] std::string span_text(const step_span& s);

@@ -41,6 +41,53 @@ TEST_CASE("advice on the example run") {
   CHECK(run_ulp("advise tests/data/golden/inputs/loop_walk.csv").out.find("up to 2^") != std::string::npos);
 }
 
+TEST_CASE("advice on logs says what they tell, and no more") {
+  const temporary_dir dir;
+  const auto advised = [&](const std::string& text) {
+    write_file((dir / "train.log").string(), text);
+    const auto run = run_ulp("advise " + (dir / "train.log").string());
+    CHECK(run.exit_code == 0);
+    return run.out;
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    CAPTURE(text, part);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  // Lines a hundred steps apart: a GradScaler grows every 2000 steps, and may have fallen again.
+  std::string apart;
+  for (int i = 0; i < 30; ++i)
+    apart += "step " + std::to_string(100 * i) + " | loss 1.7 | grad_norm 1.2 | loss_scale " +
+             (i < 20 ? "65536.0\n" : "32768.0\n");
+  const std::string told = advised(apart);
+  says(told, "at least 1 of 2,901 steps overflowed (within steps 1901 to 1999)");
+  says(told, "of 2,870 steps it does not tell whether they overflowed");
+  says(told, "the log tells of its steps only in part");
+  // Overflows that DeepSpeed counts in an interval, and does not place.
+  std::string counted;
+  for (int i = 1; i <= 30; ++i)
+    counted += "[Rank 0] step=" + std::to_string(10 * i) + ", skipped=" + (i < 7 ? "0" : "3") + ", lr=[1e-05]\n";
+  says(advised(counted), "3 of 300 steps are not finite (within steps 61 to 70)");
+  // A search at the start is no reason for concern beside a run that ends with overflows.
+  std::string ends;
+  double scale = 65536;
+  for (int i = 0; i < 60; ++i) {
+    const bool overflows = i < 6 || i > 50;
+    if (overflows) scale /= 2;
+    ends += "step " + std::to_string(i) + " | loss 1.7 | grad_norm " + (overflows ? "inf" : "1.2") + " | loss_scale " +
+            std::to_string(scale) + "\n";
+  }
+  const std::string lost = advised(ends);
+  says(lost.substr(0, lost.find('\n')), "9 steps (steps 51 to 59)");
+  std::string zero;
+  for (int i = 0; i < 40; ++i)
+    zero += "step " + std::to_string(i) + " loss 2.1 loss_scale " + (i < 20 ? "1.0000\n" : "0.0000\n");
+  says(advised(zero), "What happened   the loss scale is logged as 0");
+  std::string huge;
+  for (int i = 0; i < 40; ++i)
+    huge += "step " + std::to_string(i) + " loss 2.5 grad_norm " + (i < 30 ? "1.0\n" : "1e+30\n");
+  says(advised(huge), "the gradient norm grew 10^30-fold");
+}
+
 TEST_CASE("a report is one file, with the commands that give its numbers") {
   const temporary_dir dir;
   const std::string path = (dir / "r.html").string();

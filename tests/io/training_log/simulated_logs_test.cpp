@@ -1,7 +1,8 @@
-// Pins that nothing that is certain is wrong: runs of DeepSpeed's and Megatron-LM's scalers whose every step is known are
+// Pins that nothing that is certain is wrong: runs of DeepSpeed's, Megatron-LM's and PyTorch's scalers whose every step is known are
 // printed at logging intervals from 1 to 200, whole or in part, and what is read is compared with the truth. The scalers are
-// those of deepspeed/runtime/fp16/loss_scaler.py and megatron/core/optimizer/grad_scaler.py.
+// those of deepspeed/runtime/fp16/loss_scaler.py, megatron/core/optimizer/grad_scaler.py and torch/amp/grad_scaler.py.
 #include <cmath>
+#include <iomanip>
 #include <map>
 #include <random>
 #include <sstream>
@@ -80,6 +81,33 @@ class simulation {
       if (!overflows) more() << " grad norm: 1.5 |";
       more() << " number of skipped iterations: " << skipped_ << " | number of nan iterations: 0 |";
       skipped_ = 0;
+    }
+    return cut();
+  }
+
+  // A script's own lines, or Swin's, which count no skipped steps, with the norm of the last step or without.
+  simulated script(bool is_swin) {
+    begin();
+    const bool has_norm = is_swin || random_() % 2 == 0;
+    std::int64_t good = 0;
+    for (std::int64_t i = 0; i < steps_; ++i) {
+      const true_step now = draw(i);
+      const bool overflows = now.overflows();
+      good = overflows ? 0 : good + 1;
+      if (overflows) scale_ /= 2;
+      if (good == window_) {
+        scale_ *= 2;
+        good = 0;
+      }
+      if (i % interval_ != 0) continue;
+      const std::string norm = overflows ? "inf" : "1.5000";
+      say() << std::fixed << std::setprecision(4);
+      if (is_swin)
+        more() << "Train: [0/1][" << i << "/" << steps_ << "]\tlr 0.000001\tloss 6.1000 (6.2000)\tgrad_norm " << norm
+               << " (" << norm << ")\tloss_scale " << scale_ << " (" << scale_ << ")\tmem 5000MB";
+      else
+        more() << "step " << i << " | loss 2.1" << (has_norm ? " | grad_norm " + norm : "") << " | loss_scale "
+               << scale_;
     }
     return cut();
   }
@@ -168,6 +196,8 @@ TEST_CASE("simulated logs: nothing that is certain contradicts the run") {
     INFO("seed " << seed);
     certain += check_certain(place, simulation(seed).deepspeed());
     certain += check_certain(place, simulation(seed).megatron());
+    certain += check_certain(place, simulation(seed).script(false));
+    certain += check_certain(place, simulation(seed).script(true));
   }
   CHECK(certain > 1000);
 }

@@ -253,11 +253,36 @@ constexpr std::array validations{
         "Validationloss", "", "{step}:{loss}", {}, {.what = kind::reached, .is_mean = true, .is_validation = true}},
 };
 
+// NVIDIA's BERT: "DLL 2020-05-29 11:31:45.763470 - Training Epoch: 0 Training Iteration: 100  average_loss : 9.1
+// step_loss : nan  learning_rate : 0.0053": NVIDIA/DeepLearningExamples PyTorch/LanguageModeling/BERT/run_pretraining.py.
+constexpr std::array bert_fields{line_field{"learning_rate", &scale_record::learning_rate}};
+constexpr std::array bert{
+    line_layout{.words = "TrainingIteration:",
+                .before = "TrainingEpoch:{n}",
+                .after = "{step}*step_loss:{loss}",
+                .fields = bert_fields,
+                .as = a_single},
+};
+
+// clu: "[12] grad_norm=1.0, learning_rate=1e-4, loss=4.03, steps_per_sec=3.1" behind what absl writes in front of a line:
+// google/CommonLoopUtils clu/metric_writers/logging_writer.py (write_scalars).
+constexpr std::array clu{
+    line_layout{.words = "][",
+                .before = ".py:{n}",
+                .after = "{step}]",
+                .fields = usual_fields,
+                .as = a_single,
+                .with_loss = true},
+};
+
 // Lines of scripts that have a number and a loss, in many words: own_lines.cpp has the others.
 constexpr std::array own{
     // "Train Epoch: 1 [640/60000 (1%)]	Loss: 2.300", samples instead of steps: pytorch/examples mnist/main.py (train),
     // mlfoundations/open_clip src/open_clip_train/train.py (train_one_epoch).
     line_layout{"TrainEpoch:", "", "{epoch}[{iter}/{length}(", usual_fields, a_step, 0, true},
+    // "train iter: 100 loss_net: 2.1 loss_scale: 32768.0000 norm: 21.8": what users of
+    // christianpayer/MedicalDataAugmentationTool-VerSe post.
+    line_layout{.words = "trainiter:", .after = "{step}loss_net:{loss}loss_scale:{after}norm:{norm}", .as = a_step},
     // Wikitext models of NVIDIA and Salesforce: "| epoch   1 | 121090/129094 batches | lr 0.00200 | ms/batch 216.22 | loss
     // 0.83 | ppl     2.28": salesforce/awd-lstm-lm main.py (train).
     line_layout{"batches|", "|epoch{epoch}|{iter}/{n}", "", usual_fields, a_mean, 1, true},
@@ -277,6 +302,8 @@ constexpr std::array framework_rows{
     log_dialect{.name = "MindYOLO", .layouts = mindyolo, .scale_may_stay = true},
     log_dialect{.name = "MindFormers", .layouts = mindformers, .resets_scale = true},
     log_dialect{.name = "NeMo", .layouts = nemo},
+    log_dialect{.name = "NVIDIA's BERT", .layouts = bert},
+    log_dialect{.name = "clu", .layouts = clu},
     log_dialect{.name = "torchtitan", .layouts = torchtitan},
     log_dialect{.name = "verl", .layouts = verl},
     log_dialect{.name = "torchtune", .layouts = torchtune},
@@ -289,8 +316,12 @@ constexpr std::array framework_rows{
 };
 constexpr std::array script_rows{
     log_dialect{.name = "a script", .layouts = validations, .may_count_from_zero = true, .is_own = true},
-    log_dialect{
-        .name = "a script", .layouts = own, .counts_in_epochs = true, .may_count_from_zero = true, .is_own = true},
+    log_dialect{.name = "a script",
+                .layouts = own,
+                .counts_in_epochs = true,
+                .may_count_from_zero = true,
+                .is_own = true,
+                .scale_is_open = true},
 };
 
 }  // namespace

@@ -51,16 +51,21 @@ std::optional<found_value> whole_number(const record_text& text, const record_te
   return found_value{.value = n.value, .end = at};
 }
 
-std::optional<found_value> value_at(const record_text& text, std::size_t from, std::size_t end, bool is_flag) {
+// "True" and "False", which stand for 1 and 0.
+enum class truth_words : std::uint8_t { none, allowed, needed };
+
+std::optional<found_value> value_at(const record_text& text, std::size_t from, std::size_t end, truth_words truth) {
   const std::string_view all = text.view();
   const std::size_t key_end = from;
   while (from < end && from - key_end < 4 && separators.find(all[from]) != std::string_view::npos) ++from;
   from = skip_wrapper(all, from);
   if (from >= end) return std::nullopt;
-  if (is_flag) {
-    if (all.substr(from).starts_with("True")) return found_value{.value = 1, .end = from + 4};
-    if (all.substr(from).starts_with("False")) return found_value{.value = 0, .end = from + 5};
-    return std::nullopt;
+  if (truth != truth_words::none) {
+    for (const std::string_view word : {"True", "true"})
+      if (all.substr(from).starts_with(word)) return found_value{.value = 1, .end = from + word.size()};
+    for (const std::string_view word : {"False", "false"})
+      if (all.substr(from).starts_with(word)) return found_value{.value = 0, .end = from + word.size()};
+    if (truth == truth_words::needed) return std::nullopt;
   }
   const bool is_apart = from > key_end || text.blank_before(from) || !is_digit(all[from]);
   const auto n = is_apart ? text.number_at(from, enders) : std::nullopt;
@@ -84,8 +89,12 @@ std::optional<found_value> value_of(const record_text& text, std::size_t begin, 
   const std::size_t line = text.line_begin(begin);
   const std::size_t line_end = text.line_end(begin);
   const std::string_view all = text.view().substr(0, line_end);
+  const bool counts_skips = of.number == &scale_record::overflow || of.number == &scale_record::skips;
+  const truth_words truth = of.flag != nullptr ? truth_words::needed
+                            : counts_skips     ? truth_words::allowed
+                                               : truth_words::none;
   const auto value_behind = [&](std::size_t at, std::size_t within) {
-    auto found = value_at(text, at + of.key.size(), within, of.flag != nullptr);
+    auto found = value_at(text, at + of.key.size(), within, truth);
     if (found) found->begin = at;
     return found;
   };
@@ -125,7 +134,7 @@ bool ends_in_evaluation(std::string_view text) noexcept {
 put_fields put_values(const record_text& text, std::size_t begin, std::size_t end, std::span<const line_field> fields,
                       scale_record& into, key_case spelling) {
   put_fields all{.begin = end, .end = begin};
-  std::array<const line_field*, 8> put{};
+  std::array<const line_field*, 12> put{};
   for (const line_field& f : fields) {
     const bool again = std::ranges::any_of(std::span(put).first(std::min(all.count, put.size())),
                                            [&](const auto* p) { return p->number == f.number && p->flag == f.flag; });
@@ -139,7 +148,8 @@ put_fields put_values(const record_text& text, std::size_t begin, std::size_t en
       into.*f.flag = static_cast<std::int64_t>(v->value);
       continue;
     }
-    into.put(f.number, v->value);
+    into.put(f.number, f.is_log2 ? std::exp2(v->value) : v->value);
+    into.scale_is_rounded = into.scale_is_rounded || f.is_log2;
     const bool has_mean = v->end < end && text.view()[v->end] == '(';
     const auto mean = has_mean ? text.number_at(v->end + 1, ")") : std::nullopt;
     if (f.number == &scale_record::grad_norm && mean && !std::isfinite(mean->value)) into.mean_is_nonfinite = true;

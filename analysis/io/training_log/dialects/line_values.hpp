@@ -16,6 +16,7 @@ struct line_field {
   std::string_view key;  // without blanks
   double scale_record::*number = nullptr;
   std::int64_t scale_record::*flag = nullptr;  // instead: 1 where "True" stands, 0 where "False" does
+  bool is_log2 = false;                        // of the number
 };
 
 struct put_fields {

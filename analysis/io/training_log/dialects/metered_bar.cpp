@@ -73,9 +73,13 @@ record_match read_bar(const record_text& text, std::size_t at, bool) {
   if (!bar) return no_record();
   if (at >= text.line_end(at - 1)) return no_record();
   constexpr std::string_view bracket = "]";
-  const std::size_t close =
+  std::size_t close =
       text.first_place({bracket}, at, [&](std::size_t from) { return text.view().find(bracket, from); });
-  if (close == std::string_view::npos) return no_record();
+  if (close == std::string_view::npos) {  // cut by a narrow terminal, perhaps within a number
+    const std::size_t comma = text.view().substr(at, text.line_end(at) - at).rfind(',');
+    if (comma == std::string_view::npos) return no_record();
+    close = at + comma;
+  }
   scale_record r{.what = scale_record::kind::reached, .step = bar->number};
   put_bar_values(text, at, close, r);
   const bar_title title = title_of(text, *bar);
@@ -98,7 +102,12 @@ constexpr std::array starts{record_start{"<", read_bar}};
 }  // namespace
 
 log_dialect metered_bar_dialect() {
-  return {.name = "a progress bar", .starts = starts, .counts_in_epochs = true, .restarts = true, .is_own = true};
+  return {.name = "a progress bar",
+          .starts = starts,
+          .counts_in_epochs = true,
+          .restarts = true,
+          .is_own = true,
+          .scale_is_open = true};
 }
 
 }  // namespace ulp::io

@@ -106,8 +106,19 @@ bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) 
          });
 }
 
-record_match read_number(const record_text& text, std::size_t at, std::string_view word, bool is_epoch) {
-  const auto n = number_behind(text, at, word.size());
+// Few lines have such words: they are looked for where their letters are.
+void put_skips(const record_text& text, std::size_t begin, std::size_t end, scale_record& r) {
+  constexpr std::array<std::string_view, 4> letters{"kip", "verflow", "ound_inf", "VERFLOW"};
+  const auto has = [&](std::string_view word) {
+    const std::size_t at =
+        text.first_place({word}, begin, [&](std::size_t from) { return text.view().find(word, from); });
+    return at < end;
+  };
+  if (std::ranges::any_of(letters, has)) put_values(text, begin, end, skip_fields, r, key_case::any);
+}
+
+record_match read_with(const record_text& text, std::size_t at, std::string_view word,
+                       const std::optional<step_number>& n, bool is_epoch) {
   if (!n) return no_record();
   const std::size_t line = text.line_end(at - 1);
   const std::size_t begin = std::max(text.line_begin(at - 1), std::min(text.taken(), n->begin));
@@ -131,6 +142,7 @@ record_match read_number(const record_text& text, std::size_t at, std::string_vi
     }
   }
   if (!r.has_values()) return no_record();
+  put_skips(text, begin, end, r);
   if (!is_epoch) {
     r.of_epoch = epoch_in(text, begin, n->begin);
     r.in_epoch = r.of_epoch >= 0 ? n->number : -1;
@@ -141,6 +153,19 @@ record_match read_number(const record_text& text, std::size_t at, std::string_vi
   record_match m = whole_record(r, std::max(n->end, put.end));
   m.begin = put.count > 0 ? std::min(n->begin, put.begin) : n->begin;
   return m;
+}
+
+record_match read_number(const record_text& text, std::size_t at, std::string_view word, bool is_epoch) {
+  return read_with(text, at, word, number_behind(text, at, word.size()), is_epoch);
+}
+
+// "[10/400] loss: 2.9 grad_norm: 0.67", at the beginning of a line; `at` is behind "]loss".
+record_match read_bracket(const record_text& text, std::size_t at, bool) {
+  constexpr std::size_t word = 4;
+  const std::size_t begin = text.line_begin(at - 1);
+  const auto count = counter_at(text, begin);
+  if (!count || count->total < 0 || count->end != at - word) return no_record();
+  return read_with(text, at, "[", step_number{begin, count->end, count->number, count->total}, false);
 }
 
 // WaveGlow: "243413:	nan", a line with nothing else, the iteration and the loss: NVIDIA/waveglow train.py (train).
@@ -170,15 +195,24 @@ record_match read_epoch(const record_text& text, std::size_t at, bool) { return 
 
 template <std::size_t... index>
 constexpr auto starts_of(std::index_sequence<index...>) {
-  return std::array{record_start{words[index], read_word<index>}..., record_start{"epoch", read_epoch},
-                    record_start{"Epoch", read_epoch}, record_start{":", read_pair}};
+  return std::array{record_start{words[index], read_word<index>}...,
+                    record_start{"epoch", read_epoch},
+                    record_start{"Epoch", read_epoch},
+                    record_start{":", read_pair},
+                    record_start{"]loss", read_bracket},
+                    record_start{"]Loss", read_bracket}};
 }
 constexpr auto starts = starts_of(std::make_index_sequence<words.size()>());
 
 }  // namespace
 
 log_dialect own_lines_dialect() {
-  return {.name = "a script", .starts = starts, .counts_in_epochs = true, .may_count_from_zero = true, .is_own = true};
+  return {.name = "a script",
+          .starts = starts,
+          .counts_in_epochs = true,
+          .may_count_from_zero = true,
+          .is_own = true,
+          .scale_is_open = true};
 }
 
 }  // namespace ulp::io

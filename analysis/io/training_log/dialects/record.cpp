@@ -35,6 +35,7 @@ constexpr std::array nonfinite_words{
     nonfinite_word{"NaN", not_known},
     nonfinite_word{"inf", std::numeric_limits<double>::infinity()},
     nonfinite_word{"Infinity", std::numeric_limits<double>::infinity()},
+    nonfinite_word{"\xE2\x88\x9E", std::numeric_limits<double>::infinity()},  // the sign
     // printf of Microsoft's C library, before Visual Studio 2015; with a sign in front.
     nonfinite_word{"1.#IND", not_known},
     nonfinite_word{"1.#QNAN", not_known},
@@ -50,12 +51,22 @@ void scale_record::put(double scale_record::*field, double value) noexcept {
   if (field == &scale_record::grad_norm) grad_norm_is_nan = std::isnan(value);
 }
 
-bool scale_record::is_nonfinite() const noexcept {
+bool scale_record::is_nonfinite() const noexcept { return is_overflow || has_nonfinite_value(); }
+
+bool scale_record::has_nonfinite_value() const noexcept {
   return loss_is_nan || grad_norm_is_nan || std::isinf(loss) || std::isinf(grad_norm);
 }
 
 bool scale_record::has_values() const noexcept {
   return loss_is_nan || grad_norm_is_nan || !std::isnan(loss) || !std::isnan(grad_norm);
+}
+
+bool scale_record::is_later_than(const scale_record& other) const noexcept {
+  constexpr std::int64_t same = 1;  // two ranks may print before and after a second is over
+  constexpr std::int64_t day = 86'400;
+  if (second < 0 || other.second < 0) return false;
+  const std::int64_t apart = (second - other.second + day) % day;
+  return std::min(apart, day - apart) > same;
 }
 
 void record_text::append(std::string_view line, std::uint64_t line_number, std::span<const std::size_t> blanks) {

@@ -41,6 +41,7 @@ struct log_dialect {
   bool restarts = false;             // a progress bar's numbers may begin again without a word
   bool is_own = false;               // lines of a script, which belong to the framework that skips the steps
   bool scale_may_stay = false;       // the scale after an overflow may be that before it
+  bool scale_is_open = false;        // the scale of a line may be that before its step or after it: see scale_place.hpp
   bool resets_scale = false;         // the script sets the scale itself, too: one that did not fall proves nothing
 
   [[nodiscard]] constexpr bool is_framework() const noexcept { return !name.empty() && !is_own; }
@@ -68,6 +69,7 @@ struct scale_record {
   std::uint32_t label = 0;                // of the rank that printed it; see scanner.hpp
   std::uint32_t part = 0;                 // which of several scalers, the length of a progress bar, or the epoch
   std::uint64_t line = 0;                 // where it begins
+  std::int64_t second = -1;               // of the day, where its line begins with a time stamp
   std::uint32_t lines = 1;                // that it stands for: those of steps that follow one another are kept as one
   double before = not_known;
   double after = not_known;
@@ -78,10 +80,15 @@ struct scale_record {
   double loss = not_known;
   double learning_rate = not_known;
   double grad_norm = not_known;
-  bool loss_is_nan = false;  // NaN was printed
+  double overflow = not_known;  // what a script says: 1 where its step overflowed, 0 where it did not;
+  double skips = not_known;     // and how many were skipped, since the line before or in all: see choice.cpp
+  bool loss_is_nan = false;     // NaN was printed
   bool grad_norm_is_nan = false;
   bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
   bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
+  bool is_overflow = false;        // its step overflowed, whatever loss and norm are
+  bool scale_is_rounded = false;   // so much that it says no more than by how much it fell
+  bool stands_for_nan = false;     // a loss of 0 that is taken for one that is not finite
   bool is_applied = false;         // its step was applied, since it was printed or its norm is finite, or all the same
   bool is_validation = false;      // the loss is that of a validation after `step`
   bool lacks_loss = false;         // a loss that is not above 0 is left out, as NaN is
@@ -92,10 +99,14 @@ struct scale_record {
 
   // Sets a number, which may be NaN.
   void put(double scale_record::*field, double value) noexcept;
+  // A loss or a norm that is not finite was logged.
+  [[nodiscard]] bool has_nonfinite_value() const noexcept;
   // What was logged says that gradients were not finite.
   [[nodiscard]] bool is_nonfinite() const noexcept;
   // A loss or a norm, NaN too.
   [[nodiscard]] bool has_values() const noexcept;
+  // By their time stamps, not printed at the same time, as by several ranks.
+  [[nodiscard]] bool is_later_than(const scale_record& other) const noexcept;
 };
 
 // Lines of one rank without blanks, one after the other. A blank stays between two digits.

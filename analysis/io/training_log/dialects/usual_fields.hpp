@@ -45,6 +45,8 @@ inline constexpr std::array usual_fields{
     line_field{"lossscale", &scale_record::after},
     line_field{"Lossscale", &scale_record::after},
     line_field{"LossScale", &scale_record::after},
+    line_field{"lg_loss_scale", &scale_record::after, nullptr, true},
+    line_field{"log2_loss_scale", &scale_record::after, nullptr, true},
     line_field{"grad_scale", &scale_record::after},
     line_field{"gradscale", &scale_record::after},
     line_field{"amp_scale", &scale_record::after},
@@ -57,6 +59,26 @@ inline constexpr std::array usual_fields{
     line_field{"LR", &scale_record::learning_rate},
     line_field{"cur_lr", &scale_record::learning_rate},
     line_field{"actor/lr", &scale_record::learning_rate},
+};
+
+// What a script's own lines say of skipped steps.
+inline constexpr std::array skip_fields{
+    line_field{"found_inf", &scale_record::overflow},
+    line_field{"overflow", &scale_record::overflow},
+    line_field{"overflowed", &scale_record::overflow},
+    line_field{"is_overflow", &scale_record::overflow},
+    line_field{"has_overflow", &scale_record::overflow},
+    line_field{"grad_overflow", &scale_record::overflow},
+    line_field{"step_skipped", &scale_record::overflow},
+    line_field{"skipped_steps", &scale_record::skips},
+    line_field{"skippedsteps", &scale_record::skips},
+    line_field{"num_skipped", &scale_record::skips},
+    line_field{"n_skipped", &scale_record::skips},
+    line_field{"total_skipped", &scale_record::skips},
+    line_field{"skipped_iterations", &scale_record::skips},
+    line_field{"skippediterations", &scale_record::skips},
+    line_field{"skipped", &scale_record::skips},
+    line_field{"overflows", &scale_record::skips},
 };
 
 }  // namespace ulp::io

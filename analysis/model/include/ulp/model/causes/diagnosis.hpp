@@ -55,6 +55,8 @@ struct step_span {
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::uint64_t steps = 0;
+  bool is_assumed = false;  // where they lie; how many they are is told
+  bool is_within = false;   // then they lie somewhere from the first to the last
 };
 
 // What the recording cannot be: a mistake of whoever recorded it. Nothing else is certain then.
@@ -141,6 +143,7 @@ struct forward_overflow {
   bool has_infinities = false;
   double first_scale = not_known;
   double last_scale = not_known;
+  bool scale_is_at_most = false;  // of some steps only what it was at most is known
 };
 
 // The loss overflows, while all gradients are finite: the sum over a batch, or what is logged.

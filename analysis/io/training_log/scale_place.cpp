@@ -1,0 +1,130 @@
+#include "scale_place.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "falls.hpp"
+
+namespace ulp::io {
+namespace {
+
+using kind = scale_record::kind;
+using told_steps = std::span<scale_record* const>;
+
+bool says_overflow(const scale_record& r) { return r.is_nonfinite() || r.skipped > 0; }
+bool follows(const scale_record& next, const scale_record& before) { return next.step == before.step + 1; }
+
+// Only steps that follow one another vote: between others the scale may fall for any of them.
+scale_place place_of(told_steps told, bool& changes) {
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    const scale_record& last = *told[i - 1];
+    const scale_record& now = *told[i];
+    if (std::isnan(last.after) || std::isnan(now.after)) continue;
+    changes = changes || last.after != now.after;
+    if (falls(last.after, now.after) == 0 || !follows(now, last)) continue;
+    before += says_overflow(last) && !says_overflow(now) ? 1 : 0;
+    after += !says_overflow(last) && says_overflow(now) ? 1 : 0;
+  }
+  if (before > 0 && after == 0) return scale_place::before;
+  if (after > 0 && before == 0) return scale_place::after;
+  return scale_place::open;
+}
+
+// A scaler lowers its scale behind a step whose norm is not finite: not where each step is told, all with finite norms.
+bool is_contradicted(told_steps told) {
+  bool any_falls = false;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    if (says_overflow(*told[i]) || !std::isfinite(told[i]->grad_norm)) return false;
+    if (i == 0) continue;
+    if (!follows(*told[i], *told[i - 1])) return false;
+    any_falls = any_falls || falls(told[i - 1]->after, told[i]->after) > 0;
+  }
+  return any_falls;
+}
+
+// The scale after a step, from that before it and before the next.
+double scale_behind(const scale_record& r, double used, const scale_record* next, double next_used) {
+  if (next != nullptr && next->step <= r.step) next = nullptr;
+  if (next != nullptr && follows(*next, r) && !std::isnan(next_used)) return next_used;
+  if (!says_overflow(r)) return used;
+  return next != nullptr && next_used <= used / 2 ? used / 2 : not_known;
+}
+
+// It may be the step before that overflowed, and a step at which the scale rises may have had the higher one.
+void leave_open(std::vector<scale_run>& runs) {
+  std::vector<scale_run> all;
+  double scale = not_known;
+  for (scale_run run : runs) {
+    const bool is_by_scale = run.skipped && !run.counted;
+    if (is_by_scale || run.after > scale || !run.decided) run.placed = false;
+    if (is_by_scale && !all.empty() && !all.back().skipped && !run.after_gap) {
+      split_last(all);
+      scale_run& before = all.back();
+      before.decided = before.decided && (before.nonfinite || std::isfinite(before.grad_norm));
+    }
+    scale = run.after;
+    all.push_back(run);
+  }
+  runs = std::move(all);
+}
+
+}  // namespace
+
+settled_scales settle_scales(std::vector<scale_record>& records) {
+  settled_scales all;
+  std::vector<scale_record*> told;
+  for (scale_record& r : records) {
+    if (r.what == kind::overflow) return all;  // its line says which
+    if (r.what == kind::reached && r.from->scale_is_open) told.push_back(&r);
+  }
+  const auto has_scale = [](const scale_record* r) { return !std::isnan(r->after); };
+  if (std::ranges::none_of(told, has_scale)) return all;
+  all.is_contradicted = is_contradicted(told);
+  if (all.is_contradicted)
+    for (scale_record* const r : told) r->after = not_known;
+  all.place = place_of(told, all.changes);
+  if (all.place != scale_place::before) return all;
+  std::vector<double> used;
+  for (const scale_record* const r : told) used.push_back(r->after);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    scale_record& r = *told[i];
+    const bool is_last = i + 1 == told.size();
+    all.used[r.step] = used[i];
+    r.after = scale_behind(r, used[i], is_last ? nullptr : told[i + 1], is_last ? not_known : used[i + 1]);
+    const bool is_alone = i == 0 || told[i - 1]->step >= r.step || follows(r, *told[i - 1]);
+    if (r.skipped < 1 && is_alone && falls(used[i], r.after) > 0) r.skipped = r.steps = 1;
+  }
+  return all;
+}
+
+void apply(const settled_scales& scales, scale_history& into) {
+  const auto printed = [&](std::int64_t step) {
+    const auto at = scales.used.find(step);
+    return at == scales.used.end() ? not_known : at->second;
+  };
+  for (scale_run& run : into.runs) {
+    if (const double used = printed(run.step); !std::isnan(used)) run.used = used;
+    // It may have grown behind the step, where the next is not logged.
+    const std::int64_t last = run.step + run.count - 1;
+    if (run.after == printed(last) && std::isnan(printed(last + 1))) run.after = not_known;
+  }
+  if (scales.place == scale_place::open) leave_open(into.runs);
+  if (scales.is_contradicted)
+    into.notes.push_back(
+        "the loss scale falls, and every step is logged with a norm that is finite: no step overflowed, and the scale is "
+        "not used");
+  if (scales.place == scale_place::before)
+    into.notes.push_back(
+        "the loss scale that is logged with a step is that before its step is over: it falls behind norms that are not "
+        "finite");
+  if (scales.place == scale_place::open && scales.changes)
+    into.notes.push_back(
+        "nothing tells whether the loss scale that is logged with a step is that before or after it: a step that a fall "
+        "proves to be skipped may be the one before, and is marked ~");
+}
+
+}  // namespace ulp::io

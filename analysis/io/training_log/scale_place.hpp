@@ -1,0 +1,32 @@
+// Whether a loss scale is that before or after its step. A framework's lines say so. A script's own lines and tables do not,
+// but a norm that is not finite tells: beside the higher scale it was printed before the scaler halved it, beside the lower one
+// after that. Where nothing tells, each fall proves a skipped step, and its number may be one too high.
+#ifndef ULP_IO_TRAINING_LOG_SCALE_PLACE_HPP
+#define ULP_IO_TRAINING_LOG_SCALE_PLACE_HPP
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "history.hpp"
+
+namespace ulp::io {
+
+enum class scale_place : std::uint8_t { before, after, open };
+
+struct settled_scales {
+  scale_place place = scale_place::after;
+  bool changes = false;
+  std::map<std::int64_t, double> used{};  // the scale of a step, where it is the one before
+  bool is_contradicted = false;           // it falls though no step overflowed: it is not used
+};
+
+// Of chosen records in their order, where their writer does not say which scale it is (log_dialect::scale_is_open): makes
+// each the scale after its step.
+[[nodiscard]] settled_scales settle_scales(std::vector<scale_record>& records);
+// What that says of the steps.
+void apply(const settled_scales& scales, scale_history& into);
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,74 @@
+#include "skip_counts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace ulp::io {
+namespace {
+
+using kind = scale_record::kind;
+
+// A flag is of the step of its line alone.
+void take_flag(scale_record& r, std::int64_t gap) {
+  const bool overflowed = r.overflow != 0;
+  const bool is_alone = gap == 1 || std::isnan(r.after);
+  if (is_alone) {
+    r.skipped = overflowed ? 1 : 0;
+    r.steps = 1;
+  }
+  r.is_overflow = overflowed && !is_alone;
+  r.is_applied = !overflowed;
+}
+
+}  // namespace
+
+bool are_in_all(std::span<const logged_skips> told) {
+  if (told.empty()) return false;
+  // Each of a row of ones is a skipped step only where each line says itself that it was not finite.
+  const bool are_flags =
+      std::ranges::all_of(told, [](const logged_skips& s) { return s.value == 0 || s.is_nonfinite; });
+  return std::ranges::is_sorted(told, {}, &logged_skips::value) && (told.back().value > 1 || !are_flags);
+}
+
+std::vector<std::optional<std::int64_t>> skips_of(std::span<const logged_skips> told) {
+  const bool in_all = are_in_all(told);
+  std::vector<std::optional<std::int64_t>> all;
+  double before = in_all ? not_known : 0;
+  for (const logged_skips& s : told) {
+    const double since = in_all ? s.value - std::exchange(before, s.value) : s.value;
+    all.push_back(since >= 0 ? std::optional{static_cast<std::int64_t>(since)} : std::nullopt);
+  }
+  return all;
+}
+
+void take_own_skips(std::vector<scale_record>& records) {
+  // A framework's own lines of overflows say more.
+  if (std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::overflow; })) return;
+  std::vector<logged_skips> told;
+  std::vector<std::size_t> at;
+  std::int64_t before = -1;
+  std::vector<std::int64_t> gaps(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    scale_record& r = records[i];
+    if (r.what != kind::reached || r.skipped >= 0) continue;
+    gaps[i] = before >= 0 && r.step > before ? r.step - before : 0;
+    before = r.step;
+    if (!std::isnan(r.overflow)) take_flag(r, gaps[i]);
+    if (!std::isnan(r.overflow) || !(r.skips >= 0) || std::isinf(r.skips)) continue;
+    told.push_back({std::floor(r.skips), r.is_nonfinite()});
+    at.push_back(i);
+  }
+  const auto since = skips_of(told);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    scale_record& r = records[at[i]];
+    const std::int64_t gap = gaps[at[i]];
+    const bool none_so_far = told[i].value == 0;
+    if (gap == 0 && !none_so_far) continue;  // of which steps is not known
+    r.steps = std::max<std::int64_t>(gap, 1);
+    r.skipped = none_so_far ? 0 : std::min(since[i].value_or(0), gap);
+    if (!since[i] && !none_so_far) r.skipped = r.steps = -1;
+  }
+}
+
+}  // namespace ulp::io
