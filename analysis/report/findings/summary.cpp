@@ -235,8 +235,11 @@ void summary_of::say_it_is_short(advice_summary& s, bool has_values) const {
   std::vector<std::string> rising;
   if (excerpt_->loss) rising.push_back(course_text("the loss", *excerpt_->loss));
   if (excerpt_->norm) rising.push_back(course_text("the size of the gradients", *excerpt_->norm));
-  const std::string few = fmt::format("{} {} too few to judge a run by", count_text(excerpt_->steps, options_.row_unit),
-                                      excerpt_->steps == 1 ? "is" : "are");
+  const std::string few =
+      all_steps_ > 2 * excerpt_->steps
+          ? fmt::format("only {} of all steps tell how it went, too few to judge a run by", excerpt_->steps)
+          : fmt::format("{} {} too few to judge a run by", count_text(excerpt_->steps, options_.row_unit),
+                        excerpt_->steps == 1 ? "is" : "are");
   s.cause = "too_short";
   s.happened = rising.empty() ? fmt::format("{}; {}", s.happened, few)
                               : fmt::format("{}; {}; {}", fmt::join(rising, ", "), s.happened, few);
