@@ -306,6 +306,18 @@ class Recording(unittest.TestCase):
             self.assertRegex(texts[0], "step 4: OSError: no space left")
         self.assertEqual([row[0] for row in rows_of(self.path)], [0, 1, 2, 3, 5, 6])
 
+    def test_an_error_of_the_device_is_said_by_the_next_step(self):
+        """Not raised by it."""
+        with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
+            train(rec, self.model, 3)
+            rec.step(3, loss_scale=1.0)
+            with mock.patch.object(rec._writer._step, "arrive", side_effect=RuntimeError("the device reports error 700")):
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    rec.step(4, loss_scale=1.0)
+            self.assertRegex(" ".join(str(w.message) for w in said), "step 3: RuntimeError: the device reports error 700")
+        self.assertEqual([row[0] for row in rows_of(self.path)], [0, 1, 2, 4])
+
     def test_strict_raises_it(self):
         with emulated_device.device(recorder, torch):
             rec = recorder.Recorder(self.path, self.model, strict=True)

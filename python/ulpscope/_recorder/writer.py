@@ -14,9 +14,17 @@ class Step:
         self.step, self.arrive, self.write, self.unfit, self.seen, self.can_wait = step, arrive, write, unfit, seen, can_wait
         self.result = self.error = None
 
+    def wait(self):
+        """An interrupt leaves it as it is."""
+        try:
+            self.arrive()
+        except Exception as error:
+            self.error, self.write = error, None
+
     def run(self):
         try:
-            self.result = self.write()
+            if self.error is None:
+                self.result = self.write()
         except Exception as error:  # whoever asks for the step raises or says it
             self.error = error
         self.arrive = self.write = None
@@ -43,7 +51,7 @@ class Writer:
         if step is None or (step.write is not None and os.getpid() != self._process):
             return None
         if step.write is not None:
-            step.arrive()  # an interrupt leaves it as it is
+            step.wait()
             self._step = None
             step.run()
         self._step = None
