@@ -623,8 +623,8 @@ TEST_CASE("scale log: a fall of the scale without a line of an overflow proves o
   const contents fourth =
       place.open("train.log", uncounted(4, "64.0", "1.2", "7.1") + uncounted(8, "8.0", "1.2", "7.1") +
                                   uncounted(12, "4.0", "inf", "7.1"));
-  CHECK(verdicts(fourth) == std::vector{was_applied, was_skipped, was_skipped, was_skipped, was_applied, is_open, is_open,
-                                        is_open, was_skipped});
+  CHECK(verdicts(fourth) == std::vector{was_applied, was_skipped, was_skipped, was_skipped, was_applied, is_open,
+                                        is_open, is_open, was_skipped});
   CHECK(fourth.steps[1].bounds->certain == false);
   // The norm is that of the last step: where only one was skipped, it is that one.
   CHECK(fourth.steps[8].bounds == max_abs_bounds{.low = overflow / 8});
