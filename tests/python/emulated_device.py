@@ -32,6 +32,9 @@ class Event:
     def synchronize(self):
         self.gate.opened.wait()
 
+    def free(self):
+        pass
+
 
 class Kernel:
     def __init__(self, of, name):

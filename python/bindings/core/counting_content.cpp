@@ -1,6 +1,7 @@
 // What is written of a step's tables, as bytes; made beside Python where kernels counted.
 #include <pybind11/stl.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <future>
@@ -108,9 +109,13 @@ class arriving {
   }
   // Waits.
   [[nodiscard]] const tables& of() const {
-    {
-      const py::gil_scoped_release released;
-      its_->done.wait();
+    // Interrupts are seen meanwhile.
+    for (bool is_done = false; !is_done;) {
+      {
+        const py::gil_scoped_release released;
+        is_done = its_->done.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready;
+      }
+      if (!is_done && PyErr_CheckSignals() != 0) throw py::error_already_set();
     }
     its_->done.get();
     return its_->of;

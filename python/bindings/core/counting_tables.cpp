@@ -34,28 +34,41 @@ class gathered {
   // The table i of a step goes to the column columns[i].
   void add(const tables& of, std::vector<std::size_t> columns) {
     if (columns.size() < of.size()) throw std::out_of_range("a column for each table is needed");
-    last_ = later([all = waiting_, of, columns = std::move(columns)] {
-      for (std::size_t i = 0; i < of.size(); ++i) {
-        const std::size_t at = columns[i];
-        if (at >= all->size()) all->resize(at + 1);
-        tables& waiting = (*all)[at];
-        if (waiting.size() >= 64 || (waiting.size() >= 16 && of[i]->row.table.cells.size() > 16))
-          waiting = {merged(waiting)};
-        waiting.push_back(of[i]);
+    last_ = later([all = all_, of, columns = std::move(columns)] {
+      try {
+        all->add(of, columns);
+      } catch (...) {
+        all->has_failed = true;
+        throw;
       }
     });
   }
   [[nodiscard]] tables merged_columns() const {
     const py::gil_scoped_release released;
     if (last_.valid()) last_.get();
+    if (all_->has_failed) throw std::runtime_error("tables could not be merged");
     tables all;
-    all.reserve(waiting_->size());
-    for (const tables& waiting : *waiting_) all.push_back(merged(waiting));
+    all.reserve(all_->waiting.size());
+    for (const tables& waiting : all_->waiting) all.push_back(merged(waiting));
     return all;
   }
 
  private:
-  std::shared_ptr<std::vector<tables>> waiting_ = std::make_shared<std::vector<tables>>();
+  struct state {
+    std::vector<tables> waiting;  // by column
+    bool has_failed = false;
+
+    void add(const tables& of, const std::vector<std::size_t>& columns) {
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        const std::size_t at = columns[i];
+        if (at >= waiting.size()) waiting.resize(at + 1);
+        tables& here = waiting[at];
+        if (here.size() >= 64 || (here.size() >= 16 && of[i]->row.table.cells.size() > 16)) here = {merged(here)};
+        here.push_back(of[i]);
+      }
+    }
+  };
+  std::shared_ptr<state> all_ = std::make_shared<state>();
   std::shared_future<void> last_;
 };
 

@@ -46,7 +46,8 @@ worker::~worker() {
 }
 
 std::shared_future<void> worker::later(std::function<void()> job) {
-  std::packaged_task<void()> task(std::move(job));
+  // What is done keeps nothing of what it did, as who waits for it may be part of that.
+  std::packaged_task<void()> task([job = std::move(job)]() mutable { std::exchange(job, {})(); });
   std::shared_future<void> done = task.get_future().share();
   if (queue_->of_forks != forks) {
     if (queue_->of_forks >= 0)

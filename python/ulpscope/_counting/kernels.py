@@ -54,6 +54,10 @@ def begin(values, with_sums, on):
         v.started, v.array = (started, i), None
 
 
+def is_capturing():
+    return has_devices() and device().driver.is_capturing()
+
+
 def expect_no_capture(driver):
     if driver.is_capturing():
         raise RecorderError("a CUDA graph is being captured: record outside of it, where it is replayed")

@@ -11,6 +11,7 @@ from .._counting.cells import SLOTS
 from .._counting.compiled import counting as compiled
 from .._counting.tables import as_compiled
 from .._counting.types import TYPES_BY_NUMBER, table_of_codes
+from .._errors import RecorderError
 from . import driver
 
 # As count.hpp has them.
@@ -256,13 +257,18 @@ class Started:
     def tables(self):
         """Waits for them."""
         if self._tables is None:
+            if os.getpid() != self._process:
+                raise RecorderError("a fork has nothing of what its parent began to count")
             if self.arriving is not None:
-                self._tables = self.arriving.tables()
+                tables = self.arriving.tables()
             else:
                 self._done.synchronize()
-                self._tables = tables_in(self._host.address + 8 * len(self._plan.described), self._plan)
-            pool.give_back(self._host)
+                tables = tables_in(self._host.address + 8 * len(self._plan.described), self._plan)
+            self._tables, done, host = tables, self._done, self._host
             self._host = self._done = None
+            if done is not None:  # another thread may have been here
+                done.free()
+                pool.give_back(host)
         return self._tables
 
     def __del__(self):

@@ -160,9 +160,9 @@ def copy_to_device(to, at, size, stream):
 
 
 class Event:
-    """What a stream of a device had at some time, which the host waits for without using the processor."""
+    """What a stream of a device had at some time, which the host waits for without using the processor. free() is for who has it."""
 
-    _free = {}  # those that nobody has any more, by device
+    _free = {}  # by device
 
     def __init__(self, device):
         self.device = device
@@ -186,9 +186,8 @@ class Event:
         with on(self.device):
             call("cuEventSynchronize", self.of)
 
-    def __del__(self):
-        if getattr(self, "of", None):
-            self._free[self.device].append(self.of)
+    def free(self):
+        self._free[self.device].append(self.of)
 
 
 def waiting(event):
@@ -218,31 +217,37 @@ class Copies:
 
     def end(self):
         """No more are added."""
-        if self._event is None:
-            event = Event(self.device)
-            event.record(self.stream)
-            self._event = event
+        with _lock:
+            if _copies.get(self.device) is self:
+                del _copies[self.device]
+            if self._event is None:
+                event = Event(self.device)
+                event.record(self.stream)
+                self._event = event
 
     def synchronize(self):
-        if _copies.get(self.device) is self:
-            del _copies[self.device]
         self.end()
         self._event.synchronize()
 
+    def __del__(self):
+        if self._event is not None:
+            self._event.free()
+
 
 _copies = {}  # by device: what more are added to
+_lock = threading.RLock()  # of these
 
 
 def copy_to_host(tensor):
     """Of a number, as the host has it once end_copies() was called and what it returns here was waited for: where, and that."""
-    place, device = _numbers.take(), tensor.get_device()
+    device = tensor.get_device()
     its = stream(device)
-    copies = _copies.get(device)
-    if copies is None or copies.stream != its:
-        if copies is not None:
-            copies.end()
-        copies = _copies[device] = Copies(device, its)
-    with on(device):
+    with on(device), _lock:
+        place, copies = _numbers.take(), _copies.get(device)
+        if copies is None or copies.stream != its:
+            if copies is not None:
+                copies.end()
+            copies = _copies[device] = Copies(device, its)
         call("cuMemcpyDtoHAsync_v2", ctypes.c_void_p(place), ctypes.c_uint64(tensor.data_ptr()),
              ctypes.c_size_t(tensor.element_size()), ctypes.c_void_p(its))  # fmt: skip
     return place, copies
@@ -250,8 +255,8 @@ def copy_to_host(tensor):
 
 def end_copies():
     """Before another thread waits for them."""
-    while _copies:
-        _copies.popitem()[1].end()
+    for copies in list(_copies.values()):
+        copies.end()
 
 
 def number_at(place, dtype):

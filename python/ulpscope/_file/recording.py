@@ -164,18 +164,22 @@ class File:
             self.db.keep_by("TRUNCATE")
         self.db.execute("PRAGMA synchronous=NORMAL")
 
+    def expect_process(self):
+        if os.getpid() != self.process:
+            raise RecorderError(f"{self.shown}: only the process that opened the recording can write to it; this one is a fork")
+
     def write(self, key, scalars, rows, joint=()):
         """One step in one transaction: its tables, and their totals by kind, role and factor. key: step, attempt (None:
         the first that was not there when the file was opened), microbatch. joint: contents of joint tables by names of
         weights, those that are among the rows."""
-        if os.getpid() != self.process:
-            raise RecorderError(f"{self.shown}: only the process that opened the recording can write to it; this one is a fork")
+        self.expect_process()
         if not self.lock.holds(self.path):
             raise RecorderError(f"{self.shown}: {LOST}")
         before = dict(self.tensors)
         infos, numbers, factors, parts, tables, made = rows
         if self.layout is None or self.layout.of != (infos, numbers, factors):
             self.layout = Layout(infos, numbers, factors)
+        self.layout.of = infos, numbers, factors
         layout = self.layout
         try:
             if key[1] is None and self.rows_before == 0:

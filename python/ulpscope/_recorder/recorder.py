@@ -19,6 +19,7 @@ decide exactly what a 16-bit format loses.
 """
 
 import atexit
+import contextlib
 import functools
 import os
 import warnings
@@ -59,7 +60,8 @@ _open = weakref.WeakSet()  # Recorders whose file is
 @atexit.register
 def _close_all():
     for recorder in list(_open):
-        recorder._leave()
+        with contextlib.suppress(Exception):  # others are left, too
+            recorder._leave()
 
 
 class Recorder:
@@ -345,6 +347,7 @@ class Recorder:
 
     def _taken(self, step, given, update, watched, trouble, unfit):
         """What is seen of a step now, on its way to the file."""
+        self._file.expect_process()
         unscaled = ()
         if update is not None:
             unscaled, trouble = update.unscaled, trouble or update.trouble
@@ -430,8 +433,9 @@ class Recorder:
             self._settle(3)
         except Exception as error:
             warnings.warn(printable(f"ulpscope: {file.shown}: {error}"), RuntimeWarning, stacklevel=2)
-        _open.discard(self)
-        file.close()
+        finally:
+            _open.discard(self)
+            file.close()
 
     def flush(self):
         """Waits until every step of which step() returned is in the file."""

@@ -1,6 +1,9 @@
 """Keeps a step that devices are still counting until the next one comes: nothing waits for them before."""
 
+import contextlib
 import os
+import signal
+import threading
 
 from .._counting import kernels
 
@@ -30,11 +33,28 @@ class Step:
         self.arrive = self.write = None
 
 
+@contextlib.contextmanager
+def uninterrupted():
+    """What a user's interrupt does comes afterwards."""
+    usual = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if not callable(usual):
+        yield
+        return
+    came = []
+    signal.signal(signal.SIGINT, lambda *how: came.append(how))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if came:
+            usual(*came[0])
+
+
 class Writer:
     """Has one step at a time."""
 
     def __init__(self):
-        self._step, self._process = None, os.getpid()
+        self._step, self._process, self._lock = None, os.getpid(), threading.RLock()
 
     def begin(self, step):
         """Whether it is done already."""
@@ -47,12 +67,19 @@ class Writer:
 
     def end(self):
         """The step that was begun, written or failed; None without one, and in a fork, where nobody writes it."""
-        step = self._step
-        if step is None or (step.write is not None and os.getpid() != self._process):
-            return None
-        if step.write is not None:
-            step.wait()
+        if os.getpid() != self._process:  # where the lock may be held for ever
+            step, self._step = self._step, None
+            return step if step is not None and step.write is None else None
+        with self._lock:
+            step = self._step
+            if step is None:
+                return None
+            if step.write is not None:
+                if kernels.is_capturing():  # a graph, which waiting would spoil
+                    return None
+                step.wait()
+                with uninterrupted():
+                    self._step = None
+                    step.run()
             self._step = None
-            step.run()
-        self._step = None
-        return step
+            return step
