@@ -255,6 +255,9 @@ void read_clipping(import_run& run, const sections& in, const config_node& root,
         most = 0;
       else
         most = section->number(name).value_or(c.otherwise);
+      if (most == 0 && c.clips_to_zero && section->number(name) == 0)
+        in.fail(c.key, "clips every gradient to 0 in " + std::string{row.name} +
+                           ", so nothing is learned; remove it, or give a number above 0");
       if (most < 0) most = 0;
     }
     const std::string how =

@@ -508,6 +508,31 @@ TEST_CASE("TRL's scripts have defaults of their own") {
   });
 }
 
+TEST_CASE("a limit of 0, a fused backward pass, a CPU and a scaler that is off") {
+  check_all({
+      {"amp: true\nclip_grad: 0.0\nclip_mode: norm\nopt: lamb\n",
+       "c: line 2: clip_grad clips every gradient to 0 in timm"},
+      {"amp: true\namp_dtype: float16\nclip_mode: norm\ndevice: cpu\n", "c: line 4: device is cpu, where timm has no"},
+      {"imgsz: 640\nlr0: 0.01\nmode: train\namp: true\ndevice: cpu\n", "ultralytics: none in float32, norm 10",
+       "float32"},
+      {"[optimizer]\nlr = 1e-4\n[training]\nmax_norm = 0.0\n[job]\ndump_folder = \"x\"\n[activation_checkpoint]\nmode = \"none\"\n",
+       "c: line 4: training.max_norm clips every gradient to 0"},
+      {"optim_wrapper = dict(type='AmpOptimWrapper', clip_grad=dict(max_norm=0))\n",
+       "c: line 1: optim_wrapper.clip_grad.max_norm clips every gradient to 0"},
+      {"optim_wrapper = dict(type='AmpOptimWrapper', loss_scale=dict(init_scale=4096., enabled=False))\n",
+       "MMEngine: none in float16", "float32"},
+      {"accelerate launch sdxl_train.py --pretrained_model_name_or_path=/m/x.safetensors --mixed_precision=bf16 --full_bf16 "
+       "--fused_backward_pass --optimizer_type=Adafactor --max_grad_norm=1.0",
+       "c: line 1: fused_backward_pass clips each parameter by itself"},
+  });
+  check_all(
+      {{"keras.mixed_precision.set_global_policy('mixed_float16')\nmodel.compile(optimizer='adam', auto_scale_loss=False)\n",
+        "Keras: none in float16", "float32"},
+       {"keras.mixed_precision.set_global_policy('mixed_float16')\nopt = keras.optimizers.Adam(loss_scale_factor=1024.0)\n",
+        "c.py: line 2: loss_scale_factor is a constant loss scale"}},
+      "c.py");
+}
+
 TEST_CASE("another keeper of the loss scale, and keys that contradict one another") {
   check_all({
       {"trainer:\n  precision: 16\n  amp_backend: apex\n  amp_level: O2\n", "c: line 3: trainer.amp_backend is apex"},

@@ -21,7 +21,7 @@ program_row diffusers_program() {
             .meaning = with_torch_grad_scaler},
            {.when = "mixed_precision=bf16", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16},
            {.when = "mixed_precision=no", .format = "float32", .weights = "float32", .meaning = in_float32}},
-      .clipping = {{.key = "max_grad_norm", .otherwise = 1}},
+      .clipping = {{.key = "max_grad_norm", .otherwise = 1, .clips_to_zero = true}},
       .microbatches = "gradient_accumulation_steps",
       .precision_of_launcher = true};
 }

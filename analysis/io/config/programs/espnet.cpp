@@ -22,7 +22,7 @@ program_row espnet_program() {
                      .weights = "float32",
                      .meaning = with_torch_grad_scaler},
                     {.when = "use_amp=false", .format = "float32", .weights = "float32", .meaning = in_float32}},
-      .clipping = {{.key = "grad_clip", .when = "grad_clip_type=2|2.0", .otherwise = 5},
+      .clipping = {{.key = "grad_clip", .when = "grad_clip_type=2|2.0", .otherwise = 5, .clips_to_zero = true},
                    {.when = "grad_clip_type", .refused = "is another norm than L2, which is not replayed"}},
       .microbatches = "accum_grad"};
 }

@@ -34,7 +34,8 @@ program_row fabric_program() {
             .weights = "bfloat16",
             .meaning = "weights and gradients in bfloat16, the loss is not scaled"},
            {.when = "precision=32-true|32", .format = "float32", .weights = "float32", .meaning = in_float32}},
-      .clipping = {{.key = "clip_val", .when = "clip_val", .mode = clipping_mode::value}, {.key = "max_norm"}},
+      .clipping = {{.key = "clip_val", .when = "clip_val", .mode = clipping_mode::value},
+                   {.key = "max_norm", .clips_to_zero = true}},
       .place = written_in::files};
 }
 

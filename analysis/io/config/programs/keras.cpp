@@ -45,9 +45,15 @@ program_row keras_policy_program() {
       .name = "Keras",
       .calls = "Policy DTypePolicy set_global_policy set_dtype_policy",
       .call_markers = "0=mixed_float16 0=mixed_bfloat16",
-      .beside = clipping_arguments,
+      .beside = "global_clipnorm clipnorm clipvalue auto_scale_loss loss_scale_factor",
       .keys = {.read = "()"},
-      .precision = {{.when = "0=mixed_float16",
+      .precision = {{.when = "loss_scale_factor 0=mixed_float16",
+                     .refused = "is a constant loss scale, and no step is skipped: give --scaler static and its value"},
+                    {.when = "auto_scale_loss=false 0=mixed_float16",
+                     .format = "float16",
+                     .weights = "float32",
+                     .meaning = "mixed_float16, the loss is not scaled"},
+                    {.when = "0=mixed_float16",
                      .format = "float16",
                      .scaler = "keras3_lso",
                      .parameters = defaults_of_scaler,
@@ -55,7 +61,7 @@ program_row keras_policy_program() {
                      .meaning = "mixed_float16, for which compile() wraps the optimizer in a LossScaleOptimizer"},
                     {.when = "0=mixed_bfloat16", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16}},
       .clipping = clippings(),
-      .remarks = {{.when = "0=mixed_float16", .text = of_versions}},
+      .remarks = {{.when = "0=mixed_float16 !auto_scale_loss=false", .text = of_versions}},
       .place = written_in::files};
 }
 

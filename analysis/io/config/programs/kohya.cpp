@@ -38,7 +38,9 @@ program_row kohya_program() {
             .meaning = with_torch_grad_scaler},
            {.when = "mixed_precision=bf16", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16},
            {.when = "mixed_precision=no", .format = "float32", .weights = "float32", .meaning = in_float32}},
-      .clipping = {{.key = "max_grad_norm", .otherwise = 1}},
+      .clipping = {{.when = "fused_backward_pass=true",
+                    .refused = "clips each parameter by itself, which is not replayed"},
+                   {.key = "max_grad_norm", .otherwise = 1}},
       .microbatches = "gradient_accumulation_steps"};
 }
 

@@ -39,7 +39,7 @@ program_row litgpt_program() {
       .clipping =
           {{.when = "train.max_norm command=finetune|finetune_lora|finetune_full|finetune_adapter|finetune_adapter_v2",
             .refused = "is refused by LitGPT where it finetunes"},
-           {.key = "train.max_norm", .when = "train.max_norm"},
+           {.key = "train.max_norm", .when = "train.max_norm", .clips_to_zero = true},
            {.when = "command=finetune|finetune_lora|finetune_full|finetune_adapter|finetune_adapter_v2"},
            {.when = "checkpoint_dir"},
            {.key = "train.max_norm", .when = "command=pretrain", .otherwise = 1},

@@ -23,6 +23,11 @@ program_row mmengine_program() {
             .format = "float32",
             .weights = "float32",
             .meaning = in_float32},
+           {.when =
+                "optim_wrapper.loss_scale.enabled=false optim_wrapper.type=ampoptimwrapper optim_wrapper.dtype=float16",
+            .format = "float16",
+            .weights = "float32",
+            .meaning = "autocast to float16, the loss is not scaled"},
            {.when = "optim_wrapper.type=ampoptimwrapper optim_wrapper.loss_scale=dynamic optim_wrapper.dtype=float16",
             .format = "float16",
             .scaler = "pytorch_gradscaler",
@@ -65,7 +70,9 @@ program_row mmengine_program() {
             .mode = clipping_mode::value},
            {.when = "optim_wrapper.clip_grad.clip_value",
             .refused = "needs type='value' beside it: the default is clipping by norm, where MMEngine refuses it"},
-           {.key = "optim_wrapper.clip_grad.max_norm", .when = "optim_wrapper.clip_grad.norm_type=2|2.0"},
+           {.key = "optim_wrapper.clip_grad.max_norm",
+            .when = "optim_wrapper.clip_grad.norm_type=2|2.0",
+            .clips_to_zero = true},
            {.when = "optim_wrapper.clip_grad.norm_type", .refused = "is another norm than L2, which is not replayed"}},
       .microbatches = "optim_wrapper.accumulative_counts"};
 }

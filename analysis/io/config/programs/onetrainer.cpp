@@ -37,7 +37,9 @@ program_row onetrainer_program() {
             .refused =
                 "has a loss scale only where all trained weights are float32, and some may not be here; give --scaler "
                 "pytorch_gradscaler or none"}},
-      .clipping = {{.key = "clip_grad_norm", .otherwise = 1}},
+      .clipping = {{.when = "optimizer.fused_back_pass=true",
+                    .refused = "clips each parameter by itself, which is not replayed"},
+                   {.key = "clip_grad_norm", .otherwise = 1, .clips_to_zero = true}},
       .microbatches = "gradient_accumulation_steps"};
 }
 

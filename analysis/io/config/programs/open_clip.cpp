@@ -31,7 +31,7 @@ program_row open_clip_program() {
                          .weights = "float16",
                          .meaning = "weights in float16, the loss is not scaled"},
                         {.when = "precision=fp32", .format = "float32", .weights = "float32", .meaning = in_float32}},
-          .clipping = {{.key = "grad_clip_norm"}},
+          .clipping = {{.key = "grad_clip_norm", .clips_to_zero = true}},
           .microbatches = "accum_freq"};
 }
 

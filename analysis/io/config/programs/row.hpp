@@ -54,6 +54,7 @@ struct clipping_case {
   double otherwise = 0;  // where the key is not given; 0: not clipped
   clipping_mode mode = clipping_mode::norm;
   std::string_view refused = {};
+  bool clips_to_zero = false;  // 0 is a limit as any other: nothing is learned
 };
 
 struct remark {

@@ -15,7 +15,8 @@ program_row speechbrain_program() {
       .keys = {.not_read = "eval_precision"},
       .defaults = "precision=fp32 auto_mix_prec=false bfloat16_mix_prec=false skip_nonfinite_grads=false",
       .precision =
-          {{.when = "skip_nonfinite_grads=true !precision=fp16 auto_mix_prec=false",
+          {{.when = "device=cpu precision=fp16", .refused = "is cpu, where SpeechBrain refuses fp16"},
+           {.when = "skip_nonfinite_grads=true !precision=fp16 auto_mix_prec=false",
             .refused = "leaves out tensors of gradients that are not finite, which is not replayed"},
            {.when = "bfloat16_mix_prec=true", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16},
            {.when = "auto_mix_prec=true",

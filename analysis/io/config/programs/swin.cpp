@@ -18,7 +18,7 @@ program_row swin_program() {
                          .weights = "float32",
                          .meaning = with_torch_grad_scaler},
                         {.when = "AMP_ENABLE=false", .format = "float32", .weights = "float32", .meaning = in_float32}},
-          .clipping = {{.key = "TRAIN.CLIP_GRAD", .otherwise = 5}},
+          .clipping = {{.key = "TRAIN.CLIP_GRAD", .otherwise = 5, .clips_to_zero = true}},
           .microbatches = "TRAIN.ACCUMULATION_STEPS"};
 }
 

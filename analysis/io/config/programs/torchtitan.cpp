@@ -28,7 +28,7 @@ program_row torchtitan_program() {
                      .format = "float32",
                      .weights = "float32",
                      .meaning = in_float32}},
-      .clipping = {{.key = "training.max_norm", .otherwise = 1}},
+      .clipping = {{.key = "training.max_norm", .otherwise = 1, .clips_to_zero = true}},
       .remarks = {
           {.when = "training.dtype=float32 training.mixed_precision_param=bfloat16",
            .text =

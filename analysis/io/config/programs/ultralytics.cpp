@@ -15,6 +15,10 @@ program_row ultralytics_program() {
       .precision = {{.when = "command=val|predict|export|track|benchmark|solutions",
                      .refused = "is not train, and only training scales a loss"},
                     {.when = "!mode=train", .refused = "is not train, and only training scales a loss"},
+                    {.when = "device=cpu|mps",
+                     .format = "float32",
+                     .weights = "float32",
+                     .meaning = "in float32: its check turns amp off there"},
                     {.when = "amp=true",
                      .format = "float16",
                      .scaler = "pytorch_gradscaler",
@@ -23,7 +27,7 @@ program_row ultralytics_program() {
                      .meaning = with_torch_grad_scaler},
                     {.when = "amp=false", .format = "float32", .weights = "float32", .meaning = in_float32}},
       .clipping = {{.otherwise = 10}},
-      .remarks = {{.when = "amp=true",
+      .remarks = {{.when = "amp=true !device=cpu|mps",
                    .text = "the program turns amp off where its check on the GPU fails, as its log says then: for that "
                            "--scaler none --format float32"}}};
 }

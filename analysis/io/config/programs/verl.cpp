@@ -62,7 +62,7 @@ program_row verl_program() {
            {.when = "actor_rollout_ref.actor.fsdp_config.dtype=bfloat16|bf16",
             .format = "bfloat16",
             .meaning = "bfloat16, the loss is not scaled"}},
-      .clipping = {{.key = "actor_rollout_ref.actor.grad_clip", .otherwise = 1}},
+      .clipping = {{.key = "actor_rollout_ref.actor.grad_clip", .otherwise = 1, .clips_to_zero = true}},
       .remarks = {{.when = "actor_rollout_ref.actor.fsdp_config.model_dtype=bfloat16|bf16",
                    .text = "the actor's weights are kept in bfloat16"}}};
 }

@@ -44,7 +44,7 @@ program_row wenet_program() {
                 "is not given: WeNet takes it from its command line (--use_amp, --dtype); give the command that trains, with "
                 "the file beside it"},
            {.format = "float32", .weights = "float32", .meaning = in_float32}},
-      .clipping = {{.key = "grad_clip", .otherwise = 50}},
+      .clipping = {{.key = "grad_clip", .otherwise = 50, .clips_to_zero = true}},
       .microbatches = "accum_grad"};
 }
 
