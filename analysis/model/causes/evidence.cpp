@@ -315,9 +315,27 @@ void evidence::judge_batches() {
   std::ranges::sort(forward->before);
 }
 
+// Steps whose place is assumed are taken for the first of what their line tells of.
+void evidence::see_how_it_may_end() {
+  constexpr std::uint64_t several = 3;
+  constexpr std::uint64_t many_of = 20;
+  const auto is_assumed = [](const step_survey& s) { return !s.bound_is_certain; };
+  std::size_t last = healthy;
+  while (last > 0 && is_lost(steps[last - 1])) --last;
+  const std::uint64_t at_end = healthy - last;
+  while (last > 0 && is_assumed(steps[last - 1]) && !is_lost(steps[last - 1])) --last;
+  std::size_t first = last;
+  while (first > 0 && is_assumed(steps[first - 1]) && is_lost(steps[first - 1])) --first;
+  const std::uint64_t lost = last - first, of = healthy - first;
+  if (lost < several || lost * many_of < of || lost + at_end == of) return;
+  handled.may_end = lost + at_end;
+  handled.may_end_of = of;
+}
+
 // Whether what was skipped is what the scaler is there for.
 void evidence::judge_scaler() {
   handled.is_placed = is_placed_;
+  see_how_it_may_end();
   handled.is_said = std::ranges::any_of(
       steps, [](const step_survey& s) { return is_lost(s) && (!std::isnan(scale_of(s)) || s.tensors > 0); });
   if (diverged)

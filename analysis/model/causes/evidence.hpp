@@ -84,6 +84,7 @@ class evidence {
   void see_end();
   void judge_batches();
   void judge_scaler();
+  void see_how_it_may_end();
   void add_unhandled(const lost_place& place);
   void add_steps(const lost_place& place, bad_batch& to) const;
   [[nodiscard]] step_span span_of(const lost_place& place) const;

@@ -95,6 +95,8 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
       handled_ = t.happened;
       skipped_ = handled->skipped.steps;
       if (!handled->is_placed) skipped_of_ = all_steps_;
+      may_end_ = handled->may_end;
+      may_end_of_ = handled->may_end_of;
     } else if (!first_) {
       first_name_ = name_of(c);
       first_ = std::move(t);
@@ -190,6 +192,7 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
   const std::uint64_t open = all_steps_ - told_steps_;
   const bool is_clear = !weights_ && !excerpt_;
   const bool often = skips_often(skipped_, skipped_of_);
+  const bool may_end = may_end_ > 0 && is_clear;
   if (judged_.as_recorded() && handled_.empty() && has_values)
     s.happened = told_steps_ == 1 ? "the one recorded step is finite"
                                   : fmt::format("all {} are finite as recorded", steps_text(told_steps_));
@@ -200,6 +203,7 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
   else
     s.happened =
         (!is_clear    ? ""
+         : may_end    ? "it is not known how the run ended: "
          : often      ? "no fault found, but the run skips often: "
          : has_values ? "no fault found: "
                       : "no fault found in the log: ") +
@@ -215,7 +219,10 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
            : in_part  ? "the log tells of its steps only in part; without gradients, underflow is unknown"
                       : "the logged steps are certain; without gradients, underflow is unknown";
   s.change = "nothing";
-  if (often) s.grade = finding_grade::notable;
+  if (may_end)
+    s.change = fmt::format("log every step: {} of the last {} overflowed, and may be its last ones", grouped(may_end_),
+                           steps_text(may_end_of_));
+  if (often || may_end) s.grade = finding_grade::notable;
 }
 
 namespace {

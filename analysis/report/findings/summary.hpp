@@ -48,11 +48,12 @@ class summary_of {
   std::vector<finding> causes_;
   std::optional<told> first_;
   std::string first_name_;
-  std::optional<weights_told> weights_;     // the first that are not well
-  std::string open_of_weights_;             // how sure it is that they are well, where that is not certain
-  std::string handled_;                     // what the scaler handled, in words
-  std::uint64_t skipped_ = 0;               // of that,
-  std::uint64_t skipped_of_ = told_steps_;  // and of how many steps: of all where it is not told which they were
+  std::optional<weights_told> weights_;         // the first that are not well
+  std::string open_of_weights_;                 // how sure it is that they are well, where that is not certain
+  std::string handled_;                         // what the scaler handled, in words
+  std::uint64_t skipped_ = 0;                   // of that,
+  std::uint64_t may_end_ = 0, may_end_of_ = 0;  // as gradient_overflow has them
+  std::uint64_t skipped_of_ = told_steps_;      // and of how many steps: of all where it is not told which they were
 };
 
 }  // namespace ulp

@@ -67,6 +67,12 @@ TEST_CASE("advice on logs says what they tell, and no more") {
   for (int i = 1; i <= 30; ++i)
     counted += "[Rank 0] step=" + std::to_string(10 * i) + ", skipped=" + (i < 7 ? "0" : "3") + ", lr=[1e-05]\n";
   says(advised(counted), "3 of 300 steps are not finite (within steps 61 to 70)");
+  std::string at_end = counted.substr(0, counted.find("[Rank 0] step=70,"));
+  for (int i = 7; i <= 30; ++i)
+    at_end += "[Rank 0] step=" + std::to_string(10 * i) + ", skipped=" + (i < 30 ? "0" : "8") + ", lr=[1e-05]\n";
+  const std::string open_end = advised(at_end);
+  says(open_end, "What happened   it is not known how the run ended: 8 of 300 steps are not finite");
+  says(open_end, "log every step: 8 of the last 10 steps overflowed, and may be its last ones");
   // A search at the start is no reason for concern beside a run that ends with overflows.
   std::string ends;
   double scale = 65536;

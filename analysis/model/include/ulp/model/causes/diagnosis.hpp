@@ -125,6 +125,9 @@ struct gradient_overflow {
   bool is_placed = true;     // else the input tells how many there were, not which
   bool is_said = true;       // that they were skipped, by the input or by a scale that it has
   std::uint64_t at_end = 0;  // the last of these steps, with which the input ends
+  // Of so many steps at the end the input does not tell which these were: it may end with them. Where they are many of those.
+  std::uint64_t may_end = 0;
+  std::uint64_t may_end_of = 0;
 };
 
 // Infinity or NaN whatever the scale: with the loss, or in all tensors at once.
