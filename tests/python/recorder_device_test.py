@@ -5,6 +5,7 @@ tests/device/measure_counting.py does the first on a device."""
 import gc
 import importlib
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -108,6 +109,25 @@ class Tables(unittest.TestCase):
         with emulated_device.device(recorder, torch, slots=396):
             plan = counting.Plan(kinds, True, 0, counting.ROOM)
         self.assertLessEqual(plan.table_bytes + 8 * plan.device_words, 64 << 20)
+
+
+@unittest.skipUnless(support.core() is not None and os.path.exists("/proc/self/statm"), "needs compiled counting, and Linux's /proc")
+class Memory(unittest.TestCase):
+    def test_what_arrived_is_not_kept(self):
+        """Of a step some 260 kB, which nothing in Python holds."""
+        values = np.random.default_rng(1).standard_normal(1 << 16).astype(np.float32)
+        kinds, addresses = ((1 << 16, types["float32"].number),) * 4, np.array([values.ctypes.data] * 4, np.int64)
+
+        def pages():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1])
+
+        with emulated_device.device(recorder, torch):
+            worker = support.core().counting.Worker()
+            for i in range(120):
+                counting.Started(kinds, addresses, False, 0, worker, [[0, 1, 2, 3]]).tables()
+                before = pages() if i == 20 else before if i > 20 else 0
+            self.assertLess((pages() - before) * os.sysconf("SC_PAGE_SIZE"), 8 << 20)
 
 
 class Model(torch.nn.Module):
@@ -233,6 +253,21 @@ class Recording(unittest.TestCase):
             emulated.release()
             rec.step(5, loss_scale=1.0)
         self.assertEqual([row[0] for row in rows_of(self.path)], [0, 1, 2, 3, 5])
+
+    def test_an_interrupt_while_it_writes(self):
+        """It comes when the step that waited is in the file."""
+        with emulated_device.device(recorder, torch), recorder.Recorder(self.path, self.model) as rec:
+            train(rec, self.model, 3)
+            rec.step(3, loss_scale=1.0)
+            write = rec._file.write
+
+            def interrupted(*arguments):
+                os.kill(os.getpid(), signal.SIGINT)
+                write(*arguments)
+
+            with mock.patch.object(rec._file, "write", interrupted), self.assertRaises(KeyboardInterrupt):
+                rec.step(4, loss_scale=1.0)
+        self.assertEqual([row[0] for row in rows_of(self.path)], [0, 1, 2, 3])
 
     def test_a_recorder_that_is_dropped(self):
         before = threading.active_count()
