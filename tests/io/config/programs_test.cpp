@@ -519,6 +519,9 @@ TEST_CASE("a limit of 0, a fused backward pass, a CPU and a scaler that is off")
        "c: line 4: training.max_norm clips every gradient to 0"},
       {"optim_wrapper = dict(type='AmpOptimWrapper', clip_grad=dict(max_norm=0))\n",
        "c: line 1: optim_wrapper.clip_grad.max_norm clips every gradient to 0"},
+      {"optim_wrapper = dict(type='AmpOptimWrapper', dtype='bfloat16', loss_scale=dict(init_scale=1024, growth_interval=100))\n",
+       "MMEngine: pytorch_gradscaler init_scale=1024 growth_factor=2 backoff_factor=0.5 growth_interval=100 in bfloat16",
+       "float32"},
       {"optim_wrapper = dict(type='AmpOptimWrapper', loss_scale=dict(init_scale=4096., enabled=False))\n",
        "MMEngine: none in float16", "float32"},
       {"accelerate launch sdxl_train.py --pretrained_model_name_or_path=/m/x.safetensors --mixed_precision=bf16 --full_bf16 "

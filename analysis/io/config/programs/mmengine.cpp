@@ -47,6 +47,13 @@ program_row mmengine_program() {
             .parameters = torch_grad_scaler,
             .weights = "float32",
             .meaning = "autocast to float16 with torch.amp.GradScaler"},
+           {.when =
+                "optim_wrapper.type=ampoptimwrapper optim_wrapper.loss_scale.init_scale optim_wrapper.dtype=bfloat16",
+            .format = "bfloat16",
+            .scaler = "pytorch_gradscaler",
+            .parameters = torch_grad_scaler,
+            .weights = "float32",
+            .meaning = "autocast to bfloat16 with torch.amp.GradScaler, as MMEngine has it"},
            {.when = "optim_wrapper.type=ampoptimwrapper optim_wrapper.loss_scale optim_wrapper.dtype=float16",
             .format = "float16",
             .scaler = "static",
