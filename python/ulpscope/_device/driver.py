@@ -213,7 +213,7 @@ class Copies:
     """Of numbers to the host, one after the other on a stream: all have come when its event has."""
 
     def __init__(self, device, stream):
-        self.device, self.stream, self._event = device, stream, None
+        self.device, self.stream, self._event, self.places = device, stream, None, []
 
     def end(self):
         """No more are added."""
@@ -230,6 +230,8 @@ class Copies:
         self._event.synchronize()
 
     def __del__(self):
+        """Nobody asks for them any more."""
+        _numbers.give_back(self.places, (self.device, self.stream))
         if self._event is not None:
             self._event.free()
 
@@ -243,11 +245,13 @@ def copy_to_host(tensor):
     device = tensor.get_device()
     its = stream(device)
     with on(device), _lock:
-        place, copies = _numbers.take(), _copies.get(device)
+        copies = _copies.get(device)
         if copies is None or copies.stream != its:
             if copies is not None:
                 copies.end()
             copies = _copies[device] = Copies(device, its)
+        place = _numbers.take((device, its))
+        copies.places.append(place)
         call("cuMemcpyDtoHAsync_v2", ctypes.c_void_p(place), ctypes.c_uint64(tensor.data_ptr()),
              ctypes.c_size_t(tensor.element_size()), ctypes.c_void_p(its))  # fmt: skip
     return place, copies
@@ -266,16 +270,24 @@ def number_at(place, dtype):
 
 
 class Numbers:
-    """Places for single numbers that the host shares with devices: each is free again when many others were taken."""
+    """Places for single numbers that the host shares with devices. One that is free again is for copies of its stream, which come after
+    what that still writes there."""
 
     def __init__(self):
-        self._memory, self._next = None, 0
+        self._memory, self._next, self._free = [], 0, {}
 
-    def take(self):
-        if self._memory is None:
-            self._memory = HostMemory(1 << 16)
-        self._next = (self._next + 8) % self._memory.size
-        return self._memory.address + self._next
+    def take(self, stream):
+        free = self._free.get(stream)
+        if free:
+            return free.pop()
+        if not self._memory or self._next == self._memory[-1].size:
+            self._memory.append(HostMemory(1 << 16))
+            self._next = 0
+        self._next += 8
+        return self._memory[-1].address + self._next - 8
+
+    def give_back(self, places, stream):
+        self._free.setdefault(stream, []).extend(places)
 
 
 _numbers = Numbers()
@@ -339,5 +351,5 @@ class HostMemory:
         self.address = of.value
 
     def __del__(self):
-        if getattr(self, "address", None) is not None and library is not None:  # at exit it may be gone
+        if getattr(self, "address", None) is not None and library is not None and library() is not None:  # at exit it may be gone
             library().cuMemFreeHost(ctypes.c_void_p(self.address))
