@@ -1,11 +1,12 @@
 #include "avx512.hpp"
 
 #if defined(__x86_64__)
-#include "encode_vectors.hpp"
+#include "round_vectors.hpp"
 
 namespace ulp::detail {
 
 extern const all_quick_loops avx512_loops = avx512::all_loops;
+extern const round_loops avx512_round_loops = avx512::all_round_loops;
 
 }  // namespace ulp::detail
 #endif

@@ -13,6 +13,7 @@ std::string loops_text(const encoder_plan<Number>& plan) {
   if (plan.quick) text += ", quick";
   if (plan.groups) text += ", in groups";
   if (plan.plain && !plan.quick && !plan.groups) text += ", plain";
+  if (plan.results) text += ", to floats";
   if (plan.counting) text += ", counted";
   return text;
 }
@@ -62,13 +63,23 @@ encoder_plan<Number> plan_encoder(const treatment& how, int power, const format&
   return plan;
 }
 
+// Where there are loops for them.
+static std::optional<float_results> results_of(const encoder_plan<float>& plan) {
+  if (plan.quick && plan.loops->round != nullptr)
+    return plan_results(plan.quick->same_grid, plan.how.format, plan.power);
+  const bool groups = plan.groups && plan.how.rounding.definition == stochastic_definition::a;
+  if (!groups || !plan.loops->stochastic->has_rounds(*plan.narrow)) return {};
+  const bool same_grid = plan.narrow->lowest_field == 1 && plan.narrow->sign_position == 31 - plan.narrow->dropped;
+  return plan_results(same_grid, plan.how.format, plan.power);
+}
+
 template encoder_plan<float> plan_encoder<float>(const treatment&, int, const format&, const exact_factor&,
                                                  const kernels*, bool);
 template encoder_plan<double> plan_encoder<double>(const treatment&, int, const format&, const exact_factor&,
                                                    const kernels*, bool);
 
 conversion_plan plan_conversion(const format& to, const conversion& how, const element_source& from,
-                                const kernels* loops, bool counting) {
+                                const kernels* loops, bool counting, bool to_floats) {
   const treatment as{to, how.rounding};
   conversion_plan plan{.factor = factor_of(how.scale)};
   const exact_factor one;
@@ -78,6 +89,7 @@ conversion_plan plan_conversion(const format& to, const conversion& how, const e
     if (from.as_floats) {
       plan.of_floats = floats();
       plan.way = element_way::floats;
+      if (to_floats && !counting) plan.of_floats.results = results_of(plan.of_floats);
       if (plan.of_floats.usable()) return plan;
     }
     if (from.as_doubles) {

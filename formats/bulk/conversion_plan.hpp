@@ -24,6 +24,7 @@ struct encoder_plan {
   std::optional<encode_plan<std::uint32_t>> narrow;  // in lanes of 32 bits, of float only
   std::optional<encode_plan<std::uint64_t>> wide;    // in lanes of 64 bits; at most one of the two
   std::optional<quick_plan> quick;                   // by loops that need nothing but numbers and codes
+  std::optional<float_results> results;              // by loops that give floats in place of codes
   bool counting = false;
   bool plain = false;   // by loops without counts and special cases
   bool groups = false;  // by stochastic loops that make the random bits themselves
@@ -76,8 +77,9 @@ struct conversion_plan {
   [[nodiscard]] std::string_view level() const noexcept;
 };
 
+// `to_floats`: whether codes are only wanted as the floats that they stand for.
 [[nodiscard]] conversion_plan plan_conversion(const format& to, const conversion& how, const element_source& from,
-                                              const kernels* loops, bool counting);
+                                              const kernels* loops, bool counting, bool to_floats = false);
 
 // In a line, as "v4: floats, lanes of 32 bits, quick, counted" or "codec: singly, for the factor".
 [[nodiscard]] std::string to_string(const conversion_plan& plan);

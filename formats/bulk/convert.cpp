@@ -94,14 +94,19 @@ struct code_elements {
   }
 };
 
+template <class Elements>
+conversion_plan plan_of(const format& to, const Elements& elements, const conversion& how, bool counting,
+                        bool to_floats = false) {
+  const element_source source{elements.own, elements.give_floats, elements.give_doubles};
+  return plan_conversion(to, how, source, loops_in_use().load(std::memory_order_relaxed), counting, to_floats);
+}
+
 // put(begin, size, is_long, encode): encode(place, streams) writes the codes of the tile there, past the caches if it `streams`
 // and the tile may be long, of up to `long_step` elements.
 template <class Elements, class Put>
-void encode_elements(const format& to, const Elements& elements, const conversion& how, conversion_counts* counts,
-                     std::size_t long_step, Put put) {
+void encode_elements(const conversion_plan& plan, const format& to, const Elements& elements, const conversion& how,
+                     conversion_counts* counts, std::size_t long_step, Put put) {
   const kernels* const loops = loops_in_use().load(std::memory_order_relaxed);
-  const element_source source{elements.own, elements.give_floats, elements.give_doubles};
-  const conversion_plan plan = plan_conversion(to, how, source, loops, counts != nullptr);
   const auto by_tiles = [&]<class Number>(const tile_encoder<Number>& encode, auto get) {
     const bool is_long = encode.plan().takes_long_tiles();
     const auto tile = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
@@ -156,7 +161,7 @@ void encode_to_codes(const format& to, const Elements& elements, code_span codes
   const bool direct = numbers != nullptr && numbers != codes.data() && codes.bytes() != 0;
   const bool streams = direct && bytes * codes.size() >= least_streamed;
   const std::size_t long_step = !direct ? tile_size : streams ? streamed_tile_size : long_tile_size;
-  encode_elements(to, elements, how, counts, long_step,
+  encode_elements(plan_of(to, elements, how, counts != nullptr), to, elements, how, counts, long_step,
                   [&](std::size_t begin, std::size_t n, bool is_long, auto encode) {
                     const codes_out place{codes, begin};
                     if (!streams || is_long) return encode(place, streams);
@@ -254,13 +259,23 @@ void round_array(const format& to, std::span<const float> from, std::span<float>
   expect_format(to, 4, "the result's");
   expect_sizes(from.size(), rounded.size());
   expect_conversion(how);
+  const bool streams = from.data() != rounded.data() && rounded.size_bytes() >= least_streamed;
+  const number_elements<float> elements{from};
+  const conversion_plan plan = plan_of(to, elements, how, counts != nullptr, true);
+  if (plan.of_floats.results) {
+    const tile_rounder round{plan.of_floats, how.random};
+    const std::size_t step = streams ? streamed_tile_size : long_tile_size;
+    return for_tiles(from.size(), step, how.threads, nullptr,
+                     [&](std::size_t begin, std::size_t n, conversion_counts&) {
+                       round(from.subspan(begin, n), begin, rounded.subspan(begin, n), streams);
+                     });
+  }
   const decoder<float> decode{to};
-  encode_elements(to, number_elements<float>{from}, how, counts, tile_size,
-                  [&](std::size_t begin, std::size_t n, bool, auto encode) {
-                    std::array<std::uint32_t, tile_size> codes;
-                    encode(codes_out{code_span{codes}, 0}, false);
-                    decode(codes_in{const_code_span{codes}, 0}, rounded.subspan(begin, n));
-                  });
+  encode_elements(plan, to, elements, how, counts, tile_size, [&](std::size_t begin, std::size_t n, bool, auto encode) {
+    std::array<std::uint32_t, tile_size> codes;
+    encode(codes_out{code_span{codes}, 0}, false);
+    decode(codes_in{const_code_span{codes}, 0}, rounded.subspan(begin, n), streams);
+  });
 }
 
 void recode_array(const format& to, code_span codes, const format& from, const_code_span from_codes,

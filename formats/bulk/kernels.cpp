@@ -19,6 +19,15 @@ std::span<const kernels* const> kernels_here() {
   return here;
 }
 
+bool reads_past_caches() noexcept {
+#if defined(__x86_64__)
+  static const bool is_amd = __builtin_cpu_is("amd") != 0;
+  return is_amd;
+#else
+  return false;
+#endif
+}
+
 std::atomic<const kernels*>& loops_in_use() {
   static std::atomic<const kernels*> loops{kernels_here().back()};
   return loops;

@@ -110,6 +110,17 @@ struct all_quick_loops {
   quick_loops<std::uint32_t> to32;
 };
 
+// Of results that are wanted as floats.
+struct float_results {
+  int power = 0;              // they are 2^power times what numbers are rounded to
+  std::uint32_t largest = 0;  // finite one
+  std::uint32_t beyond = 0;   // in place of larger ones
+};
+// In place or beside. Infinity and NaN stay as they are. Returns whether there were some.
+using round_loop = bool (*)(const quick_plan&, const float_results&, const float* numbers, float* rounded,
+                            std::size_t size, bool streams);
+using round_loops = std::array<round_loop, first_stochastic_way>;
+
 // The stochastic ways: of plain loops; and those that make the random bits themselves, for whole groups of 16 blocks of the
 // generator, of which the first element's is `block`.
 template <class Code>
@@ -126,6 +137,10 @@ struct all_stochastic_loops {
   stochastic_loops<std::uint8_t> to8;
   stochastic_loops<std::uint16_t> to16;
   stochastic_loops<std::uint32_t> to32;
+  // By definition a, in groups, to floats as a round_loop does: of plans for which it has_rounds.
+  bool (*has_rounds)(const encode_plan<std::uint32_t>&);
+  bool (*round)(const encode_plan<std::uint32_t>&, const float_results&, const random_stream&, std::uint64_t block,
+                const float* numbers, float* rounded, std::size_t groups, bool streams);
 };
 
 template <class Code>
@@ -158,6 +173,7 @@ struct kernels {
   void (*random)(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups);
   // Where there are some that are quicker.
   const all_quick_loops* quick = nullptr;
+  const round_loops* round = nullptr;
   const all_stochastic_loops* stochastic = nullptr;
   const quick_decode_loops* decode = nullptr;
   const arithmetic_loops* arithmetic = nullptr;
@@ -166,10 +182,12 @@ struct kernels {
 extern const kernels baseline_kernels;
 #if defined(__x86_64__)
 extern const all_quick_loops avx2_loops;
+extern const round_loops avx2_round_loops;
 void avx2_random(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups);
 extern const all_stochastic_loops avx2_stochastic_loops;
 extern const quick_decode_loops avx2_decode_loops;
 extern const all_quick_loops avx512_loops;
+extern const round_loops avx512_round_loops;
 void avx512_random(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups);
 extern const all_stochastic_loops avx512_stochastic_loops;
 extern const quick_decode_loops avx512_decode_loops;
@@ -179,6 +197,9 @@ extern const kernels v4_kernels;
 
 // Those that this processor runs, the slowest first.
 [[nodiscard]] std::span<const kernels* const> kernels_here();
+// Whether what is read once is best asked for past the caches: on AMD's processors, while on Intel's (server ones with caches
+// that do not include each other) it then comes at half the speed. docs/performance.md has the measurements.
+[[nodiscard]] bool reads_past_caches() noexcept;
 // nullptr: the codec.
 [[nodiscard]] std::atomic<const kernels*>& loops_in_use();
 

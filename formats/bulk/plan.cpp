@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "loops.hpp"
 
@@ -151,6 +152,15 @@ std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, c
       });
   }
   return quick;
+}
+
+std::optional<float_results> plan_results(bool same_grid, const format& to, int power) {
+  if (!plan_decoding<std::uint32_t>(to) || std::abs(power) > 126) return {};
+  // Multiplied are normal floats alone.
+  if (same_grid ? power != 0 : to.min_quantum_exponent() < binary32.emin()) return {};
+  const auto magnitude = [&](std::uint64_t code) { return std::bit_cast<std::uint32_t>(to_float(to, code)); };
+  const std::uint64_t largest = to.max_finite_code();
+  return float_results{power, magnitude(largest), largest == to.magnitude_mask() ? 0 : magnitude(largest + 1)};
 }
 
 bool may_narrow(const treatment& how, int power) noexcept {

@@ -34,6 +34,10 @@ template <class Bits>
 [[nodiscard]] std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, const treatment& how,
                                                      int power, bool counting);
 
+// Of loops that give floats in place of codes, whose plan is for float's own grid or not. nullopt where floats do not hold the
+// format's numbers.
+[[nodiscard]] std::optional<float_results> plan_results(bool same_grid, const format& to, int power);
+
 // Whether rounding doubles to floats, to odd, and those to results that are 2^power times the numbers, gives what
 // rounding the doubles gives, and the same counts. Of doubles in float's range.
 [[nodiscard]] bool may_narrow(const treatment& how, int power) noexcept;

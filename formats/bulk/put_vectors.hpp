@@ -38,8 +38,9 @@ ULP_VECTOR_INLINE std::size_t put_some(const float* numbers, Code* codes, std::s
 // Past the caches, an array is read at some places in turns, and each turn asks for what the next one at its place reads:
 // one place after the other leaves the memory idle.
 inline constexpr std::size_t turns = 8;
-ULP_VECTOR_INLINE void ask_for(const float* number) {
-  _mm_prefetch(reinterpret_cast<const char*>(number), _MM_HINT_NTA);
+ULP_VECTOR_INLINE void ask_for(const float* number, bool past_caches) {
+  const auto* at = reinterpret_cast<const char*>(number);
+  past_caches ? _mm_prefetch(at, _MM_HINT_NTA) : _mm_prefetch(at, _MM_HINT_T0);
 }
 
 // Codes of all numbers; `streams`: past the caches. Returns how many zeros were put behind numbers.
@@ -49,6 +50,7 @@ ULP_VECTOR_INLINE std::size_t put_all(const float* numbers, Code* codes, std::si
   std::size_t zeros = 0;
   std::size_t i = 0;
   if (streams) {
+    const bool past_caches = reads_past_caches();
     const std::size_t before =
         (sizeof(vector) - reinterpret_cast<std::uintptr_t>(codes) % sizeof(vector)) % sizeof(vector) / sizeof(Code);
     i = std::min(before, size);
@@ -59,7 +61,7 @@ ULP_VECTOR_INLINE std::size_t put_all(const float* numbers, Code* codes, std::si
       for (std::size_t place = i; place < i + turns * part; place += part)
 #pragma GCC unroll 1
         for (std::size_t at = place; at != place + turn; at += step) {
-          for (std::size_t j = 0; j < step; j += 16) ask_for(numbers + at + turn + j);
+          for (std::size_t j = 0; j < step; j += 16) ask_for(numbers + at + turn + j, past_caches);
           stream(codes + at, vector_of_codes<Code>(numbers + at, at, lane));
         }
     i += (turns - 1) * part;

@@ -151,6 +151,41 @@ struct quick_lane {
   }
 };
 
+// The same to floats: a code of normal results is moved to where it is in a float, and one of smaller results multiplied by the
+// format's last place. Infinity and NaN are left as they are.
+template <bool OfFloat, bool Left>
+struct quick_float_lane {
+  quick_lane<OfFloat, Left> to_code;
+  vector offset, largest_result, beyond, largest_finite;
+  floats last_place;
+  shift_count dropped;
+  vector largest{};
+
+  ULP_VECTOR_INLINE quick_float_lane(const encode_plan<std::uint32_t>& plan, const float_results& results)
+      : to_code(plan) {
+    const auto in_place = [](int field) { return static_cast<std::uint32_t>(field) << 23; };
+    offset = all_of(in_place(plan.lowest_field - 1 + results.power));
+    last_place = as_float(all_of(in_place(OfFloat ? 0 : plan.lowest_field + results.power - plan.fraction_bits)));
+    largest_result = all_of(results.largest);
+    beyond = all_of(results.beyond);
+    largest_finite = all_of(0x7F7FFFFF);
+    dropped = shift_by(plan.dropped);
+    to_code.v.sign = all_of(0);
+  }
+  ULP_VECTOR_INLINE vector code_of(vector x, vector bits) {
+    const vector magnitude = both(x, to_code.v.magnitude);
+    const vector code = to_code.code_of(x, bits);
+    largest = to_code.largest;
+    vector result = shifted_left(code, dropped);
+    if constexpr (!OfFloat) {
+      const vector small = as_bits(mul(converted(code), last_place));
+      result = chosen(add(result, offset), small, above(to_code.v.lowest, magnitude));
+      result = chosen(result, beyond, above(result, largest_result));
+    }
+    return chosen(either(result, without(x, to_code.v.magnitude)), x, above(magnitude, largest_finite));
+  }
+};
+
 // A lane whose random bits are in memory.
 template <class Lane>
 struct lane_of_bits {
@@ -177,14 +212,14 @@ ULP_VECTOR [[gnu::noinline]] bool encode_some(const encode_plan<std::uint32_t>& 
 // Codes of a group of elements, whose random bits stay in registers.
 template <int Width, class Lane, class Code>
 ULP_VECTOR_INLINE void encode_group(Lane& lane, group_generator& generator, const lane_bits& bits, std::uint64_t block,
-                                    const float* numbers, Code* codes, bool streams) {
+                                    const float* numbers, Code* codes, bool streams, bool past_caches) {
   constexpr std::size_t in_vector = codes_of_vector<Code> / lane_count;
   group_words words;
   generator(block, words);
   vector vectors[in_vector];
 #pragma GCC unroll 16
   for (std::size_t n = 0; n < 128 / Width; ++n, numbers += 16) {
-    if (streams) ask_for(numbers + 16 * 128 / Width);
+    if (streams) ask_for(numbers + 16 * 128 / Width, past_caches);
 #pragma GCC unroll 2
     for (std::size_t side = 0; side < sides; ++side) {
       const vector random = bits_of_lane<Width>(bits, words[n * Width / 32][side], n);
@@ -198,25 +233,28 @@ ULP_VECTOR_INLINE void encode_group(Lane& lane, group_generator& generator, cons
   }
 }
 
-template <class Lane, int Width, class Code>
+// The lane is made of the plan, and of what else it is told.
+template <class Lane, int Width, class Code, class... Told>
 ULP_VECTOR [[gnu::noinline]] bool encode_groups(const encode_plan<std::uint32_t>& plan, const random_stream& random,
                                                 std::uint64_t block, const float* numbers, Code* codes,
-                                                std::size_t groups, bool streams) {
+                                                std::size_t groups, bool streams, const Told&... told) {
   constexpr std::size_t size = 16 * 128 / Width;
-  Lane lane{plan};
+  Lane lane{plan, told...};
   group_generator generator{random, block};
   const lane_bits bits = lanes_of<Width>(plan.random_bits);
   std::size_t g = 0;
   if (streams) {
+    const bool past_caches = reads_past_caches();
     const std::size_t part = groups / turns;
     for (; g != part; ++g)
 #pragma GCC unroll 1
       for (std::size_t at = g; at < turns * part; at += part)
-        encode_group<Width>(lane, generator, bits, block + 16 * at, numbers + size * at, codes + size * at, true);
+        encode_group<Width>(lane, generator, bits, block + 16 * at, numbers + size * at, codes + size * at, true,
+                            past_caches);
     g *= turns;
   }
   for (; g != groups; ++g)
-    encode_group<Width>(lane, generator, bits, block + 16 * g, numbers + size * g, codes + size * g, false);
+    encode_group<Width>(lane, generator, bits, block + 16 * g, numbers + size * g, codes + size * g, false, false);
   return left_out(lane);
 }
 
@@ -289,9 +327,31 @@ void random_groups_of(const random_stream& random, std::uint64_t block, int bits
   put(random, block, bits, out, groups);
 }
 
+bool round_all_groups(const encode_plan<std::uint32_t>& plan, const float_results& results, const random_stream& random,
+                      std::uint64_t block, const float* numbers, float* rounded, std::size_t groups, bool streams) {
+  auto* const out = reinterpret_cast<std::uint32_t*>(rounded);
+  const bool past = streams && reinterpret_cast<std::uintptr_t>(out) % sizeof(vector) == 0;
+  const control_register rounds{direction::toward_zero};
+  const auto run = [&]<class Lane>() {
+    const int bits = plan.random_bits;
+    const auto loop = bits <= 8    ? encode_groups<Lane, 8, std::uint32_t, float_results>
+                      : bits <= 16 ? encode_groups<Lane, 16, std::uint32_t, float_results>
+                                   : encode_groups<Lane, 32, std::uint32_t, float_results>;
+    return loop(plan, random, block, numbers, out, groups, past, results);
+  };
+  const bool left = plan.random_bits > plan.dropped;
+  if (is_of_float(plan))
+    return left ? run.template operator()<quick_float_lane<true, true>>()
+                : run.template operator()<quick_float_lane<true, false>>();
+  return left ? run.template operator()<quick_float_lane<false, true>>()
+              : run.template operator()<quick_float_lane<false, false>>();
+}
+
 constexpr all_stochastic_loops all_loops{{loops<std::uint8_t>, group_loops<std::uint8_t>},
                                          {loops<std::uint16_t>, group_loops<std::uint16_t>},
-                                         {loops<std::uint32_t>, group_loops<std::uint32_t>}};
+                                         {loops<std::uint32_t>, group_loops<std::uint32_t>},
+                                         is_quick,
+                                         round_all_groups};
 
 }  // namespace
 }  // namespace ulp::detail::ULP_VECTORS

@@ -1,5 +1,6 @@
 #include "tiles.hpp"
 
+#include <bit>
 #include <limits>
 
 #include <ulp/formats/random_bits.hpp>
@@ -245,5 +246,51 @@ void tile_decoder<Number>::operator()(const codes_in& from, std::span<Number> to
 
 template class tile_decoder<float>;
 template class tile_decoder<double>;
+
+void tile_rounder::by_codes(std::span<const float> numbers, std::uint64_t first,
+                            std::span<float> rounded) const noexcept {
+  std::array<std::uint32_t, tile_size> codes;
+  conversion_counts none;
+  encode_(numbers, first, codes_out{code_span{codes}, 0}, false, none);
+  decode_(codes_in{const_code_span{codes}, 0}, rounded, false);
+}
+
+bool tile_rounder::by_groups(std::span<const float> numbers, std::uint64_t first, std::span<float> rounded,
+                             bool streams) const noexcept {
+  const std::size_t group = elements_of_group(plan_.how.rounding.random_bits);
+  bool left_out = false;
+  for (std::size_t at = 0; at < numbers.size();) {
+    const std::uint64_t index = random_.first + first + at;
+    const std::size_t rest = numbers.size() - at;
+    const std::size_t to_group = (group - index % group) % group;
+    // Indices wrap around, and blocks of the generator with them.
+    const std::size_t groups =
+        to_group != 0 ? 0 : std::min<std::uint64_t>(rest / group, index == 0 ? ~index : (0 - index) / group);
+    if (groups == 0) {
+      const std::size_t n = std::min(rest, to_group == 0 ? group : to_group);
+      by_codes(numbers.subspan(at, n), first + at, rounded.subspan(at, n));
+      at += n;
+      continue;
+    }
+    left_out = plan_.loops->stochastic->round(*plan_.narrow, *plan_.results, random_, index / group * 16,
+                                              numbers.data() + at, rounded.data() + at, groups, streams) ||
+               left_out;
+    at += groups * group;
+  }
+  return left_out;
+}
+
+void tile_rounder::operator()(std::span<const float> numbers, std::uint64_t first, std::span<float> rounded,
+                              bool streams) const noexcept {
+  const bool left_out =
+      plan_.groups ? by_groups(numbers, first, rounded, streams)
+                   : (*plan_.loops->round)[way_of(plan_.how.rounding)](*plan_.quick, *plan_.results, numbers.data(),
+                                                                       rounded.data(), numbers.size(), streams);
+  if (!left_out) return;
+  // In place, infinity and NaN may be results by now, which are their own results.
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if ((std::bit_cast<std::uint32_t>(numbers[i]) & 0x7FFFFFFF) >= 0x7F800000)
+      by_codes(numbers.subspan(i, 1), first + i, rounded.subspan(i, 1));
+}
 
 }  // namespace ulp::detail

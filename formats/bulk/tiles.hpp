@@ -118,6 +118,28 @@ class tile_decoder {
   std::optional<decode_plan<bits_of<Number>>> plan_;
 };
 
+// Floats to floats without codes, as a plan says that has `results`.
+class tile_rounder {
+ public:
+  tile_rounder(const encoder_plan<float>& plan, const random_stream& random)
+      : plan_(plan), random_(random), encode_(plan, random), decode_(plan.how.format, plan.loops) {}
+  // `first`: the index of the first number. In place or beside; `streams`: past the caches.
+  void operator()(std::span<const float> numbers, std::uint64_t first, std::span<float> rounded,
+                  bool streams) const noexcept;
+
+ private:
+  // Stochastically; whether it left infinity or NaN as they are.
+  bool by_groups(std::span<const float> numbers, std::uint64_t first, std::span<float> rounded,
+                 bool streams) const noexcept;
+  // At most tile_size numbers.
+  void by_codes(std::span<const float> numbers, std::uint64_t first, std::span<float> rounded) const noexcept;
+
+  encoder_plan<float> plan_;
+  random_stream random_;
+  tile_encoder<float> encode_;
+  tile_decoder<float> decode_;
+};
+
 }  // namespace ulp::detail
 
 #endif

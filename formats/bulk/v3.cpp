@@ -14,6 +14,7 @@ constexpr kernels with_vectors() {
   kernels level = v3::level("x86-64-v3", runs_here);
   level.random = avx2_random;
   level.quick = &avx2_loops;
+  level.round = &avx2_round_loops;
   level.decode = &avx2_decode_loops;
   level.arithmetic = &avx2_arithmetic;
   level.stochastic = &avx2_stochastic_loops;

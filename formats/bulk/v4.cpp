@@ -14,6 +14,7 @@ constexpr kernels with_vectors() {
   kernels level = v4::level("x86-64-v4", runs_here);
   level.random = avx512_random;
   level.quick = &avx512_loops;
+  level.round = &avx512_round_loops;
   level.decode = &avx512_decode_loops;
   level.arithmetic = &avx512_arithmetic;
   level.stochastic = &avx512_stochastic_loops;

@@ -99,6 +99,18 @@ void measure_all(const char* data, float (*element)(std::uint64_t), std::size_t 
                       decode_array(f.format, from, out.as<float>(size), 1);
                     }});
   }
+  for (const named& f : formats)
+    for (const rounding& mode : {rounding{},
+                                 {.direction = direction::toward_negative},
+                                 {.direction = direction::nearest_away},
+                                 {.direction = direction::stochastic, .random_bits = 16}})
+      rows.push_back(
+          {std::string{f.name} + " as floats, " + to_string(mode),
+           mode.direction == direction::stochastic ? (large ? 0.45 : 0)
+           : large                                 ? 0.8
+           : mode == rounding{}                    ? 0.5
+                                                   : 0,
+           [=, &x, &out] { round_array(f.format, x, out.as<float>(size), {.rounding = mode, .threads = 1}); }});
   rows.push_back({"float16, in place", 0, [&] { round_array(float16, x, out.as<float>(size), {.threads = 1}); }});
   for (const peer& other : peers())
     rows.push_back(

@@ -128,6 +128,25 @@ inline void compare(sweep& s, const expected_codes& expected, std::span<const st
              [&] { return std::string{what} + ": " + describe(*counts) + ", expected " + describe(expected.counts); });
 }
 
+// Elements rounded to floats, beside and in place: what the codes stand for.
+inline void compare_rounded(sweep& s, const format& to, const expected_codes& expected,
+                            const std::vector<float>& elements, const conversion& how, std::string_view what) {
+  std::vector<float> beside(elements.size(), -1.5f);
+  round_array(to, elements, beside, how);
+  std::vector<float> in_place = elements;
+  round_array(to, in_place, how);
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::uint32_t value = bits(to_float(to, expected.codes[i]));
+    s.expect(bits(beside[i]) == value && bits(in_place[i]) == value, [&] {
+      return std::string{what} + " as floats: element " + std::to_string(i) + ' ' + std::to_string(bits(beside[i])) +
+             " and " + std::to_string(bits(in_place[i])) + ", expected " + std::to_string(value);
+    });
+  }
+}
+inline void compare_rounded(sweep&, const format&, const expected_codes&, const std::vector<double>&, const conversion&,
+                            std::string_view) {}
+
 }  // namespace ulp::test
 
 #endif

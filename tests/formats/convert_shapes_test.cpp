@@ -91,6 +91,17 @@ TEST_CASE("large arrays give what their pieces give, on any number of threads") 
           if (counting) CHECK(counts == in_pieces);
           CHECK(codes[threads % 2 == 0 ? all.size() : 0] == 0xAAAA);
         }
+      std::vector<float> in_place = all;
+      const auto beside = std::span{numbers}.subspan(1, all.size());
+      round_array(float16, in_place, {.rounding = mode, .random = random});
+      round_array(float16, all, beside, {.rounding = mode, .random = random, .threads = 2});
+      bool same = true;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto value = std::bit_cast<std::uint32_t>(to_float(float16, pieces[i]));
+        same = same && std::bit_cast<std::uint32_t>(in_place[i]) == value &&
+               std::bit_cast<std::uint32_t>(beside[i]) == value;
+      }
+      CHECK(same);
     }
     for (const unsigned threads : {1u, 2u}) {
       const auto out = std::span{numbers}.subspan(threads % 2, all.size());
@@ -125,8 +136,12 @@ TEST_CASE("nothing is read or written beyond arrays, of any length and at any ad
         for (std::size_t i = 0; i < size; ++i)
           s.expect(out8[i] == expected.codes[i] && out16[i] == expected.codes[i] && out32[i] == expected.codes[i],
                    [&] { return std::to_string(i) + " of " + std::to_string(size); });
+        std::vector<float> rounded(size);
+        round_array(float8_e5m2, in, rounded, how);
         std::vector<float> back(size);
         decode_array(float8_e5m2, out8, back);
+        s.expect(size == 0 || std::memcmp(rounded.data(), back.data(), 4 * size) == 0,
+                 [&] { return "rounded " + std::to_string(size); });
         for (std::size_t i = 0; i < size; ++i)
           s.expect(std::bit_cast<std::uint32_t>(back[i]) ==
                        std::bit_cast<std::uint32_t>(to_float(float8_e5m2, out8[i])),
@@ -241,6 +256,7 @@ TEST_CASE("the exact product with the scale is rounded, once") {
           compare(s, expected, got, &counts, "floats");
           encode_array(to, elements, got, how);
           compare(s, expected, got, nullptr, "floats, not counted");
+          compare_rounded(s, to, expected, elements, how, "floats");
           encode_array(to, doubles, got, how);
           compare(s, from_doubles, got, nullptr, "doubles");
           INFO(describe(to) << " scale " << scale << ' ' << describe(mode) << ' ' << target);

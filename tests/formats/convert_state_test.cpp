@@ -56,6 +56,8 @@ std::vector<std::uint32_t> convert_all(const std::vector<float>& x, const std::v
       keep();
       encode_array(f, wide, codes, {.rounding = mode});
       keep();
+      round_array(f, x, numbers, {.rounding = mode, .scale = 2});
+      for (const float y : numbers) all.push_back(std::bit_cast<std::uint32_t>(y));
     }
     for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::uint32_t>(i & f.code_mask());
     decode_array(f, codes, numbers);

@@ -62,6 +62,7 @@ void check_narrow(sweep& s, const named_format& to, const std::vector<float>& el
       encode_array(to.format, elements, got, how);
       compare(s, expected, std::vector<std::uint32_t>(got.begin(), got.end()), nullptr,
               std::string{to.name} + ' ' + describe(how.rounding) + ' ' + std::string{target});
+      compare_rounded(s, to.format, expected, elements, how, to.name);
     }
   };
   if (to.format.width() <= 8) return run(std::uint8_t{});
@@ -79,6 +80,7 @@ void check(sweep& s, const named_format& to, const std::vector<Number>& elements
     std::vector<std::uint32_t> got(elements.size());
     encode_array(to.format, elements, got, how);
     compare(s, expected, got, nullptr, name);
+    compare_rounded(s, to.format, expected, elements, how, name);
     conversion_counts counts;
     encode_array(to.format, elements, got, how, &counts);
     compare(s, expected, got, &counts, name + " counted");

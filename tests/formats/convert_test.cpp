@@ -63,6 +63,7 @@ void check(sweep& s, const named_format& to, const std::vector<Number>& elements
     std::fill(got.begin(), got.end(), 0xAAAAAAAA);
     encode_array(to.format, elements, got, how);
     compare(s, expected, got, nullptr, name);
+    compare_rounded(s, to.format, expected, elements, how, name);
     std::fill(got.begin(), got.end(), 0xAAAAAAAA);
     conversion_counts counts;
     encode_array(to.format, elements, got, how, &counts);

@@ -1,6 +1,6 @@
 // Pins arrays of floats to float16, bfloat16 and cbfloat16 to the codec for all 2^32 floats, in every deterministic
 // rounding, on every target that this processor runs, with counts and without, in arrays that go past the caches on all
-// processors; and all codes of 16 bits back.
+// processors; the same as floats; and all codes of 16 bits back.
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -56,6 +56,9 @@ std::string differences(const format& to) {
   std::vector<float> elements(piece);
   std::vector<std::uint16_t> expected(piece);
   std::vector<std::uint16_t> got(piece);
+  std::vector<float> rounded(piece);
+  std::vector<float> values(std::size_t{1} << 16);
+  for (std::size_t code = 0; code < values.size(); ++code) values[code] = to_float(to, code);
   for (std::uint64_t first = 0; first < std::uint64_t{1} << 32; first += piece) {
     for (std::size_t i = 0; i < piece; ++i) elements[i] = std::bit_cast<float>(static_cast<std::uint32_t>(first + i));
     for (const direction way : deterministic) {
@@ -75,6 +78,10 @@ std::string differences(const format& to) {
                      describe(encoded{expected[i]});
           if (counting && mine != counts) return where + ' ' + describe(mine) + ", expected " + describe(counts);
         }
+        round_array(to, elements, rounded, {.rounding = mode});
+        for (std::size_t i = 0; i < piece; ++i)
+          if (std::bit_cast<std::uint32_t>(rounded[i]) != std::bit_cast<std::uint32_t>(values[expected[i]]))
+            return describe(mode) + ' ' + std::string{target} + " as floats " + std::to_string(first + i);
       }
     }
   }

@@ -32,6 +32,9 @@ class Event:
     def synchronize(self):
         self.gate.opened.wait()
 
+    def is_past(self):
+        return self.gate.opened.is_set()
+
     def free(self):
         pass
 
@@ -81,7 +84,7 @@ class Emulated:
 
     def waiting(self, event):
         wait = ctypes.cast(self.library.ulp_emulated_wait, ctypes.c_void_p).value
-        return [], (wait, ctypes.addressof(event.gate.flag))
+        return (0, 0), 0, (wait, ctypes.addressof(event.gate.flag))
 
     def is_capturing(self):
         return self.capturing

@@ -5,7 +5,6 @@ tests/device/measure_counting.py does the first on a device."""
 import gc
 import importlib
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -161,7 +160,9 @@ def rows_of(path):
         return db.execute("SELECT step, loss, loss_scale, found_inf, summary, cells FROM step ORDER BY step").fetchall()
 
 
-class Recording(unittest.TestCase):
+class Recorded(unittest.TestCase):
+    """Has a model, and a name for its recording."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -170,6 +171,8 @@ class Recording(unittest.TestCase):
         self.model = Model()
         self.state = {name: value.clone() for name, value in self.model.state_dict().items()}
 
+
+class Recording(Recorded):
     def expected(self, steps, **named):
         self.model.load_state_dict(self.state)
         path = self.path + ".host"
@@ -241,33 +244,6 @@ class Recording(unittest.TestCase):
         of_host = held(on_host, True)
         on_host.fill_(8.0)
         self.assertEqual(of_host, 4.0)
-
-    def test_an_interrupt_while_it_waits(self):
-        with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
-            train(rec, self.model, 3)
-            emulated.hold_back()
-            rec.step(3, loss_scale=1.0)
-            with mock.patch.object(rec._writer._step, "arrive", side_effect=KeyboardInterrupt):
-                with self.assertRaises(KeyboardInterrupt):
-                    rec.step(4, loss_scale=1.0)
-            emulated.release()
-            rec.step(5, loss_scale=1.0)
-        self.assertEqual([row[0] for row in rows_of(self.path)], [0, 1, 2, 3, 5])
-
-    def test_an_interrupt_while_it_writes(self):
-        """It comes when the step that waited is in the file."""
-        with emulated_device.device(recorder, torch), recorder.Recorder(self.path, self.model) as rec:
-            train(rec, self.model, 3)
-            rec.step(3, loss_scale=1.0)
-            write = rec._file.write
-
-            def interrupted(*arguments):
-                os.kill(os.getpid(), signal.SIGINT)
-                write(*arguments)
-
-            with mock.patch.object(rec._file, "write", interrupted), self.assertRaises(KeyboardInterrupt):
-                rec.step(4, loss_scale=1.0)
-        self.assertEqual([row[0] for row in rows_of(self.path)], [0, 1, 2, 3])
 
     def test_a_recorder_that_is_dropped(self):
         before = threading.active_count()

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -89,23 +90,30 @@ written written_of(const tables& of, const places& groups) {
 // What kernels write of a step on a device, made into tables and what is written of them as soon as it has come.
 class arriving {
  public:
-  // wait: the address of a function that waits for what its argument is the address of, and returns 0; before: functions and arguments
-  // that the thread which waits calls first.
+  // An address of a function that returns 0, or 0 for none; and its argument, another address.
   using call = std::pair<std::uintptr_t, std::uintptr_t>;
-  arriving(worker& by, const std::vector<call>& before, call wait, std::uintptr_t headers, std::uintptr_t words,
-           kinds of, bool with_sums, places groups)
+  // enter: makes the device's context that of the thread; wait: for what the device writes; exchange_mode: address of CUDA's
+  // cuThreadExchangeStreamCaptureMode, as waiting would end the capture of a graph in another thread; or 0.
+  arriving(worker& by, call enter, std::uintptr_t exchange_mode, call wait, std::uintptr_t headers,
+           std::uintptr_t words, kinds of, bool with_sums, std::optional<places> groups)
       : its_(std::make_shared<result>()) {
     its_->groups = std::move(groups);
-    its_->done = by.later([its = its_, before, wait, headers, words, of = std::move(of), with_sums] {
-      const auto called = [](const call& c) {
-        return reinterpret_cast<int (*)(void*)>(c.first)(reinterpret_cast<void*>(c.second));
+    its_->done = by.later([its = its_, enter, exchange_mode, wait, headers, words, of = std::move(of), with_sums] {
+      const auto called = [](std::uintptr_t function, void* argument) {
+        return function == 0 ? 0 : reinterpret_cast<int (*)(void*)>(function)(argument);
       };
-      for (const call& c : before) called(c);
-      if (const int code = called(wait); code != 0)
-        throw std::runtime_error("the device reports error " + std::to_string(code));
+      called(enter.first, reinterpret_cast<void*>(enter.second));
+      int mode = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; it becomes what the mode was
+      called(exchange_mode, &mode);
+      const int code = called(wait.first, reinterpret_cast<void*>(wait.second));
+      called(exchange_mode, &mode);
+      if (code != 0) throw std::runtime_error("the device reports error " + std::to_string(code));
       its->of = tables_at(headers, words, of, with_sums);
-      if (!its->groups.empty()) its->content = written_of(its->of, its->groups);
+      if (its->groups) its->content = written_of(its->of, *its->groups);
     });
+  }
+  [[nodiscard]] bool is_done() const {
+    return its_->done.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
   // Waits.
   [[nodiscard]] const tables& of() const {
@@ -122,12 +130,12 @@ class arriving {
   }
   // Of these groups; nullptr where they are others than were asked for.
   [[nodiscard]] const written* content(const places& groups) const {
-    return groups == its_->groups ? &its_->content : nullptr;
+    return its_->groups && groups == *its_->groups ? &its_->content : nullptr;
   }
 
  private:
   struct result {
-    places groups;
+    std::optional<places> groups;
     tables of;
     written content;
     std::shared_future<void> done;
@@ -164,10 +172,11 @@ void bind_content(py::module_& counting) {
   py::class_<worker>(counting, "Worker", "A thread that never takes the interpreter's lock.").def(py::init<>());
   py::class_<arriving>(counting, "Arriving",
                        "The same, and what is written of them, made beside Python once it is there.")
-      .def(py::init<worker&, const std::vector<arriving::call>&, arriving::call, std::uintptr_t, std::uintptr_t, kinds,
-                    bool, places>(),
-           py::arg("by"), py::arg("before"), py::arg("wait"), py::arg("headers"), py::arg("words"), py::arg("kinds"),
-           py::arg("with_sums"), py::arg("groups"))
+      .def(py::init<worker&, arriving::call, std::uintptr_t, arriving::call, std::uintptr_t, std::uintptr_t, kinds,
+                    bool, std::optional<places>>(),
+           py::arg("by"), py::arg("enter"), py::arg("exchange_mode"), py::arg("wait"), py::arg("headers"),
+           py::arg("words"), py::arg("kinds"), py::arg("with_sums"), py::arg("groups") = std::nullopt)
+      .def("is_done", &arriving::is_done)
       .def("tables", &arriving::of);
   py::class_<summary_columns>(counting, "Columns", "What summary records have besides tables.")
       .def(py::init<std::vector<std::uint32_t>, std::vector<int>, std::vector<double>>(), py::arg("tensors"),

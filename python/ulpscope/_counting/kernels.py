@@ -7,6 +7,7 @@ from .host import integers, loaded_torch
 
 _device = None
 _refused = set()  # devices whose driver did
+CAPTURED = "a CUDA graph is being captured: record outside of it, where it is replayed"
 
 
 def device():
@@ -60,7 +61,7 @@ def is_capturing():
 
 def expect_no_capture(driver):
     if driver.is_capturing():
-        raise RecorderError("a CUDA graph is being captured: record outside of it, where it is replayed")
+        raise RecorderError(CAPTURED)
 
 
 def begin_taken(taken, alike, with_sums):

@@ -199,9 +199,16 @@ class Pool:
     """Memory that host and device share, kept for the next step."""
 
     def __init__(self):
-        self._free = {}
+        self._free, self._dropped = {}, []
+
+    def drop(self, started):
+        """What nobody asks for, and is still being written."""
+        self._dropped.append(started)
 
     def take(self, size):
+        dropped, self._dropped = self._dropped, []
+        for started in dropped:
+            started.leave() if started.has_come() else self.drop(started)
         step = 1 << max(16, size.bit_length() - 3)
         rounded = -(-size // step) * step
         try:
@@ -230,7 +237,7 @@ def tables_for(device, stream, size):
 class Started:
     """Tensors that are being counted."""
 
-    def __init__(self, kinds, addresses, with_sums, device, worker=None, groups=()):
+    def __init__(self, kinds, addresses, with_sums, device, worker=None, groups=None):
         """kinds: (number of values, type) of each; addresses: an array of where these are; what the device's current stream has
         so far makes them. worker: makes their tables once they are there, and what is written of these groups."""
         with driver.on(device):
@@ -250,9 +257,10 @@ class Started:
             self._done = driver.on_the_side(device, on_device, functools.partial(plan.carry, at, host.address, device))
         self._tables, self._process, self.arriving = None, os.getpid(), None
         if worker is not None:
-            headers, (before, wait) = host.address + 8 * len(plan.described), driver.waiting(self._done)
+            headers = host.address + 8 * len(plan.described)
             words = headers + 8 * plan.header_words
-            self.arriving = compiled.Arriving(worker, before, wait, headers, words, kinds, with_sums, groups)
+            self.arriving = compiled.Arriving(worker, *driver.waiting(self._done), headers, words, kinds, with_sums, groups)
+        self._in_use = [(self._done, host)]
 
     def tables(self):
         """Waits for them."""
@@ -263,19 +271,27 @@ class Started:
                 tables = self.arriving.tables()
             else:
                 self._done.synchronize()
+                if self._tables is not None:  # a signal's handler asked meanwhile
+                    return self._tables
                 tables = tables_in(self._host.address + 8 * len(self._plan.described), self._plan)
-            self._tables, done, host = tables, self._done, self._host
-            self._host = self._done = None
-            if done is not None:  # another thread may have been here
-                done.free()
-                pool.give_back(host)
+            self._tables = tables
+            self.leave()
         return self._tables
 
+    def has_come(self):
+        """Whether tables() would not wait."""
+        return self._done.is_past() and (self.arriving is None or self.arriving.is_done())
+
+    def leave(self):
+        """Others may use its memory."""
+        with contextlib.suppress(IndexError):  # another thread, or a signal's handler, was here
+            done, host = self._in_use.pop()
+            done.free()
+            pool.give_back(host)
+
     def __del__(self):
-        """What nobody asked for is still being written."""
-        if getattr(self, "_done", None) is not None and os.getpid() == self._process:
-            with contextlib.suppress(Exception):  # at exit all may be gone
-                self.tables()
+        if getattr(self, "_in_use", None) and os.getpid() == self._process:
+            pool.drop(self)
 
 
 def start(places, with_sums, device):

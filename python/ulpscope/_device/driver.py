@@ -186,22 +186,21 @@ class Event:
         with on(self.device):
             call("cuEventSynchronize", self.of)
 
+    def is_past(self):
+        return library().cuEventQuery(self.of) == 0
+
     def free(self):
         self._free[self.device].append(self.of)
 
 
 def waiting(event):
-    """For a thread of compiled code: the functions that it calls first, each with its argument, as addresses; and what waits for the
-    event. That does not end the capture of a graph in another thread. All is there as long as the event."""
+    """For a thread of compiled code, by addresses: what makes the event's context its own; what changes its mode towards graphs that
+    are captured meanwhile; and what waits for the event. Of the first and the last each function has an argument."""
     with on(event.device):
         context = ctypes.c_void_p()
         call("cuCtxGetCurrent", ctypes.byref(context))
-    event.relaxed = ctypes.c_int(2)  # CU_STREAM_CAPTURE_MODE_RELAXED; it becomes what the mode was
-    before = [
-        (address_of("cuCtxSetCurrent"), context.value),
-        (address_of("cuThreadExchangeStreamCaptureMode"), ctypes.addressof(event.relaxed)),
-    ]
-    return before, (address_of("cuEventSynchronize"), event.of.value)
+    enter, wait = (address_of("cuCtxSetCurrent"), context.value), (address_of("cuEventSynchronize"), event.of.value)
+    return enter, address_of("cuThreadExchangeStreamCaptureMode"), wait
 
 
 @functools.lru_cache(None)
@@ -244,6 +243,7 @@ def copy_to_host(tensor):
     """Of a number, as the host has it once end_copies() was called and what it returns here was waited for: where, and that."""
     device = tensor.get_device()
     its = stream(device)
+    use(tensor)
     with on(device), _lock:
         copies = _copies.get(device)
         if copies is None or copies.stream != its:
@@ -343,13 +343,10 @@ def kernel(file, name, device):
 
 
 class HostMemory:
-    """Memory of the host that devices write to: under one address on both sides."""
+    """Memory of the host that devices write to: under one address on both sides. It stays until the process ends, whoever may still
+    write there."""
 
     def __init__(self, size):
         self.size, of = size, ctypes.c_void_p()
         call("cuMemHostAlloc", ctypes.byref(of), ctypes.c_size_t(size), 3)  # portable, and mapped
         self.address = of.value
-
-    def __del__(self):
-        if getattr(self, "address", None) is not None and library is not None and library() is not None:  # at exit it may be gone
-            library().cuMemFreeHost(ctypes.c_void_p(self.address))

@@ -40,7 +40,7 @@ class Level:
 
     def add(self, steps, keys, tables, totals):
         """tables: of tensors, each with a key. totals: as take() gives them."""
-        self.steps += steps
+        whole, self.whole = self.whole, False  # if an error or an interrupt comes in between
         self.merged += len(tables)
         before = len(self.tensors)
         self.tensors.add(keys, tables)
@@ -49,6 +49,8 @@ class Level:
         self.totals.add(list(totals), Tables([table for table, _ in totals.values()]))
         for key, (_, number) in totals.items():
             self.numbers[key] = self.numbers.get(key, 0) + number
+        self.steps += steps
+        self.whole = whole
         if len(self.tensors) > 8 * len(self.ids):  # factors that change all the time
             self.whole = False
             self._clear()

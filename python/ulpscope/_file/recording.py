@@ -135,9 +135,8 @@ class File:
             self.db.bind()
 
     def _read_tensors(self):
-        self.tensors = {}
-        for id, *info in self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor"):
-            self.tensors[info[0]] = id, Info(*info)
+        rows = self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor")
+        self.tensors = {info[0]: (id, Info(*info)) for id, *info in rows}
 
     def _go_on(self, is_cut):
         """Before a log is there: a copy without it is then known to lack it."""

@@ -15,7 +15,7 @@ class Alike:
 
     def __init__(self, named, kinds, infos, numbers, worker=None):
         """infos, numbers: of those that there are. worker: that makes tables of them where a device counts."""
-        self.groups, self.worker = [], worker  # places of those that the file last had totals of
+        self.groups, self.worker = None, worker  # places of those that the file last had totals of, once it has
         self.named, self.kinds, self.infos, self.numbers = named, kinds, infos, numbers
         self.names = {info.name for info in infos}
         self.in_few_bits = tuple(TYPES_BY_NUMBER[number].bits <= 16 for number in numbers)
@@ -62,8 +62,9 @@ class Bunch:
 
     def arrive(self):
         """Waits for a device."""
-        if self._started is not None:
-            self._tables, self.made, self._started = self._started.tables(), self._started.arriving, None
+        started = self._started
+        if started is not None:  # a signal's handler may come here while this waits
+            self._tables, self.made, self._started = started.tables(), started.arriving, None
 
     def count(self, with_sums):
         """Counts now, or lets the device begin, and keeps no values."""

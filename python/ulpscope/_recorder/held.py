@@ -10,7 +10,9 @@ class Held:
     __slots__ = ("_number", "_place", "_dtype", "_done")
 
     def __init__(self, tensor):
-        self._place, self._done = kernels.device().driver.copy_to_host(tensor)
+        driver = kernels.device().driver
+        kernels.expect_no_capture(driver)
+        self._place, self._done = driver.copy_to_host(tensor)
         self._dtype, self._number = tensor.dtype, None
 
     def __float__(self):

@@ -22,6 +22,7 @@ import atexit
 import contextlib
 import functools
 import os
+import sys
 import warnings
 import weakref
 
@@ -49,7 +50,7 @@ from .scope import Scope, compiled_expressions
 from .seen import Seen, Watch
 from .taking import Taker
 from .updates import Updates
-from .writer import Step, Writer
+from .writer import Step, uninterrupted, Writer
 
 FAILURES = 10  # in a row, after which recording stops
 
@@ -62,6 +63,14 @@ def _close_all():
     for recorder in list(_open):
         with contextlib.suppress(Exception):  # others are left, too
             recorder._leave()
+
+
+@functools.lru_cache(None)
+def _close_at_exit(process):
+    """Of one that multiprocessing began, which ends without atexit."""
+    of = sys.modules.get("multiprocessing")
+    if of is not None and of.parent_process() is not None:
+        of.util.Finalize(None, _close_all, exitpriority=100)
 
 
 class Recorder:
@@ -179,6 +188,7 @@ class Recorder:
         watched = modules_to_watch(model, path, activations, forward)
         self._file = File(path, append, meta, place.ranks)
         _open.add(self)
+        _close_at_exit(os.getpid())
         self._compose(scaler, optimizers)
         self._watch(watched, place.local, has_graph)
 
@@ -247,7 +257,7 @@ class Recorder:
         self._seen.watched = []
         error = None
         try:
-            self._settle(4)
+            self._settle(4, is_last=True)
         except Exception as failure:  # what can be closed is closed before it is raised
             error = failure
         if self._file is None:  # that step was the last failure
@@ -314,17 +324,22 @@ class Recorder:
 
     def _record(self, step, given):
         self._settle(5)
-        if self._file is None:  # the step before was the last failure
-            return
+        with uninterrupted():
+            is_begun = self._file is not None and self._begin(step, given)  # else the step before was the last failure
+        if is_begun and self._writer.is_done:
+            self._settle(5)
+
+    def _begin(self, step, given):
+        """Takes what is seen of a step. Whether it is on its way to the file, or there."""
         update, ends_step = None, given.microbatch == -1
         if self._updates is not None and ends_step:
             update = self._updates.take()
             if self._file is None:  # one that waited was the last failure
-                return
+                return False
             if update is None:
                 self._parts.look_behind(given.loss)
                 self._updates.wait(step, given.waiting())
-                return
+                return False
         is_due = self._schedule.is_due
         trouble, unfit = self._seen.take_problems()
         watched = self._seen.take_watched() if update is None or update.watched is None else update.watched
@@ -333,17 +348,16 @@ class Recorder:
         if not is_due:
             self._forget_local(ends_step)
             self._parts.end_of(() if self._updates is not None else self._parts.passes)
-            return
+            return False
         try:
-            is_done = self._writer.begin(self._taken(step, given, update, watched, trouble, unfit))
+            self._writer.begin(self._taken(step, given, update, watched, trouble, unfit))
         except Exception as error:
             self._gradients.forget()
             if self._scope.strict:
                 raise
-            self._say_failure(step, error, 4)
-            return
-        if is_done:
-            self._settle(5)
+            self._say_failure(step, error, 5)
+            return False
+        return True
 
     def _taken(self, step, given, update, watched, trouble, unfit):
         """What is seen of a step now, on its way to the file."""
@@ -371,21 +385,24 @@ class Recorder:
         named = [of for of in named if of is not None]
         all_taken = [*([] if isinstance(values, Bunch) else values), *named, *watched, *(update.more(True) if update is not None else ())]
         begin([of for *_, of in all_taken], self._scope.sums)
-        is_under_way = isinstance(values, Bunch) and values.is_started or [1 for *_, of in all_taken if of.started is not None]
+        under_way = {of.started[0] for *_, of in all_taken if of.started is not None}
+        is_under_way = bool(under_way) or isinstance(values, Bunch) and values.is_started
         known = self._file.tensors
         can_wait = is_under_way and not self._wait and self._parts.is_decided
         can_wait = can_wait and not [1 for name, *_, of in all_taken if name not in known or of.vector is not None]
         given.hold(can_wait)
         self._doubts.see_names()
         write = functools.partial(self._write, step, given, update, unscaled, values, named, watched, unfit)
-        arrive = functools.partial(self._arrive, given, values)
+        arrive = functools.partial(self._arrive, given, values, under_way)
         return Step(step, arrive, write, unfit, self._gradients.take_seen(), bool(can_wait))
 
-    def _arrive(self, given, values):
+    def _arrive(self, given, values, under_way):
         """Waits for what devices have of a step."""
         given.settle()
         if isinstance(values, Bunch):
             values.arrive()
+        for started in under_way:
+            started.tables()
 
     def _write(self, step, given, update, unscaled, values, named, watched, unfit):
         """Records what was taken of a step. Returns its rows, and what it makes suspicious."""
@@ -404,10 +421,10 @@ class Recorder:
         self._file.write(given.key(step, self._file.shown), given.scalars(), rows, joint)
         return rows, suspicions
 
-    def _settle(self, stacklevel):
+    def _settle(self, stacklevel, is_last=False):
         """Waits until the step before is in the file, and says what became of it. stacklevel: of the user's call, seen from what
         this calls."""
-        done = self._writer.end()
+        done = self._writer.end(is_last)
         if done is None:
             return
         if done.error is not None:
@@ -430,7 +447,7 @@ class Recorder:
         """Where nobody can be told by an error any more."""
         file = self._file
         try:
-            self._settle(3)
+            self._settle(3, is_last=True)
         except Exception as error:
             warnings.warn(printable(f"ulpscope: {file.shown}: {error}"), RuntimeWarning, stacklevel=2)
         finally:

@@ -68,7 +68,7 @@ class Updates:
         self._waiting = step, given
         self._in_vain += 1
         if self._in_vain == 100:
-            self._warn_in_vain(stacklevel=5)
+            self._warn_in_vain(stacklevel=6)
 
     def record_waiting(self):
         """What a step() asked for before the optimizer's step."""

@@ -2,10 +2,22 @@
 
 import contextlib
 import os
-import signal
 import threading
 
+try:
+    import _signal as signal  # without enumerations, which take 30 microseconds of a step
+except ImportError:
+    import signal
+
 from .._counting import kernels
+from .._errors import RecorderError
+
+# That users and what runs their jobs send.
+SIGNALS = [
+    getattr(signal, name)
+    for name in "SIGINT SIGTERM SIGHUP SIGQUIT SIGUSR1 SIGUSR2 SIGALRM SIGCONT SIGXCPU SIGBREAK".split()
+    if hasattr(signal, name)
+]
 
 
 class Step:
@@ -22,32 +34,54 @@ class Step:
         try:
             self.arrive()
         except Exception as error:
-            self.error, self.write = error, None
+            self.fail(error)
 
     def run(self):
         try:
-            if self.error is None:
-                self.result = self.write()
+            self.result = self.write()
         except Exception as error:  # whoever asks for the step raises or says it
             self.error = error
         self.arrive = self.write = None
 
+    def fail(self, error):
+        self.error, self.arrive, self.write = error, None, None
+
 
 @contextlib.contextmanager
 def uninterrupted():
-    """What a user's interrupt does comes afterwards."""
-    usual = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
-    if not callable(usual):
+    """What a program's own handlers of signals do comes afterwards: they may raise, or end the process. A second interrupt does not
+    wait."""
+    if threading.current_thread() is not threading.main_thread():  # the only one that runs them
         yield
         return
-    came = []
-    signal.signal(signal.SIGINT, lambda *how: came.append(how))
+    usual = {number: handler for number in SIGNALS for handler in [signal.getsignal(number)] if callable(handler)}
+    came, left = {}, list(usual)
+
+    def later(number, frame):
+        if number == signal.SIGINT and number in came:
+            usual[number](number, frame)
+        came[number] = number, frame
+
     try:
+        for number in usual:
+            signal.signal(number, later)
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
-        if came:
-            usual(*came[0])
+        raised = None
+        while left:  # a handler that is back may raise at once
+            try:
+                while left:
+                    signal.signal(left[-1], usual[left[-1]])
+                    left.pop()
+            except BaseException as error:
+                raised = error
+        for how in came.values():
+            try:
+                usual[how[0]](*how)
+            except BaseException as error:
+                raised = error
+        if raised is not None:
+            raise raised
 
 
 class Writer:
@@ -57,16 +91,23 @@ class Writer:
         self._step, self._process, self._lock = None, os.getpid(), threading.RLock()
 
     def begin(self, step):
-        """Whether it is done already."""
+        """After end()."""
+        if self._step is not None:  # which kept it
+            raise RecorderError(kernels.CAPTURED)
         if step.can_wait:
             kernels.device().driver.end_copies()
         else:
             step.run()
         self._step = step
-        return not step.can_wait
 
-    def end(self):
-        """The step that was begun, written or failed; None without one, and in a fork, where nobody writes it."""
+    @property
+    def is_done(self):
+        """Whether the step that was begun is."""
+        return self._step is not None and self._step.write is None
+
+    def end(self, is_last=False):
+        """The step that was begun, written or failed. None without one; while a graph is captured, which waiting would spoil, unless it
+        is the last; and in a fork, where nobody writes it."""
         if os.getpid() != self._process:  # where the lock may be held for ever
             step, self._step = self._step, None
             return step if step is not None and step.write is None else None
@@ -74,12 +115,16 @@ class Writer:
             step = self._step
             if step is None:
                 return None
-            if step.write is not None:
-                if kernels.is_capturing():  # a graph, which waiting would spoil
+            if step.write is not None and step.can_wait and kernels.is_capturing():
+                if not is_last:
                     return None
+                step.fail(RecorderError("it is not in the file: the recording was closed while a CUDA graph was being captured"))
+            if step.write is not None:
                 step.wait()
                 with uninterrupted():
-                    self._step = None
-                    step.run()
-            self._step = None
+                    if step.write is not None:  # else it failed, or a signal's handler asked for it meanwhile
+                        step.run()
+            if self._step is not step:
+                return None
+            self._step = None  # not before: an interrupt may come instead of what is returned
             return step

@@ -18,8 +18,8 @@ constexpr element_source float16_codes{float16, true, true};
 constexpr element_source wide_codes{{.exponent_bits = 11, .fraction_bits = 20, .bias = 1100}, false, false};
 
 std::string told(const format& to, const conversion& how, const element_source& from, const kernels* loops,
-                 bool counting = false) {
-  return to_string(plan_conversion(to, how, from, loops, counting));
+                 bool counting = false, bool to_floats = false) {
+  return to_string(plan_conversion(to, how, from, loops, counting, to_floats));
 }
 // After the level's name.
 std::string way_of(const format& to, const conversion& how, const element_source& from, bool counting = false) {
@@ -77,5 +77,27 @@ TEST_CASE("levels with quicker loops take them") {
           level + ": floats, lanes of 32 bits" + (has_groups ? ", in groups" : ", plain"));
     CHECK(told(float16, {.rounding = stochastic(32)}, floats, loops) ==
           level + (has_groups ? ": floats, lanes of 32 bits, in groups" : ": floats, lanes of 64 bits"));
+  }
+}
+
+TEST_CASE("floats become floats without codes where results are normal floats, or on float's own grid") {
+  for (const kernels* const loops : kernels_here()) {
+    if (loops->round == nullptr) continue;
+    const std::string level = std::string{loops->name} + ": ";
+    CAPTURE(level);
+    const auto to_floats = [&](const format& to, const conversion& how, bool counting = false) {
+      return told(to, how, floats, loops, counting, true);
+    };
+    CHECK(to_floats(float16, {}) == level + "floats, lanes of 32 bits, quick, to floats");
+    CHECK(to_floats(float16, {.scale = 1024}) == level + "floats, lanes of 32 bits, quick, to floats");
+    CHECK(to_floats(bfloat16, {}) == level + "floats, lanes of 32 bits, quick, to floats");
+    CHECK(to_floats(float16, {.rounding = stochastic(16)}) == level + "floats, lanes of 32 bits, in groups, to floats");
+    CHECK(to_floats(bfloat16, {.scale = 0x1p-40}) == level + "floats, lanes of 32 bits, plain");
+    CHECK(to_floats(float16, {}, true) == level + "floats, lanes of 32 bits, quick, counted");
+    CHECK(to_floats(float16, {.rounding = stochastic(16, stochastic_definition::b)}) ==
+          level + "floats, lanes of 32 bits, in groups");
+    // Its smallest numbers are no normal floats, or it has larger ones.
+    CHECK(to_floats({.exponent_bits = 7, .fraction_bits = 7, .bias = 124}, {}).find("to floats") == std::string::npos);
+    CHECK(to_floats({.exponent_bits = 9, .fraction_bits = 7, .bias = 255}, {}).find("to floats") == std::string::npos);
   }
 }
