@@ -118,7 +118,7 @@ void import_with_deepspeed(const config_section& top, const std::string& format,
 void import_hugging_face(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, keys);
   refuse_apex(top);
-  run.out.words = run.command != nullptr       ? "Hugging Face arguments"
+  run.out.words = run.command != nullptr       ? "the Trainer's arguments"
                   : top.has("()")              ? ""  // in Python
                   : is_given(top, "pure_bf16") ? "TrainingArguments with pure_bf16"
                                                : "TrainingArguments";

@@ -94,8 +94,8 @@ bool is_usable(const std::optional<double>& x) { return x && *x > 0 && std::isfi
 
 // What stands in a program's code is no setting of it.
 std::string of_code(const named_row& of, const std::string& code) {
-  return std::string{of.row->float16} + "\n# " + std::string{of.name} +
-         " has no setting for the loss scale; in its code: " + code;
+  return std::string{of.row->float16} + "\n# the loss scale has no setting in " + std::string{of.name} +
+         "; in its code: " + code;
 }
 
 std::string dynamic_text(const named_row& of, const loss_scale_choice& choice) {
@@ -140,7 +140,9 @@ std::vector<std::string> configuration_lines(std::string_view framework_or_scale
   std::string text;
   if (*chosen == cbfloat16 && !row->cbfloat16.empty())
     text = row->cbfloat16;
-  else if (*chosen != float16)
+  else if (*chosen == float16)
+    text = row->type_of_float16;
+  else
     return {};
   if (!choice.static_scale)
     text += dynamic_text(of, choice);

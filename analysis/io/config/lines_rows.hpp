@@ -14,7 +14,8 @@ struct lines_row {
   std::vector<std::string_view> names;  // of frameworks and of scalers
   std::string_view bfloat16 = {};
   std::string_view float32 = {};
-  std::string_view cbfloat16 = {};  // stands before what follows
+  std::string_view cbfloat16 = {};  // these two stand before what follows
+  std::string_view type_of_float16 = {};
   // What turns float16 on where the scale is no setting: then the lines of the scale are of the program's code, and are said to be.
   std::string_view float16 = {};
   std::string_view dynamic_start = {};  // float16 with a dynamic scale

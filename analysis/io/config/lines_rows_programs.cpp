@@ -28,7 +28,7 @@ std::vector<lines_row> program_lines_rows() {
                       "fp16: false\nbf16: false", "trainer.accelerator.scaler = torch.amp.GradScaler("),
       with_own_scaler({"TrainingArguments with pure_bf16"}, "fp16: true\npure_bf16: false", "bf16: true",
                       "pure_bf16: false", "trainer.accelerator.scaler = torch.amp.GradScaler("),
-      with_own_scaler({"Hugging Face arguments"}, "--fp16", "--bf16", "# neither --fp16 nor --bf16",
+      with_own_scaler({"the Trainer's arguments"}, "--fp16", "--bf16", "# neither --fp16 nor --bf16",
                       "trainer.accelerator.scaler = torch.amp.GradScaler("),
       with_own_scaler({"icefall"}, "--use-fp16 1", "--use-bf16 1  # where the recipe has it", "--use-fp16 0"),
       with_own_scaler({"verl"}, "actor_rollout_ref.actor.fsdp_config.dtype=float16",
@@ -181,7 +181,13 @@ std::vector<lines_row> program_lines_rows() {
       {.names = {"torchtitan"},
        .bfloat16 = "training.mixed_precision_param = \"bfloat16\"",
        .float32 = "training.mixed_precision_param = \"float32\""},
-      {.names = {"OpenRLHF"}, .bfloat16 = "--bf16"},
+      {.names = {"OpenRLHF"},
+       .bfloat16 = "--param_dtype bf16",
+       .float16 = "--param_dtype fp16",
+       .dynamic_start = "\"fp16\": {\"enabled\": True",
+       .initial = "\"initial_scale_power\": %e",
+       .growth = "\"loss_scale_window\": %i",
+       .dynamic_end = "}"},
   };
 }
 

@@ -61,6 +61,7 @@ std::vector<lines_row> torch_lines_rows() {
       {.names = {"GPT-NeoX"},
        .bfloat16 = "\"precision\": \"bfloat16\"\n\"fp16\": {\"enabled\": false}\n\"bf16\": {\"enabled\": true}",
        .float32 = "\"precision\": \"fp32\"\n\"fp16\": {\"enabled\": false}",
+       .type_of_float16 = "\"precision\": \"fp16\"\n",
        .dynamic_start = "\"fp16\": {\"enabled\": true",
        .initial = "\"initial_scale_power\": %e",
        .growth = "\"loss_scale_window\": %i",

@@ -46,7 +46,7 @@ struct round_trip {
   std::string dynamic, initial, growth, fixed, fixed_scale;
 };
 
-const std::string cerebras = "trainer:\n  init:\n    precision:\n      fp16_type: float16\n      ";
+const std::string cerebras = "trainer:\n  init:\n    precision:\n      ";
 const std::string on_gpu = "trainer:\n  init:\n    backend: {backend_type: GPU}\n    precision:\n      ";
 const std::vector<round_trip> imported{
     {"DeepSpeed", "{\"zero_optimization\": {\"stage\": 2}, ", ", ", "}", "deepspeed_dynamic", "init_scale",
@@ -143,7 +143,8 @@ TEST_CASE("each framework in its own words") {
      {R"(Trainer(plugins=MixedPrecision("16-mixed", "cuda", torch.amp.GradScaler(init_scale=2.0**17, )"
       "growth_interval=100)))"});
   is("keras", advised,
-     {"keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=2.0**17, dynamic_growth_steps=100)"});
+     {"keras.config.set_dtype_policy(\"mixed_float16\")",
+      "keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=2.0**17, dynamic_growth_steps=100)"});
   is("flax", advised, {"flax.training.dynamic_scale.DynamicScale(scale=2.0**17, growth_interval=100)"});
   is("apex", advised,
      {R"(amp.initialize(model, optimizer, loss_scale="dynamic"))",
@@ -197,7 +198,7 @@ TEST_CASE("each program has its settings, and where the scale is none it says so
       for (const std::string& line : all)
         if (line.find("GradScaler(") != std::string::npos && line.find("Mixed") == std::string::npos &&
             name != "Accelerate" && name != "Hugging Face")
-          CHECK(line.starts_with("# " + name + " has no setting for the loss scale; in its code: "));
+          CHECK(line.starts_with("# the loss scale has no setting in " + name + "; in its code: "));
   }
   const auto is = [](const std::string& name, const loss_scale_choice& choice, const lines& expected) {
     CAPTURE(name);
@@ -206,12 +207,12 @@ TEST_CASE("each program has its settings, and where the scale is none it says so
   is("timm", wide, {"--amp --amp-dtype bfloat16"});
   is("timm", advised,
      {"--amp --amp-dtype float16",
-      "# timm has no setting for the loss scale; in its code: torch.amp.GradScaler(init_scale=2.0**17, "
+      "# the loss scale has no setting in timm; in its code: torch.amp.GradScaler(init_scale=2.0**17, "
       "growth_interval=100)"});
   is("timm", {.format = "float16"}, {"--amp --amp-dtype float16"});
   is("diffusers", constant,
      {"--mixed_precision fp16",
-      "# diffusers has no setting for the loss scale; in its code: torch.amp.GradScaler(init_scale=2.0**10, "
+      "# the loss scale has no setting in diffusers; in its code: torch.amp.GradScaler(init_scale=2.0**10, "
       "growth_interval=2**31 - 1)  # never grows, but an overflow still halves it"});
   is("Detectron2", wide, {});
   is("torchtune", advised, {});
