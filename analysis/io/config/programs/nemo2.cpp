@@ -1,10 +1,6 @@
 // NeMo 2's Python: NVIDIA/NeMo nemo/lightning/pytorch/plugins/mixed_precision.py (MegatronMixedPrecision and its defaults),
 // nemo/collections/llm/recipes/precision/mixed_precision.py (bf16_mixed and its like), and Megatron's OptimizerConfig (clip_grad is 1
 // where it is not given).
-#include <ulp/io/bytes/error.hpp>
-
-#include "bytes/text.hpp"
-#include "config/section.hpp"
 #include "rows.hpp"
 
 namespace ulp::io {
@@ -16,15 +12,6 @@ constexpr std::string_view by_default = "initial_scale=4294967296 min_scale=1 gr
 constexpr std::string_view with_megatron = "float16 with Megatron's scaler";
 constexpr std::string_view unscaled = "bfloat16, the loss is not scaled";
 constexpr std::string_view in_float8 = "matrix products are in float8, whose scales are not replayed";
-
-// A recipe brings its precision along.
-void refuse_recipe(import_run& run, const config_entry& root) {
-  throw input_error(
-      run.file, at_line(root.line),
-      "is a recipe of NeMo 2 (" + root.value.find("()")->value.text +
-          "), and does not say trainer.plugins, which holds its precision; write recipe.trainer.plugins = "
-          "bf16_mixed(), or MegatronMixedPrecision(...)");
-}
 
 }  // namespace
 
@@ -90,14 +77,6 @@ program_row nemo2_program() {
                   {.when = "()=bf16_with_fp8_mixed|fp16_with_fp8_mixed|bf16_with_mxfp8_mixed|fp16_with_mxfp8_mixed|"
                            "bf16_with_fp8_current_scaling_mixed|fp16_with_fp8_current_scaling_mixed",
                    .text = in_float8}}};
-}
-
-program_row nemo2_recipe_program() {
-  return {.name = "NeMo 2",
-          .calls = "pretrain_recipe finetune_recipe",
-          .holds = "Lightning",
-          .place = written_in::files,
-          .import = refuse_recipe};
 }
 
 }  // namespace ulp::io

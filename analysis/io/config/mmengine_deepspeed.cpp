@@ -5,8 +5,8 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
-#include "config/frameworks.hpp"
-#include "rows.hpp"
+#include "frameworks.hpp"
+#include "programs/rows.hpp"
 
 namespace ulp::io {
 namespace {
