@@ -59,7 +59,8 @@ bool may_hold_weights(const run_text& run, const source_options& how) {
 own_configuration own_configuration_of(const imported_config& said) {
   return {.framework = said.framework,
           .format = said.format.value_or(""),
-          .is_static = said.scaler == "static",
+          .is_static = said.scaler == "static" || said.scaler == "megatron_constant",
+          .is_scaled = said.scaler != "none",
           .weights_kept_in = said.weights_kept_in,
           .weights_stochastic = said.weights_stochastic,
           .words = said.words};

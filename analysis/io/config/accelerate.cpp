@@ -15,7 +15,8 @@ namespace ulp::io {
 namespace {
 
 constexpr known_keys top_keys{
-    .read = R"(mixed_precision fp16 distributed_type use_cpu deepspeed_config megatron_lm_config)",
+    .read = R"(mixed_precision fp16 distributed_type use_cpu deepspeed_config megatron_lm_config
+        kwargs_handlers)",
     .not_read = R"(compute_environment debug num_processes machine_rank num_machines gpu_ids main_process_ip
         main_process_port rdzv_backend same_network main_training_function enable_cpu_affinity fp8_config fsdp_config
         tp_config parallelism_config ipex_config mpirun_config downcast_bf16 tpu_name tpu_zone tpu_use_cluster
@@ -133,6 +134,36 @@ void import_with_megatron(const config_section& top, const std::string& precisio
   }
 }
 
+// GradScalerKwargs(init_scale=1024.0) of a script; the other handlers are not about the loss scale.
+void read_handlers(const config_section& top) {
+  const config_entry* const handlers = top.find("kwargs_handlers");
+  if (handlers == nullptr) return;
+  const auto refuse = [&](const config_node& node) {
+    const config_entry* const callee = node.find("()");
+    top.fail("kwargs_handlers", "holds " + in_quotes(callee != nullptr ? callee->value.text + "()" : node.text) +
+                                    ", which this file does not say; write it out");
+  };
+  if (handlers->value.what != config_node::kind::sequence) refuse(handlers->value);
+  for (const config_entry& e : handlers->value.entries) {
+    const config_entry* const callee = e.value.find("()");
+    if (callee == nullptr) refuse(e.value);
+    if (!callee->value.text.ends_with("GradScalerKwargs")) continue;
+    constexpr known_keys keys{.read = "() init_scale growth_factor backoff_factor growth_interval enabled"};
+    const config_section kwargs(top.run(), "kwargs_handlers", e, keys);
+    if (!kwargs.flag("enabled").value_or(true)) {
+      kwargs.means("enabled", "the loss is not scaled");
+      top.run().out.parameters.clear();
+      top.run().no_scaling("float16");
+      return;
+    }
+    for (auto& [name, value] : top.run().out.parameters)
+      if (const auto given = kwargs.number(name)) {
+        kwargs.means(name, "of torch.amp.GradScaler");
+        value = *given;
+      }
+  }
+}
+
 void import_plain(const config_section& top, const std::string& precision) {
   import_run& run = top.run();
   const std::string distributed = top.text("distributed_type").value_or("NO");
@@ -143,7 +174,8 @@ void import_plain(const config_section& top, const std::string& precision) {
   if (precision == "fp16") {
     top.means("mixed_precision", "autocast to float16 with torch.amp.GradScaler's defaults");
     set_grad_scaler(run);
-    run.note("a GradScalerKwargs in the program is not seen here: repeat it by --set");
+    read_handlers(top);
+    if (!top.has("()")) run.note("a GradScalerKwargs in the program is not seen here: repeat it by --set");
   } else if (precision == "bf16") {
     top.means("mixed_precision", "autocast to bfloat16, the loss is not scaled");
     run.no_scaling("bfloat16");

@@ -47,11 +47,23 @@ bool is_of_yacs(std::string_view word) {
 }
 
 bool starts_program(std::string_view word) {
-  constexpr std::array<std::string_view, 8> programs{
-      "fairseq-train", "fairseq-hydra-train", "metaseq-train", "torchtitan", "yolo", "tune",
-      "litgpt",        "nnUNetv2_train"};
+  constexpr std::array<std::string_view, 9> programs{"fairseq-train",
+                                                     "fairseq-hydra-train",
+                                                     "metaseq-train",
+                                                     "torchtitan",
+                                                     "yolo",
+                                                     "tune",
+                                                     "litgpt",
+                                                     "nnUNetv2_train",
+                                                     "trl"};
   const std::string_view name = word.substr(word.find_last_of('/') + 1);
   return name.ends_with(".py") || std::ranges::find(programs, name) != programs.end();
+}
+
+// "-j", which takes no value of the option before it.
+bool is_short_option(std::string_view word) {
+  return word.size() == 2 && word[0] == '-' &&
+         ((word[1] >= 'a' && word[1] <= 'z') || (word[1] >= 'A' && word[1] <= 'Z'));
 }
 
 }  // namespace
@@ -97,6 +109,7 @@ std::vector<placed_argument> arguments_in(const words& all, std::size_t from, st
                     .option = &all[i],
                     .value = &all[i + 1]});
   };
+  bool is_of_short_option = false;
   for (std::size_t i = from; i < to; ++i) {
     const std::string& text = all[i].text;
     if (text == "-c" && i + 1 < to && is_named(all[i + 1].text, {".yml", ".yaml"})) {
@@ -109,11 +122,13 @@ std::vector<placed_argument> arguments_in(const words& all, std::size_t from, st
         add_pair(i++);
         continue;
       }
-      if (list.empty() || is_all_of_caller(text)) continue;
+      is_of_short_option = is_of_short_option || is_short_option(text);
+      if (list.empty() || is_all_of_caller(text) || is_of_short_option) continue;
       if (list.back().what.values.empty()) list.back().value = &all[i];
       list.back().what.values.push_back(computed(text));
       continue;
     }
+    is_of_short_option = false;
     const std::size_t equals = text.find('=');
     if (name.empty()) name = text.substr(0, equals);
     placed_argument a{.what = {.name = std::move(name), .line = all[i].line()}, .option = &all[i]};

@@ -19,7 +19,7 @@ std::string plain_value(std::string_view text) {
 }
 
 bool is_same(const std::string& value, std::string_view wanted) {
-  return value == wanted || (value == "1" && wanted == "true") || (value == "0" && wanted == "false");
+  return value == wanted || wanted == "*" || (value == "1" && wanted == "true") || (value == "0" && wanted == "false");
 }
 
 bool is_value(const config_node& node, std::string_view wanted) {

@@ -117,9 +117,9 @@ bool is_command_line(const std::string& file, std::string_view text) {
     const std::size_t colon = line.find(':');
     const bool is_key = colon != std::string_view::npos && line.find_first_of(" \t$=/\"") > colon &&
                         (colon + 1 == line.size() || line.find_first_of(" \t\r", colon) == colon + 1);
-    constexpr std::array programs{"python",   "torchrun",          "srun",           "deepspeed ", "accelerate ",
-                                  "fairseq-", "llamafactory-cli ", "metaseq-",       "composer ",  "tune ",
-                                  "yolo ",    "litgpt ",           "nnUNetv2_train "};
+    constexpr std::array programs{
+        "python",   "torchrun",  "srun",  "deepspeed ", "accelerate ", "fairseq-", "llamafactory-cli ",
+        "metaseq-", "composer ", "tune ", "trl ",       "yolo ",       "litgpt ",  "nnUNetv2_train "};
     const bool starts = std::ranges::any_of(programs, [&](const char* program) { return line.starts_with(program); });
     is_one = !is_key && (starts || has_option(line));
     return is_key || is_one;
@@ -146,7 +146,11 @@ std::string text_of(const std::string& file) {
 }
 
 config_node parse_config(const std::string& file, std::string_view text) {
-  if (is_toml(file, text)) return parse_toml(file, text);
+  if (is_toml(file, text)) {
+    config_node root = parse_toml(file, text);
+    resolve_references(file, root);
+    return root;
+  }
   if (is_python(file, text)) return parse_python(file, is_named(file, {".py"}) ? text : printed_arguments(text));
   // GPT-NeoX's YAML is written with braces.
   if (is_json(text) && !is_named(file, {".yaml", ".yml"})) return parse_json(file, text);

@@ -118,6 +118,10 @@ void import_with_deepspeed(const config_section& top, const std::string& format,
 void import_hugging_face(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, keys);
   refuse_apex(top);
+  run.out.words = run.command != nullptr       ? "the Trainer's arguments"
+                  : top.has("()")              ? ""  // in Python
+                  : is_given(top, "pure_bf16") ? "TrainingArguments with pure_bf16"
+                                               : "TrainingArguments";
   refuse_defaults_of_trl(top);
   refuse_default_of_axolotl(top);
   const std::string choice = top.text("bf16").value_or("");
@@ -194,7 +198,8 @@ program_row hugging_face_program() {
           RewardConfig RLOOConfig GKDConfig BCOConfig PRMConfig OnlineDPOConfig NashMDConfig XPOConfig SentenceTransformerTrainingArguments GaudiTrainingArguments)",
       .started_by =
           R"(run_glue.py run_clm.py run_mlm.py run_plm.py run_fim.py run_translation.py run_summarization.py run_qa.py run_ner.py
-          run_swag.py run_speech_recognition_ctc.py run_speech_recognition_seq2seq.py run_image_classification.py run_mae.py)",
+          run_swag.py run_speech_recognition_ctc.py run_speech_recognition_seq2seq.py run_image_classification.py run_mae.py
+          trl trl/*.py trl.scripts.* trl.cli examples/scripts/*.py)",
       .holds = "Lightning",
       .keys = keys,
       .import = import_hugging_face};

@@ -99,12 +99,17 @@ std::string strategy_of(const config_section& trainer) {
   return lower(class_of(e->value));
 }
 
+bool is_of_precision(const config_node& node) { return lower(class_of(node)).find("precision") != std::string::npos; }
+
 // A plugin may bring a precision and a scaler of its own.
 void refuse_precision_plugins(const config_section& trainer) {
   const config_entry* const plugins = trainer.find("plugins");
   if (plugins == nullptr) return;
   const auto decides = [](const config_node& node) {
-    return is_open(node) || lower(class_of(node)).find("precision") != std::string::npos;
+    constexpr std::array<std::string_view, 5> others{"environment", "checkpointio", "checkpoint_io", "syncbatchnorm",
+                                                     "ddpplugin"};
+    const std::string name = lower(class_of(node));
+    return is_open(node) || std::ranges::none_of(others, [&](std::string_view end) { return name.ends_with(end); });
   };
   // Older versions take the strategy among them.
   const auto is_strategy = [](const config_node& node) {
@@ -114,9 +119,14 @@ void refuse_precision_plugins(const config_section& trainer) {
   if (is_strategy(plugins->value) ||
       std::ranges::any_of(plugins->value.entries, [&](const config_entry& e) { return is_strategy(e.value); }))
     trainer.fail("plugins", "holds a strategy, which may keep the loss scale; write it as strategy");
-  bool any = decides(plugins->value);
-  for (const config_entry& e : plugins->value.entries) any = any || decides(e.value);
-  if (any) trainer.fail("plugins", "holds a precision plugin, which decides on the scaler; give --scaler and --format");
+  const bool is_list = plugins->value.what == config_node::kind::sequence;
+  const std::vector<config_entry> all = is_list ? plugins->value.entries : std::vector{*plugins};
+  for (const config_entry& e : all)
+    if (decides(e.value))
+      trainer.fail("plugins", std::string{"holds a "} +
+                                  (is_of_precision(e.value) ? "precision plugin, which decides"
+                                                            : "plugin that is not known here, and may decide") +
+                                  " on the scaler; give --scaler and --format");
 }
 
 void read_clipping(const config_section& trainer, const std::string& strategy) {

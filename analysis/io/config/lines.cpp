@@ -22,15 +22,21 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-const lines_row* row_of(std::string_view name) {
-  const auto named = [](std::string_view wanted) -> const lines_row* {
+struct named_row {
+  const lines_row* row = nullptr;
+  std::string_view name;  // among the row's
+};
+
+named_row row_of(std::string_view name) {
+  const auto named = [](std::string_view wanted) -> named_row {
     for (const lines_row& row : io::lines_rows())
-      if (std::ranges::any_of(row.names, [&](std::string_view n) { return lower(n) == wanted; })) return &row;
-    return nullptr;
+      for (const std::string_view n : row.names)
+        if (lower(n) == wanted) return {&row, n};
+    return {};
   };
-  if (const lines_row* const row = named(lower(name))) return row;
+  if (const named_row found = named(lower(name)); found.row != nullptr) return found;
   const scaler_entry* const scaler = find_scaler(name);
-  return scaler == nullptr ? nullptr : named(scaler->name);
+  return scaler == nullptr ? named_row{} : named(scaler->name);
 }
 
 bool is_power_of_two(double x) {
@@ -86,7 +92,14 @@ std::vector<std::string> lines_in(std::string_view text) {
 
 bool is_usable(const std::optional<double>& x) { return x && *x > 0 && std::isfinite(*x); }
 
-std::string dynamic_text(const lines_row& row, const loss_scale_choice& choice) {
+// What stands in a program's code is no setting of it.
+std::string of_code(const named_row& of, const std::string& code) {
+  return std::string{of.row->float16} + "\n# the loss scale has no setting in " + std::string{of.name} +
+         "; in its code: " + code;
+}
+
+std::string dynamic_text(const named_row& of, const loss_scale_choice& choice) {
+  const lines_row& row = *of.row;
   std::string text{row.dynamic_start};
   const auto add = [&](const std::string& part) {
     if (!text.ends_with('(') && !text.ends_with('{')) text += row.between;
@@ -98,22 +111,28 @@ std::string dynamic_text(const lines_row& row, const loss_scale_choice& choice) 
     if (row.ceiling > 0 && *choice.init_scale > row.ceiling) add(filled_in(row.raised_ceiling, *choice.init_scale));
   }
   if (is_usable(choice.growth_interval) && !row.growth.empty()) add(filled_in(row.growth, *choice.growth_interval));
-  return text + std::string{row.dynamic_end};
+  text += row.dynamic_end;
+  if (row.float16.empty()) return text;
+  const bool asks = is_usable(choice.init_scale) || is_usable(choice.growth_interval);
+  return asks ? of_code(of, text) : std::string{row.float16};
 }
 
 // The counters that are compared with the interval are int32.
-std::string constant_text(const lines_row& row, double scale) {
+std::string constant_text(const named_row& of, double scale) {
+  const lines_row& row = *of.row;
   if (row.has_constant) return filled_in(row.constant, scale);
   const bool is_commented = row.dynamic_end.find('#') != std::string_view::npos;
-  return std::string{row.dynamic_start} + filled_in(row.initial, scale) + std::string{row.between} +
-         "growth_interval=2**31 - 1" + std::string{row.dynamic_end} + (is_commented ? "; " : "  # ") +
-         "never grows, but an overflow still halves it";
+  const std::string text = std::string{row.dynamic_start} + filled_in(row.initial, scale) + std::string{row.between} +
+                           "growth_interval=2**31 - 1" + std::string{row.dynamic_end} + (is_commented ? "; " : "  # ") +
+                           "never grows, but an overflow still halves it";
+  return row.float16.empty() ? text : of_code(of, text);
 }
 
 }  // namespace
 
 std::vector<std::string> configuration_lines(std::string_view framework_or_scaler, const loss_scale_choice& choice) {
-  const lines_row* const row = row_of(framework_or_scaler);
+  const named_row of = row_of(framework_or_scaler);
+  const lines_row* const row = of.row;
   const auto chosen = choice.format.empty() ? std::optional{float16} : find_format(choice.format);
   if (row == nullptr || !chosen) return {};
   if (*chosen == bfloat16) return lines_in(row->bfloat16);
@@ -121,12 +140,14 @@ std::vector<std::string> configuration_lines(std::string_view framework_or_scale
   std::string text;
   if (*chosen == cbfloat16 && !row->cbfloat16.empty())
     text = row->cbfloat16;
-  else if (*chosen != float16)
+  else if (*chosen == float16)
+    text = row->type_of_float16;
+  else
     return {};
   if (!choice.static_scale)
-    text += dynamic_text(*row, choice);
+    text += dynamic_text(of, choice);
   else if (is_usable(choice.static_scale))
-    text += constant_text(*row, *choice.static_scale);
+    text += constant_text(of, *choice.static_scale);
   return lines_in(text);
 }
 

@@ -26,7 +26,7 @@ std::span<const lines_row> lines_rows() {
        .growth = "growth_interval=%i",
        .dynamic_end = ")",
        .constant = "flax.training.dynamic_scale.DynamicScale(scale=%p, minimum_scale=%p, growth_interval=2**31 - 1)"},
-      {.names = {"tf_keras", "TF Model Garden", "tf_keras_dynamic"},
+      {.names = {"tf_keras", "tf_keras_dynamic"},
        .bfloat16 = "tf.keras.mixed_precision.set_global_policy(\"mixed_bfloat16\")",
        .float32 = "tf.keras.mixed_precision.set_global_policy(\"float32\")",
        .dynamic_start = "tf.keras.mixed_precision.LossScaleOptimizer(optimizer",
@@ -37,6 +37,7 @@ std::span<const lines_row> lines_rows() {
       {.names = {"keras", "keras3_lso"},
        .bfloat16 = "keras.config.set_dtype_policy(\"mixed_bfloat16\")",
        .float32 = "keras.config.set_dtype_policy(\"float32\")",
+       .type_of_float16 = "keras.config.set_dtype_policy(\"mixed_float16\")\n",
        .dynamic_start = "keras.optimizers.LossScaleOptimizer(optimizer",
        .initial = "initial_scale=%p",
        .growth = "dynamic_growth_steps=%i",
@@ -55,8 +56,7 @@ std::span<const lines_row> lines_rows() {
        .between = "\n",
        .initial = "trainer._amp_loss_scaler._loss_scale = trainer._amp_loss_scaler._next_loss_scale = %p",
        .growth = "trainer._amp_loss_scaler._scale_seq_len = %i"},
-      {.names = {"Paddle", "PaddleNLP", "PaddleClas", "PaddleOCR", "PaddleDetection", "paddle_dygraph",
-                 "paddle_ampscaler"},
+      {.names = {"Paddle", "paddle_dygraph", "paddle_ampscaler"},
        .bfloat16 = "paddle.amp.auto_cast(dtype=\"bfloat16\")  # and no GradScaler",
        .float32 = "paddle.amp.auto_cast(enable=False)  # and no GradScaler",
        .dynamic_start = "paddle.amp.GradScaler(",
@@ -80,7 +80,7 @@ std::span<const lines_row> lines_rows() {
        .growth = "scale_window=%i",
        .dynamic_end = ")",
        .constant = "FixedLossScaleManager(loss_scale=%p)"},
-      {.names = {"MindFormers", "mindspore_update_cell"},
+      {.names = {"mindspore_update_cell"},
        .bfloat16 = "amp.auto_mixed_precision(network, \"O2\", dtype=mindspore.bfloat16)",
        .float32 = "amp.auto_mixed_precision(network, \"O0\")",
        .dynamic_start = "nn.DynamicLossScaleUpdateCell(scale_factor=2",
@@ -88,7 +88,7 @@ std::span<const lines_row> lines_rows() {
        .growth = "scale_window=%i",
        .dynamic_end = ")",
        .constant = "nn.FixedLossScaleUpdateCell(loss_scale_value=%p)"},
-      {.names = {"mindspore_amp_scaler", "MindYOLO"},
+      {.names = {"mindspore_amp_scaler"},
        .bfloat16 = "amp.auto_mixed_precision(network, \"O2\", dtype=mindspore.bfloat16)",
        .float32 = "amp.auto_mixed_precision(network, \"O0\")",
        .dynamic_start = "amp.DynamicLossScaler(scale_factor=2",
@@ -122,6 +122,7 @@ std::span<const lines_row> lines_rows() {
       {.names = {"Cerebras", "cerebras_dls"},
        .bfloat16 = "fp16_type: bfloat16",
        .cbfloat16 = "fp16_type: cbfloat16\n",
+       .type_of_float16 = "fp16_type: float16\n",
        .dynamic_start = "loss_scaling_factor: dynamic",
        .between = "\n",
        .initial = "initial_loss_scale: %d",
@@ -154,13 +155,12 @@ std::span<const lines_row> lines_rows() {
       {.names = {"ada_loss_zhao"}, .constant = "{\"loss_scale_method\": \"fixed\", \"fixed_loss_scale\": %p}"},
       {.names = {"static"}, .constant = "loss_scale = %d"},
       // Without a loss scale.
-      {.names = {"MaxText"}, .bfloat16 = "dtype=bfloat16", .float32 = "dtype=float32"},
-      {.names = {"nanotron"}, .bfloat16 = "model.dtype: bfloat16", .float32 = "model.dtype: float32"},
       {.names = {"none", "NxD"}},
   };
   static const std::vector<lines_row> rows = [] {
     std::vector<lines_row> all = torch_lines_rows();
-    all.insert(all.end(), others.begin(), others.end());
+    for (const std::vector<lines_row>& more : {program_lines_rows(), others})
+      all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return rows;

@@ -14,7 +14,10 @@ struct lines_row {
   std::vector<std::string_view> names;  // of frameworks and of scalers
   std::string_view bfloat16 = {};
   std::string_view float32 = {};
-  std::string_view cbfloat16 = {};      // stands before what follows
+  std::string_view cbfloat16 = {};  // these two stand before what follows
+  std::string_view type_of_float16 = {};
+  // What turns float16 on where the scale is no setting: then the lines of the scale are of the program's code, and are said to be.
+  std::string_view float16 = {};
   std::string_view dynamic_start = {};  // float16 with a dynamic scale
   std::string_view between = ", ";      // before each argument, but not just behind a bracket
   std::string_view initial = {};
@@ -27,6 +30,7 @@ struct lines_row {
 };
 
 [[nodiscard]] std::vector<lines_row> torch_lines_rows();
+[[nodiscard]] std::vector<lines_row> program_lines_rows();
 [[nodiscard]] std::span<const lines_row> lines_rows();
 
 }  // namespace ulp::io

@@ -8,7 +8,7 @@ namespace ulp::io {
 namespace {
 
 constexpr known_keys top_keys{
-    .read = "mixed_precision_config optimizer_config",
+    .read = "mixed_precision_config optimizer_config ()",
     .not_read = R"(tensor_parallel_size pipeline_parallel_size expert_parallel_size context_parallel_size
         token_shuffle_group_size pipeline_config activation_checkpoint_config pad_model sequence_parallel
         model_init_config lora_config lnc_size)"};
@@ -143,6 +143,7 @@ program_row nxd_program() {
       .name = "NxD",
       .markers =
           "mixed_precision_config optimizer_config.zero_one_enabled optimizer_config.grad_clipping optimizer_config.max_grad_norm",
+      .calls = "neuronx_distributed_config",
       .holds = "Lightning",
       .keys = top_keys,
       .place = written_in::files,

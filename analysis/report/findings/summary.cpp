@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <span>
 #include <variant>
 
@@ -36,6 +37,26 @@ std::optional<double> scale_of_the_run(const survey& run) {
   return *middle == 1 ? std::nullopt : std::optional{*middle};
 }
 
+// Why the configuration is not that of this run, as the scales of its steps show; empty where they do not.
+std::string why_of_another_run(const survey& run, const own_configuration& own) {
+  if (own.format.empty() || (own.is_scaled && !own.is_static)) return "";
+  double least = std::numeric_limits<double>::infinity();
+  double greatest = 0;
+  for (const step_survey& s : run.steps())
+    if (s.loss_scale > 0 && std::isfinite(s.loss_scale)) {
+      least = std::min(least, s.loss_scale);
+      greatest = std::max(greatest, s.loss_scale);
+    }
+  if (own.is_static && least < greatest)
+    return fmt::format("; the configuration is not that of this run: it keeps the scale constant, which was {} to {}",
+                       as_power(least), as_power(greatest));
+  if (!own.is_scaled && greatest > 0 && (least != 1 || greatest != 1))
+    return fmt::format("; the configuration is not that of this run: it has no loss scale, and the run had{}",
+                       least == greatest ? " " + as_power(least)
+                                         : fmt::format(" {} to {}", as_power(least), as_power(greatest)));
+  return "";
+}
+
 // Where it is seen, as its numbers have it.
 void take_place(finding& f) {
   for (const named_value& n : f.numbers) {
@@ -61,6 +82,7 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
       rise_(found.rise),
       excerpt_(found.excerpt),
       about_{tensors, options, told_steps_, all_steps_, !tensors.empty(), w.largest_safe(), usual_norm_of(judged)} {
+  not_of_this_run_ = why_of_another_run(whole, options.configured);
   if (const auto ill = std::ranges::find_if(weights, [](const weights_told& of) { return !of.happened.empty(); });
       ill != weights.end())
     weights_ = *ill;
@@ -116,6 +138,7 @@ advice_summary summary_of::summary(const std::optional<best_trial>& best) const 
       s.sure += "; of the weights: " + open_of_weights_;
   }
   if (options_.unread > 0) say_what_was_not_read(s);
+  s.sure += not_of_this_run_;
   return s;
 }
 
@@ -349,13 +372,21 @@ void summary_of::say_what_would_underflow(advice_summary& s) const {
 }
 
 void summary_of::recommend(advice_summary& s, const best_trial& best) const {
-  s.change = fmt::format("{}: {} with {}",
-                         skips_often(skipped_, skipped_of_) ? "skip less often" : "nothing; for a new run of this kind",
-                         options_.format_name, best.text);
-  if (!options_.configured.is_static)
-    s.lines = lines_for(
-        about_,
-        {.format = options_.format_name, .init_scale = best.init_scale, .growth_interval = best.growth_interval});
+  const own_configuration& own = options_.configured;
+  const bool often = skips_often(skipped_, skipped_of_);
+  if (own.is_static) {
+    if (!often) return;
+    s.change = fmt::format("skip less often: a constant scale of {}, up to which no finite step overflows",
+                           as_power(safe_scale(about_)));
+    s.lines = lines_for(about_, {.format = options_.format_name, .static_scale = safe_scale(about_)});
+    return;
+  }
+  const bool is_other = is_wide(own) && own.format != options_.format_name;
+  s.change = fmt::format(
+      "{}: {}{} with {}", often ? "skip less often" : "nothing; for a new run of this kind", options_.format_name,
+      is_other ? fmt::format(" instead of {}, which the configuration has,", own.format) : "", best.text);
+  s.lines = lines_for(
+      about_, {.format = options_.format_name, .init_scale = best.init_scale, .growth_interval = best.growth_interval});
   if (!best.is_decided) s.sure += "; the skips given are estimates, since the input does not decide every step";
   s.sure += "; skips of a new run are from a replay: expect a similar number, at other steps";
 }

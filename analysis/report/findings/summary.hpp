@@ -50,6 +50,7 @@ class summary_of {
   std::string first_name_;
   std::optional<weights_told> weights_;         // the first that are not well
   std::string open_of_weights_;                 // how sure it is that they are well, where that is not certain
+  std::string not_of_this_run_;                 // why the configuration is not
   std::string handled_;                         // what the scaler handled, in words
   std::uint64_t skipped_ = 0;                   // of that,
   std::uint64_t may_end_ = 0, may_end_of_ = 0;  // as gradient_overflow has them

@@ -38,10 +38,10 @@ constexpr const char* find_operation =
 void advise_forward(told& t, const telling& about, const forward_overflow& f) {
   const bool nan_only = about.has_tensors && !f.has_infinities;
   t.change = "keep what overflows (softmax, attention scores, norms, the loss) in float32, or train in bfloat16";
-  const bool is_wide = about.options.configured.format == "bfloat16" || about.options.format_name == "bfloat16";
-  if (!f.has_scaler || !f.is_narrow || is_wide) {
+  const bool has_range = is_wide(about.options.configured) || about.options.format_name == "bfloat16";
+  if (!f.has_scaler || !f.is_narrow || has_range) {
     t.change = find_operation;
-    if (!about.has_tensors && !is_wide) t.change += "; if the forward pass runs in float16, train in bfloat16";
+    if (!about.has_tensors && !has_range) t.change += "; if the forward pass runs in float16, train in bfloat16";
     return;
   }
   if (nan_only) t.change = std::string{find_operation} + "; or " + t.change;
@@ -50,11 +50,22 @@ void advise_forward(told& t, const telling& about, const forward_overflow& f) {
 
 }  // namespace
 
+bool is_wide(const own_configuration& own) {
+  return own.format == "bfloat16" || own.format == "float32" || own.format == "float64";
+}
+
 std::vector<std::string> lines_for(const telling& about, loss_scale_choice choice) {
   const own_configuration& own = about.options.configured;
   if (choice.format == own.format && choice.format == "bfloat16") return {};
   if (own.is_static && choice.init_scale) std::swap(choice.static_scale, choice.init_scale);
-  return configuration_lines(own.words.empty() ? own.framework : own.words, choice);
+  const std::string& name = own.words.empty() ? own.framework : own.words;
+  std::vector<std::string> lines = configuration_lines(name, choice);
+  if (lines.empty() && !own.format.empty())
+    lines = {fmt::format("# {}: no setting for {}{} is known here", name, choice.format,
+                         choice.static_scale                           ? " with a constant loss scale"
+                         : choice.init_scale || choice.growth_interval ? " with a loss scale"
+                                                                       : "")};
+  return lines;
 }
 
 namespace {
@@ -309,8 +320,9 @@ told told_of(const scale_at_floor& s, const telling& about) {
                              grouped(s.lost), span_text(s.at_floor));
     const bool is_known = about.safe_log2 && std::ldexp(1.0, *about.safe_log2) < s.floor;
     if (s.floor <= 1) {
-      t.change = "keep what overflows in float32, or train in bfloat16: no loss scale helps";
-      t.lines = lines_for(about, {.format = "bfloat16"});
+      t.change = fmt::format("keep what overflows in float32{}: no loss scale helps",
+                             is_wide(about.options.configured) ? "" : ", or train in bfloat16");
+      if (!is_wide(about.options.configured)) t.lines = lines_for(about, {.format = "bfloat16"});
     } else {
       t.change = is_known ? fmt::format("let it fall to {}, up to which no finite step overflows, or further",
                                         power(*about.safe_log2))

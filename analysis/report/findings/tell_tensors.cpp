@@ -65,7 +65,15 @@ double safe_scale(const telling& about) {
 void advise_against_underflow(std::string& change, std::vector<std::string>& lines, const telling& about, double scale,
                               bool safe_scale_does) {
   const double safe = safe_scale(about);
-  if (safe > scale && safe_scale_does) {
+  const own_configuration& own = about.options.configured;
+  const bool raises = safe > scale && safe_scale_does;
+  if (is_wide(own) && own.format != about.options.format_name) {
+    change = fmt::format("nothing where it trains in {}, as the configuration says; in {} instead ", own.format,
+                         about.options.format_name);
+    change += raises ? fmt::format("a scale of {}, up to which no finite step overflows", as_power(safe))
+                     : "no scale that does not overflow keeps these gradients";
+    if (raises) lines = lines_for(about, {.format = about.options.format_name, .init_scale = safe});
+  } else if (raises) {
     change = fmt::format("raise the scale to {}, up to which no finite step overflows", as_power(safe));
     lines = lines_for(about, {.format = about.options.format_name, .init_scale = safe});
   } else {

@@ -44,8 +44,11 @@ ULP_CAUSES(ULP_TOLD_CAUSE)
 // What keeps gradients that underflow: the safe scale where it does and is above `scale`, else bfloat16.
 void advise_against_underflow(std::string& change, std::vector<std::string>& lines, const telling& about, double scale,
                               bool safe_scale_does);
-// Of the framework, in the manner of the user's own configuration; empty where that has it already.
+// Of the framework, in the manner of the user's own configuration, or that it has no setting for it; empty where the configuration
+// has it already.
 [[nodiscard]] std::vector<std::string> lines_for(const telling& about, loss_scale_choice choice);
+// The user's own configuration trains in a format with the range of float32, where no loss scale is needed.
+[[nodiscard]] bool is_wide(const own_configuration& own);
 
 [[nodiscard]] named_values numbers_of(const step_span& s);
 [[nodiscard]] bool is_gapless(const step_span& s);

@@ -169,7 +169,10 @@ TEST_CASE("verl and torchtitan") {
       {"[job]\n[training]\nmax_norm 1\n", "c: line 3: is not TOML: = is missing"},
       {"[job]\nx = \"\"\"\n[training]\n",
        "c: line 2: has a string of several lines, which is not read here; leave it out"},
-      {"[job]\nx = {a = 1}\n", "c: line 2: has a table within a line, which is not read here; write it as a [table]"},
+      {"[training]\nlocal_batch_size = 8\nseq_len = 9\nmixed_precision_param = \"float32\"\nx = {a = [1, 2], \"b\" : {c.d = 1}}\n",
+       "torchtitan: none in float32, norm 1"},
+      {"[job]\nx = {a = 1, a = 2}\n", "c: line 2: the key 'a' is given twice"},
+      {"[job]\nx = {a = 1\n", "c: line 3: is not TOML: a table does not end"},
   });
 }
 

@@ -46,7 +46,7 @@ struct round_trip {
   std::string dynamic, initial, growth, fixed, fixed_scale;
 };
 
-const std::string cerebras = "trainer:\n  init:\n    precision:\n      fp16_type: float16\n      ";
+const std::string cerebras = "trainer:\n  init:\n    precision:\n      ";
 const std::string on_gpu = "trainer:\n  init:\n    backend: {backend_type: GPU}\n    precision:\n      ";
 const std::vector<round_trip> imported{
     {"DeepSpeed", "{\"zero_optimization\": {\"stage\": 2}, ", ", ", "}", "deepspeed_dynamic", "init_scale",
@@ -65,6 +65,23 @@ const std::vector<round_trip> imported{
      "\n", "cerebras_tf_legacy", "initial_loss_scale", "increment_period", "static", "loss_scale"},
     {"Cerebras", cerebras, "\n      ", "\n", "cerebras_dls", "init_scale", "steps_per_increase", "static",
      "loss_scale"},
+    {"MMEngine", "", "\n", "", "pytorch_gradscaler", "init_scale", "growth_interval", "static", "loss_scale"},
+    {"MMEngine with DeepSpeed", "", "\n", "", "deepspeed_fused_nonzero", "cur_scale", "scale_window", "static",
+     "loss_scale"},
+    {"MMCV", "optimizer_config = dict(grad_clip=None)\nlr_config = dict()\n", "\n", "", "pytorch_gradscaler",
+     "init_scale", "growth_interval", "static", "loss_scale"},
+    {"NeMo 2", "plugins = nl.", "\n", "", "megatron_dynamic", "initial_scale", "growth_interval", "megatron_constant",
+     "initial_scale"},
+    {"MindFormers", "runner_config: {sink_mode: true}\n", "\n", "\n", "mindspore_update_cell", "loss_scale_value",
+     "scale_window", "static", "loss_scale"},
+    {"Colossal-AI's Booster", "b = ", "\n", "", "pytorch_gradscaler", "init_scale", "growth_interval", "", ""},
+    {"fastai", "", "\n", "", "pytorch_gradscaler", "init_scale", "growth_interval", "", ""},
+    {"spaCy", "[nlp]\nlang = \"en\"\n[components.transformer.model]\n", "\n", "\n", "pytorch_gradscaler", "init_scale",
+     "growth_interval", "", ""},
+    {"PaddleClas", "", "\n", "\n", "paddle_dygraph", "init_loss_scaling", "", "static", "loss_scale"},
+    {"PaddleOCR", "", "\n", "\n", "paddle_dygraph", "init_loss_scaling", "", "static", "loss_scale"},
+    {"MindYOLO", "overflow_still_update: False\n", "\n", "\n", "mindspore_amp_scaler", "scale_value", "", "static",
+     "loss_scale"},
     {"cerebras_gpu", on_gpu, "\n      ", "\n", "cerebras_gpu", "initial_loss_scale", "steps_per_increase",
      "cerebras_gpu", "loss_scaling_factor"},
 };
@@ -81,7 +98,7 @@ TEST_CASE("what is written for a framework is read back") {
     CHECK(dynamic.scaler == r.dynamic);
     CHECK(dynamic.format == "float16");
     CHECK(parameter(dynamic, r.initial) == parameter_value{131072.0});
-    CHECK(parameter(dynamic, r.growth) == parameter_value{100.0});
+    if (!r.growth.empty()) CHECK(parameter(dynamic, r.growth) == parameter_value{100.0});
     if (r.fixed.empty()) continue;
     const imported_config fixed = read(file(constant));
     CHECK(fixed.scaler == r.fixed);
@@ -126,7 +143,8 @@ TEST_CASE("each framework in its own words") {
      {R"(Trainer(plugins=MixedPrecision("16-mixed", "cuda", torch.amp.GradScaler(init_scale=2.0**17, )"
       "growth_interval=100)))"});
   is("keras", advised,
-     {"keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=2.0**17, dynamic_growth_steps=100)"});
+     {"keras.config.set_dtype_policy(\"mixed_float16\")",
+      "keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=2.0**17, dynamic_growth_steps=100)"});
   is("flax", advised, {"flax.training.dynamic_scale.DynamicScale(scale=2.0**17, growth_interval=100)"});
   is("apex", advised,
      {R"(amp.initialize(model, optimizer, loss_scale="dynamic"))",
@@ -149,6 +167,13 @@ TEST_CASE("where another framework keeps the loss scale, the lines are that one'
         lines{"mixed_precision: fp16",
               R"(MegatronLMPlugin(other_megatron_args={"initial_loss_scale": 2.0**16, "loss_scale_window": 100}))"});
   CHECK(scaled("distributed_type: MULTI_GPU\nmixed_precision: fp16\n").back().starts_with("Accelerator("));
+  CHECK(scaled("output_dir: o\nfinetuning_type: full\npure_bf16: true\n").front() == "fp16: true");
+  CHECK(scaled("output_dir: o\nfinetuning_type: full\npure_bf16: true\n")[1] == "pure_bf16: false");
+  CHECK(scaled("python run_clm.py --output_dir o --bf16").front() == "--fp16");
+  CHECK(scaled("sdxl_train.py --mixed_precision fp16 --deepspeed --full_bf16=False")
+            .back()
+            .ends_with("in its code: deepspeed_config[\"fp16\"].update({\"initial_scale_power\": 16, "
+                       "\"loss_scale_window\": 100})"));
   CHECK(scaled("python run_clm.py --output_dir o --deepspeed not_here.json --bf16") == lines{"fp16=True", in_file});
   CHECK(scaled("cat <<E > ds.json\n{\"fp16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 1}}\nE\n"
                "python pretrain_gpt.py --deepspeed --deepspeed_config ds.json") == lines{in_file});
@@ -158,6 +183,42 @@ TEST_CASE("where another framework keeps the loss scale, the lines are that one'
         lines{"--amp --amp-init-scale 65536  # which is the growth interval, too"});
   CHECK(scaled("fp16 = dict(mode=AMP_TYPE.NAIVE, initial_scale=256)\n") ==
         lines{"fp16 = dict(mode=AMP_TYPE.NAIVE, initial_scale=2**16, growth_interval=100)"});
+}
+
+// Code in which a program makes its scaler is no setting of it.
+TEST_CASE("each program has its settings, and where the scale is none it says so") {
+  for (const std::string& name : configured_programs()) {
+    CAPTURE(name);
+    const bool says_any = !configuration_lines(name, wide).empty() ||
+                          !configuration_lines(name, {.format = "float32"}).empty() ||
+                          !configuration_lines(name, advised).empty();
+    CHECK(says_any == (name != "NxD"));
+    for (const lines& all : {configuration_lines(name, wide), configuration_lines(name, advised),
+                             configuration_lines(name, constant), configuration_lines(name, {.format = "fp32"})})
+      for (const std::string& line : all)
+        if (line.find("GradScaler(") != std::string::npos && line.find("Mixed") == std::string::npos &&
+            name != "Accelerate" && name != "Hugging Face")
+          CHECK(line.starts_with("# the loss scale has no setting in " + name + "; in its code: "));
+  }
+  const auto is = [](const std::string& name, const loss_scale_choice& choice, const lines& expected) {
+    CAPTURE(name);
+    CHECK(configuration_lines(name, choice) == expected);
+  };
+  is("timm", wide, {"--amp --amp-dtype bfloat16"});
+  is("timm", advised,
+     {"--amp --amp-dtype float16",
+      "# the loss scale has no setting in timm; in its code: torch.amp.GradScaler(init_scale=2.0**17, "
+      "growth_interval=100)"});
+  is("timm", {.format = "float16"}, {"--amp --amp-dtype float16"});
+  is("diffusers", constant,
+     {"--mixed_precision fp16",
+      "# the loss scale has no setting in diffusers; in its code: torch.amp.GradScaler(init_scale=2.0**10, "
+      "growth_interval=2**31 - 1)  # never grows, but an overflow still halves it"});
+  is("Detectron2", wide, {});
+  is("torchtune", advised, {});
+  is("TF Model Garden", constant, {"runtime: {mixed_precision_dtype: float16, loss_scale: 1024}"});
+  is("PaddleNLP", advised,
+     {R"("fp16": true, "bf16": false, "scale_loss": 131072)", "# the growth interval has no setting"});
 }
 
 TEST_CASE("every scaler has its line, and nothing is said of what is not there") {

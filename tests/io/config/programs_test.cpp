@@ -77,7 +77,8 @@ TEST_CASE("OpenRLHF and OneTrainer") {
   check_all({
       {"python3 -m openrlhf.cli.train_ppo_ray --bf16 --zero_stage 3 --micro_train_batch_size 4 --grad_accum_dtype fp32",
        "OpenRLHF: none in bfloat16, norm 1", "float32"},
-      {"deepspeed --module openrlhf.cli.train_sft --zero_stage 2 --max_norm 0.5", "c: line 1: bf16 is off"},
+      {"deepspeed --module openrlhf.cli.train_sft --zero_stage 2 --max_norm 0.5",
+       "c: line 1: bf16 is not given, nor is param_dtype: newer versions train in bfloat16 then"},
       {R"({"training_method": "LORA", "model_type": "STABLE_DIFFUSION_XL_10_BASE", "train_dtype": "BFLOAT_16",
            "clip_grad_norm": 1.0, "lora_weight_dtype": "FLOAT_32"})",
        "OneTrainer: none in bfloat16, norm 1"},
@@ -233,7 +234,7 @@ TEST_CASE("Python configurations") {
       {"clipping = dict(max_norm=2)\noptim_wrapper = dict(type='OptimWrapper', clip_grad=clipping)\n",
        "MMEngine: none in float32, norm 2", "float32"},
       {"from nemo.collections import llm\nrecipe = llm.pretrain_recipe(name='x')\nrecipe.trainer.plugins = bf16_mixed()\n",
-       "c: has no key of a configuration that is read"},
+       "NeMo 2: none in bfloat16, norm 1", "float32"},
       {"import lightning as L\ntrainer = L.Trainer(max_epochs=3, plugins=[MixedPrecision('16-mixed', 'cuda', scaler)])\n",
        "c: line 2: plugins holds a precision plugin"},
       {"import x\nlr = 0.1\n", "c: has no key of a configuration that is read"},
@@ -369,6 +370,142 @@ TEST_CASE("SpeechBrain, PaddleDetection, MindYOLO, nnU-Net, Fabric") {
             "c.py");
 }
 
+// NVIDIA/NeMo nemo/collections/llm/recipes, hpcaitech/ColossalAI docs, explosion/spacy-transformers README, docs of the others.
+TEST_CASE("NeMo 2's plugins and recipes") {
+  const std::string megatron =
+      "megatron_dynamic initial_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2 in float16, norm ";
+  check_all(
+      {{"import nemo.lightning as nl\ntrainer = nl.Trainer(devices=8, max_steps=9, accelerator='gpu',\n"
+        "    plugins=nl.MegatronMixedPrecision(precision='16-mixed', params_dtype=torch.half))\n",
+        "NeMo 2: " + megatron + "1", "float32"},
+       {"def recipe():\n    t = run.Config(nl.Trainer, accelerator='gpu', plugins=bf16_mixed(), devices=8)\n"
+        "    return run.Partial(llm.pretrain, trainer=t)\n",
+        "NeMo 2: none in bfloat16, norm 1", "float32"},
+       {"recipe = llm.gpt3_175b.pretrain_recipe(num_nodes=64)\nrecipe.trainer.plugins = fp16_mixed()\n"
+        "recipe.optim.config.clip_grad = 0.5\n",
+        "NeMo 2: " + megatron + "0.5", "float32"},
+       {"recipe = run.Partial(llm.pretrain, trainer=run.Config(nl.Trainer, plugins=run.Config(nl.MegatronMixedPrecision, "
+        "precision='bf16-mixed')), optim=run.Config(nl.MegatronOptimizerModule, config=run.Config(OptimizerConfig, "
+        "bf16=True, clip_grad=0.5)))\n",
+        "NeMo 2: none in bfloat16, norm 0.5", "float32"},
+       {"plugin = MegatronMixedPrecision(precision='16-mixed', fp16_loss_scale=1024.0)\n",
+        "NeMo 2: megatron_constant initial_scale=1024 in float16, norm 1", "float32"},
+       {"recipe = llm.llama3_8b.pretrain_recipe(dir='/c')\nrecipe.trainer.plugins.grad_reduce_in_fp32 = True\n",
+        "c.py: line 1: is a recipe of NeMo 2 (llm.llama3_8b.pretrain_recipe), and does not say trainer.plugins"},
+       {"trainer = Trainer(max_epochs=1, precision='16-mixed', plugins=[SLURMEnvironment()])\n", "Lightning: " + torch,
+        "float32"},
+       {"trainer = Trainer(max_epochs=1, plugins=[my_plugin()])\n",
+        "c.py: line 1: plugins holds a plugin that is not known here, and may decide"}},
+      "c.py");
+}
+
+TEST_CASE("a strategy, a booster or handlers of a script bring the scaler") {
+  check_all(
+      {{"mp = FP16TorchMixedPrecision(init_scale=1024.0, growth_interval=500)\nb = Booster(mixed_precision=mp, "
+        "plugin=TorchDDPPlugin())\n",
+        "Colossal-AI: pytorch_gradscaler init_scale=1024 growth_factor=2 backoff_factor=0.5 growth_interval=500 in float16",
+        "float32"},
+       {"booster = Booster(mixed_precision='fp16', plugin=TorchDDPPlugin())\n", "Colossal-AI: " + torch, "float32"},
+       {"booster = Booster(mixed_precision='bf16')\n",
+        "c.py: line 1: mixed_precision is none whose scaler is known here: fp16 is"},
+       {"plugin = HybridParallelPlugin(tp_size=2, precision='fp16', initial_scale=2**8, max_norm=1.0)\n"
+        "booster = Booster(plugin=plugin)\n",
+        "Colossal-AI: colossalai_mixin initial_scale=256 in float16, norm 1"},
+       {"strategy = dict(type='DeepSpeedStrategy', fp16=dict(enabled=True, loss_scale=0, loss_scale_window=500, "
+        "initial_scale_power=15, hysteresis=2, min_loss_scale=1), inputs_to_half=[0], zero_optimization=dict(stage=3))\n"
+        "optim_wrapper = dict(type='DeepSpeedOptimWrapper', optimizer=dict(type='AdamW'))\n",
+        "MMEngine: deepspeed_dynamic init_scale=32768 scale_window=500 delayed_shift=2 consecutive_hysteresis=false "
+        "min_scale=1 in float16",
+        "float32"},
+       {"strategy = dict(type='DeepSpeedStrategy', bf16=dict(enabled=True), zero_optimization=dict(stage=2), "
+        "gradient_clipping=1.0)\noptim_wrapper = dict(type='DeepSpeedOptimWrapper')\n",
+        "MMEngine: none in bfloat16, norm 1", "float32"},
+       {"strategy = dict(type='DeepSpeedStrategy', config='ds.json')\n",
+        "c.py: line 1: strategy.config holds DeepSpeed's configuration"},
+       {"optim_wrapper = dict(type='AmpOptimWrapper', loss_scale=dict(growth_interval=500))\n",
+        "MMEngine: pytorch_gradscaler init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=500 in float16",
+        "float32"},
+       {"kwargs = GradScalerKwargs(init_scale=1024, growth_interval=100)\n"
+        "accelerator = Accelerator(mixed_precision='fp16', kwargs_handlers=[kwargs])\n",
+        "Accelerate: pytorch_gradscaler init_scale=1024 growth_factor=2 backoff_factor=0.5 growth_interval=100 in float16"},
+       {"accelerator = Accelerator(mixed_precision='fp16', kwargs_handlers=[DistributedDataParallelKwargs(a=True)])\n",
+        "Accelerate: " + torch},
+       {"accelerator = Accelerator(mixed_precision='fp16', kwargs_handlers=made())\n",
+        "c.py: line 1: kwargs_handlers holds 'made()', which this file does not say"},
+       {"accelerator = Accelerator(mixed_precision='fp16', kwargs_handlers=handlers)\n",
+        "c.py: line 1: kwargs_handlers holds 'handlers', which this file does not say"}},
+      "c.py");
+}
+
+TEST_CASE("what DeepSpeed is passed by sd-scripts and OpenRLHF") {
+  const std::string zero = " scale_window=1000 delayed_shift=";
+  const std::string rest = " consecutive_hysteresis=false min_scale=1 in float16, norm ";
+  check_all({
+      {"accelerate launch sdxl_train_network.py --mixed_precision fp16 --deepspeed --zero_stage 2 --max_grad_norm 0.5",
+       "sd-scripts: deepspeed_dynamic init_scale=1" + zero + "2" + rest + "0.5", "float32"},
+      {"accelerate launch sdxl_train.py --mixed_precision fp16 --deepspeed --zero_stage 0",
+       "c: line 1: deepspeed without ZeRO leaves the loss scale to the optimizer's wrapper"},
+      {"accelerate launch sdxl_train.py --mixed_precision bf16 --deepspeed --zero_stage 3",
+       "sd-scripts: none in bfloat16, norm 1", "float32"},
+      {"deepspeed --module openrlhf.cli.train_sft --zero_stage 2 --param_dtype bf16 --max_norm 0.5",
+       "OpenRLHF: none in bfloat16, norm 0.5", "float32"},
+      {"deepspeed --module openrlhf.cli.train_sft --zero_stage 3 --param_dtype fp16",
+       "OpenRLHF: deepspeed_dynamic init_scale=4294967296" + zero + "1" + rest + "1", "float32"},
+      {"deepspeed --module openrlhf.cli.train_sft --zero_stage 3 --param_dtype fp32",
+       "c: line 1: param_dtype is not a type whose scaler is known here"},
+  });
+}
+
+TEST_CASE("spaCy, fastai, Flax, T5X, TRL and NxD in a script") {
+  const std::string spacy =
+      "[paths]\ntrain = null\n[nlp]\nlang = \"en\"\npipeline = [\"transformer\",\"ner\"]\n"
+      "tokenizer = {\"@tokenizers\":\"spacy.Tokenizer.v1\"}\n[components.transformer.model]\n"
+      "@architectures = \"spacy-transformers.TransformerModel.v3\"\n";
+  const std::string training =
+      "[training]\nseed = ${paths.train}\naccumulate_gradient = 3\n[training.optimizer]\ngrad_clip = 1.0\n";
+  check_all(
+      {{spacy + "mixed_precision = true\ngrad_scaler_config = {\"init_scale\": 32768}\n" + training,
+        "spaCy: pytorch_gradscaler init_scale=32768 growth_factor=2 backoff_factor=0.5 growth_interval=2000 in float16",
+        "float32"},
+       {spacy + "mixed_precision = true\n[components.transformer.model.grad_scaler_config]\nenabled = false\n" +
+            training,
+        "spaCy: none in float16", "float32"},
+       {spacy + training, "spaCy: none in float32", "float32"},
+       {spacy + "[training]\nmixed_precision = true\n",
+        "c.cfg: line 10: training.mixed_precision is not known in a configuration of spaCy"},
+       {"[nlp]\nlang = \"en\"\npipeline = [\"ner\"]\n", "c.cfg: components.transformer.model is not given"}},
+      "c.cfg");
+  check_all(
+      {{"from fastai.vision.all import *\nlearn = vision_learner(dls, resnet34).to_fp16()\nlearn.fine_tune(1)\n",
+        "fastai: " + torch, "float32"},
+       {"learn = Learner(dls, model, cbs=[MixedPrecision(init_scale=1024), GradientClip(1.0)])\n",
+        "fastai: pytorch_gradscaler init_scale=1024 growth_factor=2 backoff_factor=0.5 growth_interval=2000 in float16",
+        "float32"},
+       {"learn = Learner(dls, model).to_bf16()\n", "fastai: none in bfloat16", "float32"},
+       {"learn = Learner(dls, model)\nlearn = learn.to_fp16(init_scale=64)\n",
+        "fastai: pytorch_gradscaler init_scale=64 growth_factor=2 backoff_factor=0.5 growth_interval=2000 in float16",
+        "float32"},
+       {"learn = cnn_learner(data, models.resnet34).to_fp16(loss_scale=512.0)\n",
+        "c.py: line 1: calls to_fp16 or to_bf16 of fastai in a chain"},
+       {"dynamic_scale = dynamic_scale_lib.DynamicScale(growth_interval=500)\n",
+        "Flax: flax_dynamic_scale growth_interval=500 in float16"},
+       {"config = ml_collections.ConfigDict()\nconfig.half_precision = True\n",
+        "c.py: line 2: config.half_precision is float16 with a DynamicScale on GPUs, and bfloat16"},
+       {"network.T5Config.dtype = 'bfloat16'\n", "T5X: none in bfloat16", "float32"},
+       {"network.T5Config.num_layers = 12\n",
+        "c.py: line 1: network.T5Config.dtype is not given here: T5X takes it from the gin files"},
+       {"config = nxd.neuronx_distributed_config(optimizer_config={'zero_one_enabled': True, 'grad_clipping': True, "
+        "'max_grad_norm': 1.0}, mixed_precision_config={'use_master_weights': True})\n",
+        "NxD: none in bfloat16, norm 1", "float32"}},
+      "c.py");
+  check_all({
+      {"trl sft --model_name_or_path m --dataset_name d --output_dir o --fp16 --max_grad_norm 0.5",
+       "Hugging Face: " + torch + ", norm 0.5"},
+      {"accelerate launch trl/scripts/sft.py --model_name_or_path m --bf16", "Hugging Face: none in bfloat16, norm 1"},
+      {"trl dpo --model_name_or_path m --dataset_name d", "c: line 1: bf16 is not given, nor is fp16: TRL's versions"},
+  });
+}
+
 TEST_CASE("keys that many programs have name none") {
   check_all({
       {"amp: true\nlr: 0.1\n",
@@ -470,8 +607,6 @@ TEST_CASE("who keeps the loss scale by accelerate's options") {
       {"accelerate launch --use_deepspeed run_clm.py --fp16", "c: line 1: --use_deepspeed hands the loss scale to"},
       {"accelerate launch --use_deepspeed sdxl_train.py --mixed_precision fp16",
        "c: line 1: --use_deepspeed hands the loss scale to"},
-      {"accelerate launch sdxl_train.py --mixed_precision fp16 --deepspeed",
-       "c: line 1: deepspeed hands the loss scale to DeepSpeed"},
   });
   const importer read{framework_name::first};
   read.write("a.yaml", "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\nmixed_precision: bf16\n");

@@ -134,6 +134,13 @@ TEST_CASE("hostile scripts end soon") {
 }
 
 // The values are what bash 5 prints by echo.
+TEST_CASE("an option of one letter is no value of the one before it") {
+  const test::importer read{test::framework_name::first};
+  CHECK(read("python train.py --model m --sched cosine --amp -j 4 --clip-grad 2.0 -b 64") ==
+        "timm: pytorch_gradscaler init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=2000 in float16, "
+        "norm 2");
+}
+
 TEST_CASE("arithmetic of constants in a script") {
   const ulp::test::importer read;
   const auto scale = [&](const std::string& value) {

@@ -209,6 +209,67 @@ TEST_CASE("a tensor that loses its gradients is told first, though no step is lo
   CHECK(given(1).lines == std::vector<std::string>{"torch.amp.GradScaler(init_scale=2.0**15)"});
 }
 
+TEST_CASE("advice is not against the configuration, and is in its program's settings") {
+  const auto underflowing = [](const own_configuration& own) {
+    run r({.how = {float16}, .configured = own});
+    for (int i = 0; i < 40; ++i) {
+      step s = step_of({1}, {0x1p-18F});
+      s.scalars.loss_scale = 0x1p-8;
+      r.add_step(s, two);
+    }
+    return r.given().first;
+  };
+  const advice_summary fixed = underflowing({.framework = "Megatron-LM", .format = "float16", .is_static = true});
+  CHECK(fixed.lines == std::vector<std::string>{"--fp16 --loss-scale 32768"});
+  CHECK(fixed.sure.find("not that of this run") == std::string::npos);
+  const advice_summary wide = underflowing({.framework = "Megatron-LM", .format = "bfloat16", .is_scaled = false});
+  CHECK(says(wide.change,
+             "nothing where it trains in bfloat16, as the configuration says; in float16 instead a scale "
+             "of 2^15, up to which no finite step overflows"));
+  CHECK(wide.lines == std::vector<std::string>{"--fp16 --initial-loss-scale 32768"});
+  CHECK(says(wide.sure, "the configuration is not that of this run: it has no loss scale, and the run had 2^-8"));
+  const advice_summary none = underflowing({.framework = "torchtune", .format = "bfloat16", .is_scaled = false});
+  CHECK(none.lines == std::vector<std::string>{"# torchtune: no setting for float16 with a loss scale is known here"});
+
+  // Nothing is wrong.
+  const auto healthy = [](const own_configuration& own, double scale) {
+    run r({.how = {float16}, .configured = own});
+    for (int i = 0; i < 40; ++i) {
+      step s = step_of({0x1p-4F}, {0x1p-6F});
+      s.scalars.loss_scale = scale;
+      r.add_step(s, two);
+    }
+    return r.given().first;
+  };
+  const advice_summary kept = healthy({.framework = "DeepSpeed", .format = "float16", .is_static = true}, 4096);
+  CHECK(kept.change == "nothing");
+  CHECK(kept.lines.empty());
+  const advice_summary other = healthy({.framework = "timm", .format = "float32", .is_scaled = false}, 1);
+  CHECK(says(other.change,
+             "nothing; for a new run of this kind: float16 instead of float32, which the configuration has, "
+             "with init_scale="));
+  CHECK(other.lines.front() == "--amp --amp-dtype float16");
+  CHECK(other.sure.find("not that of this run") == std::string::npos);
+  CHECK(says(healthy({.framework = "DeepSpeed", .format = "float32", .is_scaled = false}, 4096).sure,
+             "it has no loss scale, and the run had 2^12"));
+}
+
+TEST_CASE("a scale that moves is not of a configuration that keeps it constant") {
+  run r({.how = {float16}, .configured = {.framework = "MMEngine", .format = "float16", .is_static = true}});
+  constexpr int search = 16;
+  for (int i = 0; i < 120; ++i) {
+    step s = step_of({i < search ? INFINITY : 1}, {1});
+    s.scalars.found_inf = i < search;
+    s.scalars.loss = 2;
+    s.scalars.loss_scale = std::ldexp(1.0, i < search ? 32 - i : 16);
+    r.add_step(s, two);
+  }
+  const advice_summary given = r.given().first;
+  CHECK(given.cause == "initial_scale");
+  CHECK(given.lines == std::vector<std::string>{"optim_wrapper = dict(type='AmpOptimWrapper', loss_scale=2.0**16)"});
+  CHECK(says(given.sure, "it keeps the scale constant, which was 2^16 to 2^32"));
+}
+
 TEST_CASE("a cause comes first, and what came after the run's death is left out of the rest") {
   const auto dying = [](double scale, const own_configuration& own) {
     run r({.how = {float16}, .configured = own});
@@ -235,8 +296,8 @@ TEST_CASE("a cause comes first, and what came after the run's death is left out 
   CHECK(says(r.number("growth", "best"), R"("skipped":0)"));
 
   // What is in bfloat16, or nowhere in 16 bits, is not advised bfloat16.
-  for (const advice_summary& other :
-       {dying(4096, {.format = "bfloat16"}).given().first, dying(NAN, {}).given().first}) {
+  for (const advice_summary& other : {dying(4096, {.format = "bfloat16"}).given().first,
+                                      dying(4096, {.format = "float32"}).given().first, dying(NAN, {}).given().first}) {
     CHECK(other.cause == "forward_overflow");
     CHECK(other.lines.empty());
     CHECK(says(other.change, "set_detect_anomaly"));

@@ -1,6 +1,6 @@
 // kohya's sd-scripts, on a command line or as TOML: kohya-ss/sd-scripts library/train_util.py (arguments; max_grad_norm 1, and
 // mixed_precision no where it is not given), train_network.py, sdxl_train.py. full_fp16 unscales float16 gradients of float16
-// weights.
+// weights. library/deepspeed_utils.py @2374f400 (what --deepspeed passes on).
 #include "rows.hpp"
 
 namespace ulp::io {
@@ -14,10 +14,20 @@ program_row kohya_program() {
           sdxl_train_textual_inversion.py flux_train.py flux_train_network.py sd3_train.py sd3_train_network.py
           train_controlnet_sd.py lumina_train.py lumina_train_network.py)",
       .keys = {.not_read = "save_precision no_half_vae fp8_base fp8_base_unet fp8_base_text_encoder clip_skip clip_l"},
-      .defaults = "mixed_precision=no full_fp16=false full_bf16=false",
+      .defaults = "mixed_precision=no full_fp16=false full_bf16=false zero_stage=2",
       .precision =
-          {{.when = "deepspeed=true mixed_precision=fp16",
-            .refused = "hands the loss scale to DeepSpeed; replay that by --scaler deepspeed_dynamic"},
+          {{.when = "deepspeed=true mixed_precision=fp16 full_fp16=true",
+            .refused = "with full_fp16 keeps float16 weights or not, as DeepSpeed's offloading decides; leave one out"},
+           {.when = "deepspeed=true mixed_precision=fp16 zero_stage=1|2|3",
+            .format = "float16",
+            .scaler = "deepspeed_dynamic",
+            .parameters = "init_scale=1 scale_window=1000 delayed_shift=2 consecutive_hysteresis=false min_scale=1",
+            .weights = "float32",
+            .meaning = "DeepSpeed's ZeRO, which sd-scripts lets start at the scale 1 (initial_scale_power 0)",
+            .words = "sd-scripts with DeepSpeed"},
+           {.when = "deepspeed=true mixed_precision=fp16",
+            .refused = "without ZeRO leaves the loss scale to the optimizer's wrapper in DeepSpeed; give --scaler "
+                       "deepspeed_fused_nonzero or deepspeed_unfused"},
            {.when = "full_fp16=true mixed_precision=fp16",
             .format = "float16",
             .scaler = "pytorch_gradscaler",

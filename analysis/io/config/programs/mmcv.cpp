@@ -19,7 +19,7 @@ program_row mmcv_program() {
             .parameters = torch_grad_scaler,
             .weights = "float32",
             .meaning = with_torch_grad_scaler},
-           {.when = "fp16.loss_scale.init_scale",
+           {.when = "fp16.loss_scale !fp16.loss_scale=*",
             .format = "float16",
             .scaler = "pytorch_gradscaler",
             .parameters = torch_grad_scaler,

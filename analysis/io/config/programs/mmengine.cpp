@@ -8,7 +8,7 @@ namespace ulp::io {
 program_row mmengine_program() {
   return {
       .name = "MMEngine",
-      .markers = "optim_wrapper",
+      .markers = "optim_wrapper+!strategy.type=deepspeedstrategy",
       .defaults =
           "optim_wrapper.type=optimwrapper optim_wrapper.loss_scale=dynamic optim_wrapper.dtype=float16 "
           "optim_wrapper.clip_grad.norm_type=2 optim_wrapper.clip_grad.type=norm",
@@ -41,14 +41,14 @@ program_row mmengine_program() {
             .weights = "float32",
             .meaning = "autocast to bfloat16 with torch.amp.GradScaler's defaults, as MMEngine has it"},
            {.when =
-                "optim_wrapper.type=ampoptimwrapper optim_wrapper.loss_scale.init_scale optim_wrapper.dtype=float16",
+                "optim_wrapper.type=ampoptimwrapper optim_wrapper.loss_scale !optim_wrapper.loss_scale=* optim_wrapper.dtype=float16",
             .format = "float16",
             .scaler = "pytorch_gradscaler",
             .parameters = torch_grad_scaler,
             .weights = "float32",
             .meaning = "autocast to float16 with torch.amp.GradScaler"},
            {.when =
-                "optim_wrapper.type=ampoptimwrapper optim_wrapper.loss_scale.init_scale optim_wrapper.dtype=bfloat16",
+                "optim_wrapper.type=ampoptimwrapper optim_wrapper.loss_scale !optim_wrapper.loss_scale=* optim_wrapper.dtype=bfloat16",
             .format = "bfloat16",
             .scaler = "pytorch_gradscaler",
             .parameters = torch_grad_scaler,

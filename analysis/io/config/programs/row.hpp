@@ -20,6 +20,7 @@ struct known_keys {
 
 // Conditions are words, of which all hold. Keys are paths: "AMP.level".
 //   amp            is given, and not null         amp=a|b        has one of these values; or its default, where it is not given
+//   amp=*          has a value, not keys of its own
 //   !amp, !amp=a   the opposite
 // Values are compared in lower case and without what stands before the last dot ("torch.float16"); 1 is true, 0 false. Of a list
 // any element may be the value.

@@ -11,6 +11,7 @@
   ROW(cerebras) \
   ROW(cerebras_params) \
   ROW(colossalai) \
+  ROW(colossalai_booster) \
   ROW(colossalai_legacy) \
   ROW(deepspeed) \
   ROW(detectron2) \
@@ -19,6 +20,10 @@
   ROW(espnet) \
   ROW(fabric) \
   ROW(fairseq) \
+  ROW(fastai) \
+  ROW(fastai_chained) \
+  ROW(flax) \
+  ROW(flax_examples) \
   ROW(guided_diffusion) \
   ROW(hugging_face) \
   ROW(icefall) \
@@ -35,10 +40,12 @@
   ROW(mindyolo) \
   ROW(mmcv) \
   ROW(mmengine) \
+  ROW(mmengine_deepspeed) \
   ROW(nanogpt) \
   ROW(nanotron) \
   ROW(nemo) \
   ROW(nemo2) \
+  ROW(nemo2_recipe) \
   ROW(neox) \
   ROW(nnunet) \
   ROW(nxd) \
@@ -50,8 +57,10 @@
   ROW(paddledetection) \
   ROW(paddlenlp) \
   ROW(paddleocr) \
+  ROW(spacy) \
   ROW(speechbrain) \
   ROW(swin) \
+  ROW(t5x) \
   ROW(tf_models) \
   ROW(timm) \
   ROW(torchtitan) \
@@ -73,6 +82,9 @@ inline constexpr std::string_view torch_grad_scaler =
 inline constexpr std::string_view with_torch_grad_scaler = "autocast to float16 with torch.amp.GradScaler's defaults";
 inline constexpr std::string_view to_bfloat16 = "autocast to bfloat16, the loss is not scaled";
 inline constexpr std::string_view in_float32 = "float32, the loss is not scaled";
+
+// What `precision` is to Lightning's Fabric, behind what a program that uses it says before.
+[[nodiscard]] std::vector<precision_case> fabric_precision(std::vector<precision_case> all);
 
 }  // namespace ulp::io
 

@@ -84,7 +84,8 @@ class toml_reader {
       } else {
         const std::size_t begin = at_;
         const auto fits = [](char c) {
-          return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+          return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+                 c == '@';
         };
         while (fits(here())) ++at_;
         if (at_ == begin) fail("a key is missing");
@@ -113,7 +114,7 @@ class toml_reader {
 
   config_node value(std::size_t depth = 0) {
     if (here() == '"' || here() == '\'') return {.what = config_node::kind::scalar, .quoted = true, .text = quoted()};
-    if (here() == '{') fail("has a table within a line, which is not read here; write it as a [table]");
+    if (here() == '{') return table_within_line(depth);
     if (here() == '[') {
       if (depth == deepest) fail("is nested deeper than " + std::to_string(deepest) + " levels");
       config_node list{.what = config_node::kind::sequence};
@@ -129,11 +130,37 @@ class toml_reader {
       return list;
     }
     const std::size_t begin = at_;
-    while (at_ < text_.size() && std::string_view(" \t\r\n#,]").find(here()) == std::string_view::npos) ++at_;
+    while (at_ < text_.size() && std::string_view(" \t\r\n#,]}").find(here()) == std::string_view::npos) ++at_;
+    if (text_.substr(begin).starts_with("${")) at_ = std::min(text_.find('}', begin), text_.size() - 1) + 1;
     if (at_ == begin) fail("a value is missing");
     std::string text{text_.substr(begin, at_ - begin)};
-    std::erase(text, '_');
+    if (text == "null") return {.what = config_node::kind::null};  // of spaCy's files
+    if (!text.starts_with("${")) std::erase(text, '_');
     return {.what = config_node::kind::scalar, .text = std::move(text)};
+  }
+
+  // {a = 1}, or as spaCy's files have it {"a": 1}.
+  config_node table_within_line(std::size_t depth) {
+    if (depth == deepest) fail("is nested deeper than " + std::to_string(deepest) + " levels");
+    config_node table{.what = config_node::kind::mapping};
+    ++at_;
+    for (skip_lines(); here() != '}'; skip_lines()) {
+      if (at_ >= text_.size()) fail("a table does not end");
+      if (++values_ > most_values) fail("holds more than " + std::to_string(most_values) + " values");
+      auto path = key();
+      expect(here() == ':' ? ":" : "=");
+      const std::string last = std::move(path.back());
+      path.pop_back();
+      config_node& inner = table_of(table, path);
+      if (inner.find(last) != nullptr) fail("the key " + in_quotes(last) + " is given twice");
+      const std::size_t line = line_;
+      config_node held = value(depth + 1);
+      inner.entries.push_back({last, line, std::move(held)});
+      skip_lines();
+      if (here() == ',') ++at_;
+    }
+    ++at_;
+    return table;
   }
 
   config_node& table_of(config_node& from, const std::vector<std::string>& path) {
