@@ -101,6 +101,24 @@ std::size_t next_label(std::string_view line, std::size_t from) noexcept {
   return line.size();
 }
 
+std::size_t columns_of(std::string_view line) noexcept {
+  constexpr std::size_t tab = 8;
+  std::size_t n = 0;
+  for (const char c : line) {
+    const bool goes_on = (static_cast<unsigned char>(c) & 0xC0U) == 0x80;  // of a character of several bytes
+    n = c == '\t' ? (n / tab + 1) * tab : n + (goes_on ? 0 : 1);
+  }
+  return n;
+}
+
+bool is_rest_of(std::string_view line, std::string_view before, std::size_t widest) noexcept {
+  constexpr std::array<std::size_t, 8> usual{72, 80, 100, 120, 132, 140, 160, 200};
+  constexpr std::size_t few = 6;
+  if (std::ranges::find(usual, widest) == usual.end() || columns_of(before) % widest != 0) return false;
+  const auto shape = [](char c) { return is_digit(c) ? '0' : c; };
+  return !std::ranges::equal(before.substr(0, few), line.substr(0, few), {}, shape, shape);
+}
+
 blankless without_blanks(std::string_view line) {
   blankless all;
   bool blank = false;

@@ -24,6 +24,12 @@ struct line_label {
 // Where the label of another rank begins behind the first, where line breaks were lost: "... 13.99%[rank1]:[titan] ...".
 [[nodiscard]] std::size_t next_label(std::string_view line, std::size_t from) noexcept;
 
+// How many columns of a terminal it takes.
+[[nodiscard]] std::size_t columns_of(std::string_view line) noexcept;
+// Whether it goes on with what a terminal of a usual width broke the line before at: that is as long as the terminal is wide,
+// no line is longer, and this one does not begin as it does.
+[[nodiscard]] bool is_rest_of(std::string_view line, std::string_view before, std::size_t widest) noexcept;
+
 // A line without blanks; one stays between two digits.
 struct blankless {
   std::string text;

@@ -95,8 +95,22 @@ std::int64_t epoch_in(const record_text& text, std::size_t begin, std::size_t en
   return -1;
 }
 
+// "[val] step 3", "Val: step 3"; not "value" or "interval".
+bool has_val(const record_text& text, std::size_t begin, std::size_t end) {
+  const std::string_view part = text.view().substr(begin, end - begin);
+  for (const std::string_view word : {"val", "Val", "VAL"})
+    for (std::size_t at = part.find(word); at != std::string_view::npos; at = part.find(word, at + 1)) {
+      const std::size_t behind = at + word.size();
+      const bool begins = at == 0 || text.blank_before(begin + at) || !is_letter(part[at - 1]);
+      const bool ends = behind == part.size() || text.blank_before(begin + behind) || !is_letter(part[behind]);
+      if (begins && ends) return true;
+    }
+  return false;
+}
+
 // Whether a part of a line is of an evaluation.
 bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) {
+  if (begin < end && has_val(text, begin, end)) return true;
   constexpr std::array<std::string_view, 8> evaluations{"valid", "Valid", "VALID", "eval",
                                                         "Eval",  "EVAL",  "Test",  "TEST"};
   return begin < end && std::ranges::any_of(evaluations, [&](std::string_view word) {
