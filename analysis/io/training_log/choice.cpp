@@ -148,20 +148,23 @@ std::uint64_t drop_evaluations(std::vector<scale_record>& records) {
   for (scale_record& r : records)
     if (r.what == kind::reached && r.from->is_own && !r.from->restarts) told.push_back(&r);
   const auto step = [&](std::size_t i) { return told[i]->step; };
+  std::size_t longest = 0;
   const auto end_of = [&](std::size_t begin, std::int64_t next) {
     for (std::size_t i = begin + 1; i < told.size(); ++i) {
       const bool goes_on = i > begin + 1 && step(i) - step(i - 1) == step(i - 1) - step(i - 2);
       if (step(i) == next && !goes_on) return i;
-      if (step(i) <= step(i - 1)) break;
+      if (step(i) <= step(i - 1)) return begin;
     }
-    return begin;
+    return told.size() - begin <= longest ? told.size() : begin;  // the last one of several
   };
   std::int64_t last = -1;   // of the training
   std::int64_t since = -1;  // the one before it
   for (std::size_t i = 0; i < told.size(); ++i) {
     const bool begins = step(i) <= 1 && step(i) <= last && since > 0;
     const std::size_t end = begins ? end_of(i, last + since) : i;
+    longest = std::max(longest, end - i);
     for (; i < end; ++i) told[i]->what = kind::section;
+    if (i == told.size()) break;
     since = last >= 0 ? step(i) - last : -1;
     last = step(i);
   }

@@ -280,7 +280,7 @@ class interval_reader {
       now.skipped = std::max<std::int64_t>(0, r.skipped);
       settle_overflows(r, r.skipped, now);
     }
-    resumed_ = false;
+    const bool is_resumed = std::exchange(resumed_, false);
     if (const auto before = last_of_.find(r.from); before != last_of_.end()) now.covers = r.step - before->second.step;
     begin_where_printed(r, now);
     const auto events = static_cast<std::int64_t>(now.events.size());
@@ -297,6 +297,10 @@ class interval_reader {
     const bool is_full = *reached_ <= 0 && (start_ > 0 || told + (r.is_applied ? 1 : 0) >= r.step - *reached_);
     now.begin_assumed = is_first && r.steps <= 0 && !from_beginning && !is_full && !r.from->counts_updates;
     now.steps = r.step - *reached_;
+    if (is_resumed && now.steps > 1 && !r.from->counts_updates && !(r.from->skipped_in_all && now.counted)) {
+      now.is_cut = true;  // its first steps may be those of the earlier run, up to the checkpoint
+      now.counted = false;
+    }
     // These tell of the last interval only: where lines are missing, nothing is known of the steps before it.
     const std::int64_t usual = spacing_[r.from].regular();
     const bool is_numbered = r.from->is_bare() || (r.from->is_own && overflows_have_lines_);
