@@ -89,9 +89,18 @@ class interval_reader {
     reached_since_ = false;
     grown_ = not_known;
     // In front of the first line that tells of steps others may be missing: see take_late.
-    const bool late =
-        open_ && first_ && open_->skipped > std::int64_t(open_->events.size()) && r.line - open_->line <= lines_late;
+    const bool late = open_ && first_ && room_for_late() > 0 && may_be_late(r) && r.line - open_->line <= lines_late;
     (late ? open_->events : pending_).push_back(event);
+  }
+
+  // Overflows that the line of the open interval counts, and that have not come.
+  [[nodiscard]] std::int64_t room_for_late() const {
+    return open_->is_mixed ? 0 : open_->skipped - std::int64_t(open_->events.size());
+  }
+  // Not where the scale rose since those that came.
+  [[nodiscard]] bool may_be_late(const scale_record& r) const {
+    const double before = open_->events.empty() ? not_known : scale_after(open_->events.back());
+    return !(used_scale(r, before) > before);
   }
 
   // In which the scale must have grown.
@@ -151,10 +160,9 @@ class interval_reader {
   // More overflows than the next line counts: the earliest of them were late, of the interval before.
   void take_late(const scale_record& r) {
     if (!open_ || !r.from->skipped_in_all || !total_skipped_ || r.skipped < *total_skipped_) return;
-    const std::int64_t room = open_->skipped - static_cast<std::int64_t>(open_->events.size());
-    const std::int64_t more = static_cast<std::int64_t>(pending_.size()) - (r.skipped - *total_skipped_);
-    const auto late = pending_.begin() + std::max<std::int64_t>(0, std::min(room, more));
-    open_->events.insert(open_->events.end(), pending_.begin(), late);
+    std::int64_t more = static_cast<std::int64_t>(pending_.size()) - (r.skipped - *total_skipped_);
+    auto late = pending_.begin();
+    for (; more > 0 && room_for_late() > 0 && may_be_late(*late); --more, ++late) open_->events.push_back(*late);
     pending_.erase(pending_.begin(), late);
   }
 
@@ -170,7 +178,8 @@ class interval_reader {
 
   // The run was started again from a checkpoint that no line tells of.
   void go_back(const scale_record& r) {
-    const std::int64_t usual = std::max<std::int64_t>(1, spacing_[r.from].last);
+    std::int64_t usual = std::max<std::int64_t>(1, spacing_[r.from].last);
+    if (!r.from->skipped_in_all) usual = std::max(usual, r.skipped + (r.is_applied ? 1 : 0));
     std::int64_t from = std::max<std::int64_t>(0, r.step - usual);
     if (!r.from->is_framework() && from == 0)
       fail(r.line, "the step numbers begin again: give a log whose numbers go on from one epoch to the next");
@@ -266,6 +275,12 @@ class interval_reader {
     totals_[r.step] = r.skipped;
   }
 
+  // Whether the scale can have grown between the overflows as often as they say, in the steps that were applied.
+  [[nodiscard]] static bool are_possible(const log_interval& now) {
+    const std::int64_t skipped = std::max(now.skipped, static_cast<std::int64_t>(now.events.size()));
+    return updates_between(now.events) <= std::max<std::int64_t>(0, now.steps - skipped);
+  }
+
   void open(const scale_record& r) {
     updates_only_ = updates_only_ || r.from->counts_updates;
     reached_since_ = true;
@@ -297,7 +312,14 @@ class interval_reader {
     const bool is_full = *reached_ <= 0 && (start_ > 0 || told + (r.is_applied ? 1 : 0) >= r.step - *reached_);
     now.begin_assumed = is_first && r.steps <= 0 && !from_beginning && !is_full && !r.from->counts_updates;
     now.steps = r.step - *reached_;
+    if (!r.from->counts_updates && !are_possible(now)) {
+      now.is_mixed = true;
+      now.skipped = std::max(now.skipped, events);
+      now.too_many = now.counted ? 0 : events;
+      now.events.clear();
+    }
     if (is_resumed && now.steps > 1 && !r.from->counts_updates && !(r.from->skipped_in_all && now.counted)) {
+      now.begin_assumed = true;
       now.is_cut = true;  // its first steps may be those of the earlier run, up to the checkpoint
       now.counted = false;
     }

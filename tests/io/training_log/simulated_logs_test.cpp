@@ -26,8 +26,8 @@ struct true_step {
 struct simulated {
   std::vector<std::string> lines;
   std::map<std::int64_t, std::vector<true_step>>
-      truth;  // of a step that was done again the last is what the log is about
-  bool is_cut = false;
+      truth;            // of a step that was done again the last is what the log is about
+  bool is_cut = false;  // so that it may be about any
 };
 
 class simulation {
@@ -40,16 +40,18 @@ class simulation {
     return cut();
   }
 
-  // Killed, and started again from the beginning, from a checkpoint, or from one without the state of the scaler, up to a later
-  // step; no line says so. Perhaps it prints more often or more rarely then.
+  // Killed, and started again from the beginning or from a checkpoint, up to a later step; no line says so. Perhaps it prints
+  // more often or more rarely then, and so never again a step that it had printed.
   simulated killed_deepspeed() {
     begin();
     const deepspeed_state first{.scale = scale_, .hysteresis = hysteresis_};
     const auto saved_at = static_cast<std::int64_t>(random_() % 3 == 0 ? 0 : random_() % static_cast<unsigned>(steps_));
-    deepspeed_state saved = deepspeed_steps(first, 0, saved_at);
+    const deepspeed_state saved = deepspeed_steps(first, 0, saved_at);
     deepspeed_steps(saved, saved_at, steps_);
-    if (random_() % 4 == 0) saved.scale = first.scale;
-    if (random_() % 4 == 0) interval_ = any_of<std::int64_t>({1, 5, 10, 20});
+    if (random_() % 4 == 0) {
+      interval_ = any_of<std::int64_t>({1, 5, 10, 20});
+      all_.is_cut = true;
+    }
     deepspeed_steps(saved, saved_at, steps_ + 2 * interval_);
     return cut();
   }
@@ -60,9 +62,11 @@ class simulation {
     return cut();
   }
 
+  // Its count of skipped steps begins anew after a checkpoint, which is saved behind a line.
   simulated killed_megatron() {
     begin();
-    const auto saved_at = static_cast<std::int64_t>(random_() % static_cast<unsigned>(steps_));
+    auto saved_at = static_cast<std::int64_t>(random_() % static_cast<unsigned>(steps_));
+    saved_at -= saved_at % interval_;
     const megatron_state saved = megatron_steps({.scale = scale_, .hysteresis = hysteresis_}, 0, saved_at);
     megatron_steps(saved, saved_at, steps_);
     megatron_steps({saved.scale, saved.hysteresis, saved.good, 0}, saved_at, steps_ + 2 * interval_);
@@ -150,8 +154,8 @@ class simulation {
       }
       if (i % interval_ != 0) continue;
       say() << " iteration " << i
-            << "/ 100000 | consumed samples: 8 | learning rate: 1.000E-04 | lm loss: 3.0E+00 | loss scale: " << s.scale
-            << " |";
+            << "/ 100000 | consumed samples: 8 | learning rate: 1.000E-04 | lm loss: " << random_() % 1000
+            << " | loss scale: " << s.scale << " |";
       if (!overflows) more() << " grad norm: 1.5 |";
       more() << " number of skipped iterations: " << s.skipped << " | number of nan iterations: 0 |";
       s.skipped = 0;
@@ -244,7 +248,7 @@ std::size_t check_certain(const playground& place, const simulated& run) {
 TEST_CASE("simulated logs: nothing that is certain contradicts the run") {
   const playground place;
   std::size_t certain = 0;
-  for (unsigned seed = 0; seed < (std::getenv("SEEDS") ? (unsigned)std::atoi(std::getenv("SEEDS")) : 250U); ++seed) {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
     INFO("seed " << seed);
     certain += check_certain(place, simulation(seed).deepspeed());
     certain += check_certain(place, simulation(seed).killed_deepspeed());
