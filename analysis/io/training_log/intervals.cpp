@@ -307,7 +307,8 @@ class interval_reader {
       now.counted = true;
       totals_[0] = 0;
     }
-    now.is_cut = is_first && !now.counted && *reached_ > 0;
+    constexpr std::uint64_t first_line = 1;  // of the log: what stood in front of it is not known
+    now.is_cut = is_first && !now.counted && (*reached_ > 0 || (r.line == first_line && !from_beginning));
     // The steps that a log from the first one on must have, and no more.
     const bool is_full = *reached_ <= 0 && (start_ > 0 || told + (r.is_applied ? 1 : 0) >= r.step - *reached_);
     now.begin_assumed = is_first && r.steps <= 0 && !from_beginning && !is_full && !r.from->counts_updates;

@@ -91,6 +91,15 @@ std::int64_t second_of(std::string_view line) noexcept {
   return -1;
 }
 
+std::int64_t last_second_in(std::string_view text) noexcept {
+  constexpr std::size_t date = 11;  // and a blank
+  constexpr std::size_t length = date + 8;
+  for (std::size_t at = text.size() < length ? 0 : text.size() - length + 1; at-- > 0;)
+    if (text[at] == '2' && text[at + date + 2] == ':')
+      if (const std::int64_t second = second_of(text.substr(at, length)); second >= 0) return second;
+  return -1;
+}
+
 std::size_t next_label(std::string_view line, std::size_t from) noexcept {
   for (std::size_t at = line.find('[', from); at != std::string_view::npos; at = line.find('[', at + 1))
     for (const std::string_view word : {"[rank", "[default"}) {

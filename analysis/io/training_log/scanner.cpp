@@ -312,6 +312,10 @@ void record_scanner::scan(rank_text& from, std::uint32_t label, bool last) {
       if (m.record.label == 0) m.record.label = label;
       if (const auto at_line = from.seconds.find(m.record.line); at_line != from.seconds.end())
         m.record.second = at_line->second;
+      // Where line breaks were lost, the nearest.
+      const std::size_t before = std::min(from.text.taken(), m.begin);
+      if (const auto second = last_second_in(from.text.view().substr(before, m.begin - before)); second >= 0)
+        m.record.second = second;
       from.scanned = std::max(from.scanned, m.end);
       take(from, m);
       keep(std::move(m.record));
