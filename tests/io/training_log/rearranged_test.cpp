@@ -180,6 +180,13 @@ TEST_CASE("rearranged logs: without line breaks flags and times stay with their 
                                           "num_updates=1280, lr=1e-05, gnorm=1.2, loss_scale=128\n");
   REQUIRE(times);
   CHECK(times->steps.size() == 4);
+  const auto paddle =
+      read_text(place,
+                "[INFO] - global step 10, epoch: 1, batch: 9, loss: 0.5, speed: 3.2 step/s [INFO] - loss: "
+                "0.25, learning_rate: 3e-05, global_step: 20, interval_runtime: 2.1\n");
+  REQUIRE(paddle);
+  CHECK(std::isnan(paddle->steps.at({.step = 10}).scalars.learning_rate));
+  CHECK(paddle->steps.at({.step = 20}).scalars.loss == 0.25);
   const auto nanogpt =
       read_text(place, "iter 0: loss 10.5, time 2ms step 0: train loss 10.25, val loss 10.97 iter 10: loss nan\n");
   REQUIRE(nanogpt);

@@ -107,6 +107,16 @@ bool ends_in_val(const record_text& text, std::size_t begin, std::size_t end) {
   });
 }
 
+// Where a second loss begins behind the first one, as of the next record where a line break was lost; `end` where none does.
+std::size_t second_loss(const record_text& text, std::size_t begin, std::size_t end) {
+  constexpr std::array losses{line_field{"loss", &scale_record::loss}};
+  scale_record r;
+  const put_fields first = put_values(text, begin, end, losses, r, key_case::any);
+  if (first.count == 0) return end;
+  const put_fields second = put_values(text, first.end, end, losses, r, key_case::any);
+  return second.count == 0 ? end : second.begin;
+}
+
 // Whether a part of a line is of an evaluation.
 bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) {
   if (begin < end && ends_in_val(text, begin, end)) return true;
@@ -146,7 +156,7 @@ record_match read_with(const record_text& text, std::size_t at, std::string_view
     if (found && (is_epoch || (found->is_global && found->begin != n->begin))) return no_record();
   }
   const auto following = next_number(text, n->end, line, word);
-  const std::size_t end = following ? following->begin : line;
+  const std::size_t end = following ? second_loss(text, n->end, following->begin) : line;
   scale_record r{.what = kind::reached, .step = n->number};
   put_fields put = put_values(text, begin, n->begin, usual_fields, r, key_case::any);
   if (!r.has_values() || !following) {
