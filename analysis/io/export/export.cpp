@@ -132,6 +132,7 @@ json step_part(const step& row) {
            {"applied", flag(x.applied)}};
   if (row.max_abs) one["log_max_abs"] = std::isnan(*row.max_abs) ? json("nan") : number(*row.max_abs);
   if (row.bounds) one["log_max_abs_bounds"] = io::to_text(*row.bounds);
+  if (row.bounds && !row.bounds->certain && x.found_inf) one["found_inf_certain"] = false;
   return one;
 }
 

@@ -110,7 +110,7 @@ std::vector<scale_run> runs_by_order(const std::vector<scale_record>& records, s
     notes.push_back(note);
     if (grown > 0)
       notes.push_back("the loss scale grew " + steps_text(grown, "time") +
-                      " between two overflows: steps were applied there");
+                      " between two overflows: steps were applied there, or the run was started again");
     if (unlogged > 0)
       notes.push_back("the loss scale falls between two lines: " + steps_text(unlogged, "further overflow") +
                       (unlogged == 1 ? " lies" : " lie") + " there that the log has no line of");

@@ -41,7 +41,7 @@ std::optional<std::uint32_t> bar_of_steps(const std::vector<scale_record>& recor
   return most == overflows.end() ? std::nullopt : std::optional(most->first);
 }
 
-// The one that ended the run, whichever ranks say so: the scale stood at its least value already.
+// The one that ended the run, whichever ranks and tracebacks say so: the scale stood at its least value already.
 void add_fatal_overflow(std::vector<scale_record>& records) {
   double scale = not_known;
   bool seen = false;
@@ -52,7 +52,8 @@ void add_fatal_overflow(std::vector<scale_record>& records) {
     }
     if (r.what != kind::fatal || std::exchange(seen, true)) continue;
     r.what = kind::overflow;
-    r.before = r.after = scale;
+    r.ends_run = true;
+    r.before = r.after = std::isnan(scale) ? r.after : scale;
   }
   std::erase_if(records, [](const scale_record& r) { return r.what == kind::fatal; });
 }
@@ -68,7 +69,8 @@ void count_over_epochs(std::vector<scale_record>& records, const std::string& pa
   for (scale_record& r : records) {
     if (!r.from->counts_in_epochs || r.what != kind::reached) continue;
     const bool is_new = r.part > epoch || (r.from->restarts && r.of_epoch < 0 && r.step < printed);
-    if (printed >= 0 && is_new && r.step <= printed) before = std::max(last, before + length);
+    const std::int64_t first = r.step == 0 ? 1 : 0;  // counted from 0
+    if (printed >= 0 && is_new && r.step <= printed) before = std::max(last + first, before + length);
     epoch = r.part;
     printed = r.step;
     length = std::max<std::int64_t>(r.per_epoch, 0);
@@ -87,23 +89,49 @@ std::vector<scale_record> compacted(std::vector<scale_record> records) {
 }
 
 // What a section's lines say is put into the one record of its step.
-void gather_sections(std::vector<scale_record>& records) {
-  std::map<const log_dialect*, std::size_t> section;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    scale_record& r = records[i];
-    if (!r.from->in_sections) continue;
-    if (r.what == kind::section) section[r.from] = i;
+void gather_sections(std::vector<scale_record>& records, bool are_last) {
+  std::map<const log_dialect*, scale_record*> section;
+  const auto gather = [&](scale_record& r) {
+    if (!r.from->in_sections || r.from->section_is_last != are_last) return;
+    if (r.what == kind::section) section[r.from] = &r;
     const auto open = section.find(r.from);
-    if (r.what != kind::metrics || open == section.end()) continue;
-    scale_record& into = records[open->second];
+    if (r.what != kind::metrics || open == section.end()) return;
+    scale_record& into = *open->second;
     into.what = kind::reached;
     into.is_mean = into.is_mean || r.from->is_by_epoch;
     if (r.loss_is_nan || !std::isnan(r.loss)) into.put(&scale_record::loss, r.loss);
     if (r.grad_norm_is_nan || !std::isnan(r.grad_norm)) into.put(&scale_record::grad_norm, r.grad_norm);
     if (!std::isnan(r.after)) into.after = r.after;
+    into.scale_is_rounded = into.scale_is_rounded || r.scale_is_rounded;
     r.what = kind::section;
+  };
+  if (are_last)
+    std::ranges::for_each(records.rbegin(), records.rend(), gather);
+  else
+    std::ranges::for_each(records, gather);
+}
+
+// The steps of a program that prints few of their digits: they go on as they did while all were printed.
+void number_rounded_steps(std::vector<scale_record>& records, const std::string& path) {
+  std::map<const log_dialect*, std::pair<std::int64_t, std::int64_t>>
+      last;  // and how many it was behind the one before
+  for (scale_record& r : records) {
+    if (r.from->step_digits == 0 || r.what != kind::reached) continue;
+    const auto [known, is_new] = last.try_emplace(r.from, r.step, 0);
+    auto& [step, since] = known->second;
+    const double unit =
+        std::pow(10, std::max(0.0, std::floor(std::log10(static_cast<double>(r.step))) + 1 - r.from->step_digits));
+    const std::int64_t next = step + since;
+    const bool goes_on = since > 0 && std::fabs(static_cast<double>(next - r.step)) <= unit / 2;
+    if (unit > 1 && !goes_on)
+      throw input_error(
+          path, "line " + std::to_string(r.line),
+          "prints its step with " + std::to_string(r.from->step_digits) +
+              " digits, and the lines before it do not tell the others; give progress.csv of the same folder, which has all");
+    if (goes_on) r.step = next;
+    if (!is_new) since = r.step - step;
+    step = r.step;
   }
-  std::erase_if(records, [](const scale_record& r) { return r.what == kind::section; });
 }
 
 // Losses of validations count where no other is logged.
@@ -111,6 +139,36 @@ void drop_validations(std::vector<scale_record>& records) {
   const bool has_losses = std::ranges::any_of(
       records, [](const scale_record& r) { return !r.is_validation && (r.loss_is_nan || !std::isnan(r.loss)); });
   if (has_losses) std::erase_if(records, [](const scale_record& r) { return r.is_validation; });
+}
+
+// Lines of a script that count anew from 0 or 1 before the training goes on where it was: an evaluation's. A run that was
+// started again goes on from its own last step.
+std::uint64_t drop_evaluations(std::vector<scale_record>& records) {
+  std::vector<scale_record*> told;
+  for (scale_record& r : records)
+    if (r.what == kind::reached && r.from->is_own && !r.from->restarts) told.push_back(&r);
+  const auto step = [&](std::size_t i) { return told[i]->step; };
+  std::size_t longest = 0;
+  const auto end_of = [&](std::size_t begin, std::int64_t next) {
+    for (std::size_t i = begin + 1; i < told.size(); ++i) {
+      const bool goes_on = i > begin + 1 && step(i) - step(i - 1) == step(i - 1) - step(i - 2);
+      if (step(i) == next && !goes_on) return i;
+      if (step(i) <= step(i - 1)) return begin;
+    }
+    return told.size() - begin <= longest ? told.size() : begin;  // the last one of several
+  };
+  std::int64_t last = -1;   // of the training
+  std::int64_t since = -1;  // the one before it
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const bool begins = step(i) <= 1 && step(i) <= last && since > 0;
+    const std::size_t end = begins ? end_of(i, last + since) : i;
+    longest = std::max(longest, end - i);
+    for (; i < end; ++i) told[i]->what = kind::section;
+    if (i == told.size()) break;
+    since = last >= 0 ? step(i) - last : -1;
+    last = step(i);
+  }
+  return std::erase_if(records, [](const scale_record& r) { return r.what == kind::section; });
 }
 
 // A scale that does not change from one overflow to the next is a constant one; of a single overflow it is not known.
@@ -279,10 +337,16 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   others.count += put_in_order(records);
   if (others.count > 0) note_nonfinite(nonfinite, records, others);
   records = compacted(std::move(records));
-  gather_sections(records);
+  gather_sections(records, false);
+  gather_sections(records, true);
+  std::erase_if(records, [](const scale_record& r) {
+    return r.what == kind::section || (r.what == kind::metrics && r.from->section_is_last);
+  });
+  number_rounded_steps(records, path);
   add_fatal_overflow(records);
   settle_constant_scales(records);
   drop_validations(records);
+  others.evaluations = drop_evaluations(records);
   distrust_zero_losses(records);
   fold_own_values(records);
   distrust_norms(records);

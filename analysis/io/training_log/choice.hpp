@@ -15,6 +15,7 @@ struct left_out_lines {
   std::uint64_t count = 0;
   std::uint64_t nonfinite = 0;  // of steps that the lines which are left tell nothing of the kind of
   std::uint64_t first_nonfinite = 0;
+  std::uint64_t evaluations = 0;  // lines that are taken for those of one
 };
 
 // Leaves records of one rank, one scaler and one way of counting steps, with scales that are numbers or not known; none is

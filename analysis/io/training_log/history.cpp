@@ -106,6 +106,16 @@ void note_replaced(const std::vector<scale_record>& records, scale_history& into
         ", of a part of the run that was done again from an earlier step on: those steps are replaced");
 }
 
+void note_end(const std::vector<scale_record>& records, scale_history& into) {
+  const auto last = std::find_if(records.rbegin(), records.rend(), [](const scale_record& r) { return r.ends_run; });
+  if (last == records.rend()) return;
+  const bool is_alone = std::ranges::none_of(
+      records, [](const scale_record& r) { return r.what == kind::overflow && !r.ends_run && !std::isnan(r.after); });
+  into.notes.push_back("line " + std::to_string(last->line) +
+                       " says that a run ended: a step overflowed at the least loss scale that was allowed" +
+                       (is_alone && !std::isnan(last->after) ? ", taken for 1, which it is unless configured" : ""));
+}
+
 }  // namespace
 
 void scale_run::describe(const scale_record& line) {
@@ -147,6 +157,7 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   }
   note_nonfinite(records, all);
   note_replaced(records, all);
+  note_end(records, all);
   note_counting(records, all);
   all.float16 = std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::bfloat16; });
   for (const scale_record& r : records) {
@@ -156,6 +167,9 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   }
   if (others.count > 0)
     all.notes.push_back(count_text(others.count, "line") + " of other ranks or other scalers: left out");
+  if (others.evaluations > 0)
+    all.notes.push_back(count_text(others.evaluations, "line") +
+                        " between the steps of the training begin to count anew, as an evaluation does: left out");
   if (others.nonfinite > 0)
     all.notes.push_back(
         "of the lines of other ranks that were left out, " + std::to_string(others.nonfinite) +

@@ -29,6 +29,10 @@ class interval_reader {
 
   // How many steps there are between one record and the next of its kind: for the first, which has none before it.
   void expect(const log_dialect* from, std::int64_t steps) { spacing_[from].last = steps; }
+  // Likewise for the first of a run that goes back, which may print more rarely than the one before it.
+  void expect_again(const log_dialect* from, std::int64_t steps) {
+    spacing_[from].last = std::max(spacing_[from].last, steps);
+  }
 
   void add(const scale_record& r) {
     switch (r.what) {
@@ -85,9 +89,18 @@ class interval_reader {
     reached_since_ = false;
     grown_ = not_known;
     // In front of the first line that tells of steps others may be missing: see take_late.
-    const bool late =
-        open_ && first_ && open_->skipped > std::int64_t(open_->events.size()) && r.line - open_->line <= lines_late;
+    const bool late = open_ && first_ && room_for_late() > 0 && may_be_late(r) && r.line - open_->line <= lines_late;
     (late ? open_->events : pending_).push_back(event);
+  }
+
+  // Overflows that the line of the open interval counts, and that have not come.
+  [[nodiscard]] std::int64_t room_for_late() const {
+    return open_->is_mixed ? 0 : open_->skipped - std::int64_t(open_->events.size());
+  }
+  // Not where the scale rose since those that came.
+  [[nodiscard]] bool may_be_late(const scale_record& r) const {
+    const double before = open_->events.empty() ? not_known : scale_after(open_->events.back());
+    return !(used_scale(r, before) > before);
   }
 
   // In which the scale must have grown.
@@ -147,10 +160,9 @@ class interval_reader {
   // More overflows than the next line counts: the earliest of them were late, of the interval before.
   void take_late(const scale_record& r) {
     if (!open_ || !r.from->skipped_in_all || !total_skipped_ || r.skipped < *total_skipped_) return;
-    const std::int64_t room = open_->skipped - static_cast<std::int64_t>(open_->events.size());
-    const std::int64_t more = static_cast<std::int64_t>(pending_.size()) - (r.skipped - *total_skipped_);
-    const auto late = pending_.begin() + std::max<std::int64_t>(0, std::min(room, more));
-    open_->events.insert(open_->events.end(), pending_.begin(), late);
+    std::int64_t more = static_cast<std::int64_t>(pending_.size()) - (r.skipped - *total_skipped_);
+    auto late = pending_.begin();
+    for (; more > 0 && room_for_late() > 0 && may_be_late(*late); --more, ++late) open_->events.push_back(*late);
     pending_.erase(pending_.begin(), late);
   }
 
@@ -166,21 +178,107 @@ class interval_reader {
 
   // The run was started again from a checkpoint that no line tells of.
   void go_back(const scale_record& r) {
-    const std::int64_t usual = std::max<std::int64_t>(1, spacing_[r.from].last);
-    const std::int64_t from = std::max<std::int64_t>(0, r.step - usual);
+    std::int64_t usual = std::max<std::int64_t>(1, spacing_[r.from].last);
+    if (!r.from->skipped_in_all) usual = std::max(usual, r.skipped + (r.is_applied ? 1 : 0));
+    std::int64_t from = std::max<std::int64_t>(0, r.step - usual);
     if (!r.from->is_framework() && from == 0)
       fail(r.line, "the step numbers begin again: give a log whose numbers go on from one epoch to the next");
     close();
-    const std::vector<scale_record> skipped = pending_;  // most likely those of the run that goes on
+    const std::vector<scale_record> skipped = pending_;  // of either run
     start_over();
     pending_ = skipped;
     resumed_ = true;
-    const bool is_apex = !r.from->is_framework();  // whose checkpoint need not hold the scale
-    restart({.to = from, .keeps_scale = !is_apex});
-    gap_ = gap_ || is_apex;
+    replaced_skips_ = 0;
+    if (r.from->skipped_in_all) {
+      // A total never falls from the checkpoint on: it was saved where there were no more.
+      auto known = totals_.upper_bound(from);
+      while (known != totals_.begin() && std::prev(known)->second > r.skipped) --known;
+      if (known != totals_.begin()) {
+        from = std::prev(known)->first;
+        total_skipped_ = std::prev(known)->second;
+      }
+      const auto then = totals_.lower_bound(r.step);
+      const bool is_known = total_skipped_ && then != totals_.end();
+      replaced_skips_ = is_known ? then->second - *total_skipped_ : 1;
+    }
+    // Its checkpoint need not hold the scale.
+    const bool keeps_scale = r.from->is_framework() && !r.from->skipped_in_all;
+    restart({.to = from, .keeps_scale = keeps_scale});
+    gap_ = gap_ || !keeps_scale;
     reached_ = from;
-    if (const auto known_total = totals_.find(from); known_total != totals_.end()) total_skipped_ = known_total->second;
     totals_.erase(totals_.upper_bound(from), totals_.end());
+  }
+
+  // How many overflows came before a run that began again: those up to the one that ended it, or to a scale that is much higher
+  // than a scaler makes it in a few steps.
+  [[nodiscard]] static std::size_t begin_of_last_run(const std::vector<scale_record>& overflows) {
+    constexpr double far_above = 8;
+    std::size_t begin = 0;
+    for (std::size_t i = 1; i < overflows.size(); ++i) {
+      const double before = scale_after(overflows[i - 1]);
+      if (overflows[i - 1].ends_run || used_scale(overflows[i], before) >= far_above * before) begin = i;
+    }
+    return !overflows.empty() && overflows.back().ends_run ? overflows.size() : begin;
+  }
+
+  // Several ranks print the same where the scale stays.
+  static void drop_repeated(std::vector<scale_record>& overflows, std::size_t most) {
+    for (std::size_t i = overflows.size(); i-- > 1 && overflows.size() > most;) {
+      const scale_record& r = overflows[i];
+      const scale_record& before = overflows[i - 1];
+      if (r.after == before.after && r.before == before.before && r.before == r.after)
+        overflows.erase(overflows.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  // Leaves those overflows that are of the interval, as many as its line counts (-1: it does not). Where others may be among
+  // them their scales say nothing.
+  void settle_overflows(const scale_record& r, std::int64_t counted, log_interval& now) {
+    std::vector<scale_record>& all = now.events;
+    const auto count = [&] { return static_cast<std::int64_t>(all.size()); };
+    const std::size_t begin = resumed_ ? begin_of_last_run(all) : 0;
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(begin));
+    now.of_run_before = static_cast<std::int64_t>(begin);
+    if (counted >= 0) drop_repeated(all, static_cast<std::size_t>(counted));
+    if (!resumed_) {
+      now.too_many = counted >= 0 ? std::max<std::int64_t>(0, count() - counted) : 0;
+      now.is_mixed = now.too_many > 0;
+    } else if (counted >= 0) {
+      now.is_mixed = (count() > 0 || counted > 0) && (count() != counted || (begin == 0 && replaced_skips_ != 0));
+    } else {
+      now.is_mixed = count() > 0 && begin == 0;
+      now.too_many = now.is_mixed ? count() : 0;
+    }
+    if (!now.is_mixed) return;
+    const bool trusts_count = r.from->skipped_in_all || resumed_;
+    now.skipped = counted >= 0 && (trusts_count || counted > count()) ? counted : count();
+    if (resumed_ && !r.from->counts_updates) now.skipped = std::min(now.skipped, r.step - *reached_);
+    if (resumed_) now.of_run_before += std::max<std::int64_t>(0, count() - now.skipped);
+    all.clear();
+  }
+
+  // A total says nothing of its last steps where the one before it is not known, or is higher.
+  void settle_total(const scale_record& r, bool is_first, log_interval& now) {
+    const auto lines = static_cast<std::int64_t>(now.events.size());
+    const std::int64_t counted = total_skipped_ ? r.skipped - *total_skipped_ : -1;
+    now.counted = counted >= 0;
+    now.skipped = std::max<std::int64_t>(0, counted);
+    if (counted >= 0 || !is_first) settle_overflows(r, counted, now);
+    const std::int64_t below = total_skipped_ ? -counted : lines - r.skipped;
+    if (below > 0 && counted < 0) {
+      now.is_mixed = true;
+      now.too_many = below;
+      now.skipped = std::max(now.skipped, lines);
+      now.events.clear();
+    }
+    total_skipped_ = r.skipped;
+    totals_[r.step] = r.skipped;
+  }
+
+  // Whether the scale can have grown between the overflows as often as they say, in the steps that were applied.
+  [[nodiscard]] static bool are_possible(const log_interval& now) {
+    const std::int64_t skipped = std::max(now.skipped, static_cast<std::int64_t>(now.events.size()));
+    return updates_between(now.events) <= std::max<std::int64_t>(0, now.steps - skipped);
   }
 
   void open(const scale_record& r) {
@@ -189,34 +287,43 @@ class interval_reader {
     log_interval now{.from = r.from, .line = r.line, .step = r.step, .nans = r.nans, .record = r};
     now.events = std::exchange(pending_, {});
     now.grown = std::exchange(grown_, not_known);
-    auto events = static_cast<std::int64_t>(now.events.size());
+    const bool is_first = !reached_;
+    now.counted = r.skipped >= 0 || r.from->skipped_in_all;
     if (r.from->skipped_in_all) {
-      if (total_skipped_) now.skipped = std::max<std::int64_t>(0, r.skipped - *total_skipped_);
-      total_skipped_ = r.skipped;
-      totals_[r.step] = r.skipped;
+      settle_total(r, is_first, now);
     } else {
       now.skipped = std::max<std::int64_t>(0, r.skipped);
+      settle_overflows(r, r.skipped, now);
     }
-    if (resumed_ && !r.from->counts_updates) {  // before that, the earlier run may have skipped some
-      events = std::min(events, r.step - *reached_);
-      now.events.erase(now.events.begin(), now.events.end() - events);
-    }
-    resumed_ = false;
-    now.counted = r.skipped >= 0 || r.from->skipped_in_all;
-    const bool is_first = !reached_;
+    const bool is_resumed = std::exchange(resumed_, false);
     if (const auto before = last_of_.find(r.from); before != last_of_.end()) now.covers = r.step - before->second.step;
     begin_where_printed(r, now);
+    const auto events = static_cast<std::int64_t>(now.events.size());
     const std::int64_t told = std::max(now.skipped, events + unlogged_falls_of(now, not_known).between);
     if (!reached_) reached_ = begin_of_first(r, told);
     const bool from_beginning = r.from->skipped_in_all && *reached_ == 0 && !first_ && !restored_;
-    if (from_beginning) now.skipped = r.skipped;
-    // A total says nothing of its last steps where the one before it is not known.
-    if (is_first && r.from->skipped_in_all && !from_beginning) now.counted = false;
-    now.is_cut = is_first && !now.counted && *reached_ > 0;
+    if (from_beginning) {
+      now.skipped = r.skipped;
+      now.counted = true;
+      totals_[0] = 0;
+    }
+    constexpr std::uint64_t first_line = 1;  // of the log: what stood in front of it is not known
+    now.is_cut = is_first && !now.counted && (*reached_ > 0 || (r.line == first_line && !from_beginning));
     // The steps that a log from the first one on must have, and no more.
     const bool is_full = *reached_ <= 0 && (start_ > 0 || told + (r.is_applied ? 1 : 0) >= r.step - *reached_);
     now.begin_assumed = is_first && r.steps <= 0 && !from_beginning && !is_full && !r.from->counts_updates;
     now.steps = r.step - *reached_;
+    if (!r.from->counts_updates && !are_possible(now)) {
+      now.is_mixed = true;
+      now.skipped = std::max(now.skipped, events);
+      now.too_many = now.counted ? 0 : events;
+      now.events.clear();
+    }
+    if (is_resumed && now.steps > 1 && !r.from->counts_updates && !(r.from->skipped_in_all && now.counted)) {
+      now.begin_assumed = true;
+      now.is_cut = true;  // its first steps may be those of the earlier run, up to the checkpoint
+      now.counted = false;
+    }
     // These tell of the last interval only: where lines are missing, nothing is known of the steps before it.
     const std::int64_t usual = spacing_[r.from].regular();
     const bool is_numbered = r.from->is_bare() || (r.from->is_own && overflows_have_lines_);
@@ -295,10 +402,11 @@ class interval_reader {
   void put(log_interval now) {
     now.updates_only = updates_only_;
     now.overflows_have_lines = overflows_have_lines_;
-    now.after_gap = std::exchange(gap_, false) || now.after_gap;
+    now.after_gap = std::exchange(gap_, false) || now.after_gap || now.is_mixed;
     now.start = start_;
     reached_ = now.step;
     if (!first_ && (now.steps > 0 || now.skipped > 0)) first_ = now.step - now.steps + 1;
+    gap_ = now.is_mixed;
     to_(log_part{std::move(now)});
   }
 
@@ -319,6 +427,7 @@ class interval_reader {
   bool overflows_have_lines_ = false;
   bool restored_ = false;
   bool resumed_ = false;               // the next line is the first after a restart that no line tells of
+  std::int64_t replaced_skips_ = 0;    // of the steps up to that line, in the run before
   bool gap_ = false;                   // before the next interval
   std::optional<log_interval> open_;   // the last: added when the next line is there, since lines may come late
   std::vector<scale_record> pending_;  // skipped since the last step that was reached
@@ -336,6 +445,19 @@ class interval_reader {
 
 }  // namespace
 
+namespace {
+
+// 0 where the next line of its kind is of no later step.
+std::int64_t steps_to_next(const std::vector<scale_record>& records, std::size_t at) {
+  const scale_record& r = records[at];
+  for (std::size_t i = at + 1; i < records.size(); ++i)
+    if (records[i].what == kind::reached && records[i].from == r.from)
+      return std::max<std::int64_t>(0, (records[i].step - r.step) / std::max<std::int64_t>(records[i].lines, 1));
+  return 0;
+}
+
+}  // namespace
+
 void read_intervals(const std::vector<scale_record>& records, const std::string& path,
                     const std::function<void(const log_part&)>& to) {
   interval_reader reader(path, to);
@@ -349,7 +471,15 @@ void read_intervals(const std::vector<scale_record>& records, const std::string&
   }
   if (std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::overflow; }))
     reader.expect_overflows();
-  for (const scale_record& r : records) reader.add(r);
+  std::map<const log_dialect*, std::int64_t> reached;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const scale_record& r = records[i];
+    const auto goes_back = [&] {
+      return r.step <= std::exchange(reached.try_emplace(r.from, -1).first->second, r.step);
+    };
+    if (r.what == kind::reached && goes_back()) reader.expect_again(r.from, steps_to_next(records, i));
+    reader.add(r);
+  }
   reader.finish();
 }
 

@@ -26,6 +26,9 @@ struct log_interval {
   bool begin_assumed = false;          // where its first step is follows from the lines after it, or from nothing
   std::int64_t covers = 0;             // steps from the line before to its own; 0 where that line is not known
   bool after_gap = false;              // steps before it are missing, or their scale says nothing of it
+  bool is_mixed = false;               // its overflows may be another run's: nothing is known of the scale across it
+  std::int64_t of_run_before = 0;      // overflows in front of its line that are not its own
+  std::int64_t too_many = 0;           // overflows that have lines, and that its line does not count
   bool at_end = false;                 // no line follows the steps that it tells of
   std::vector<scale_record> events{};  // overflows that had lines of their own: at most those skipped
   double start = not_known;            // the scale of a fresh run

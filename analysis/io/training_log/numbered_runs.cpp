@@ -20,7 +20,12 @@ class run_builder {
  public:
   // The runs of an interval, in the order in which they are known or taken to have been.
   void operator()(log_interval now) {
-    const bool contradicts = add_unlogged(now);
+    const bool contradicts = add_unlogged(now) || now.too_many > 0;
+    lost_with_run_ += static_cast<std::uint64_t>(now.of_run_before);
+    miscounted_ += now.too_many > 0 ? 1 : 0;
+    unplaced_lines_ += static_cast<std::uint64_t>(now.too_many);
+    if (now.counted && now.overflows_have_lines && !now.is_mixed)
+      lineless_ += now.skipped - static_cast<std::int64_t>(now.events.size());
     begin(now);
     const std::vector<scale_record>& events = now.events;
     const auto unknown = static_cast<std::uint32_t>(now.skipped - std::int64_t(events.size()));
@@ -97,7 +102,10 @@ class run_builder {
     if (replaced_ > 0)
       into.notes.push_back("the log goes back to an earlier step " + count_text(restarts_, "time") + ": " +
                            count_text(replaced_, "step") + " of the earlier runs " + (replaced_ == 1 ? "is" : "are") +
-                           " replaced by the later ones");
+                           " replaced by the later ones" +
+                           (lost_with_run_ > 0 ? ", and so " + std::string{lost_with_run_ == 1 ? "is " : "are "} +
+                                                     count_text(lost_with_run_, "overflow") + " after their last line"
+                                               : ""));
     describe_falls(into);
     std::uint64_t unplaced = 0;
     std::uint64_t of_all = 0;
@@ -115,6 +123,7 @@ class run_builder {
       into.notes.push_back("the log does not tell which of " + std::to_string(of_all) + " steps were the " +
                            std::to_string(unplaced) +
                            " skipped ones: the first of each interval are taken, and marked ~; log every step to know");
+    into.unread += unplaced_lines_;
     into.runs = std::move(runs_);
   }
 
@@ -178,6 +187,13 @@ class run_builder {
     if (unlogged_ > 0)
       into.notes.push_back("the loss scale falls without a line of an overflow: that proves " +
                            count_text(static_cast<std::uint64_t>(unlogged_), "skipped step") + " at least");
+    if (miscounted_ > 0)
+      into.notes.push_back("the counts of skipped steps contradict the lines of overflows in " +
+                           count_text(miscounted_, "interval") +
+                           ", as where another run or rank has printed some: what is known of their steps is marked ~");
+    if (lineless_ > 0)
+      into.notes.push_back("the log counts " + count_text(static_cast<std::uint64_t>(lineless_), "skipped step") +
+                           " more than it has lines of overflows: lines are missing");
     if (contradicted_ > 0)
       into.notes.push_back("the loss scale falls in " + count_text(contradicted_, "interval") +
                            " in which the log counts fewer skipped steps: whether these overflowed is left open");
@@ -322,7 +338,11 @@ class run_builder {
   double first_used_ = not_known;      // the scale of the first of them, where all steps are
   std::int64_t unlogged_between_ = 0;  // of these, those before or between overflows that have lines
   std::uint64_t contradicted_ = 0;
-  bool gap_ = false;  // before the next run
+  std::uint64_t miscounted_ = 0;
+  std::uint64_t unplaced_lines_ = 0;  // of overflows that belong to no step
+  std::uint64_t lost_with_run_ = 0;
+  std::int64_t lineless_ = 0;  // skipped steps that are counted, but have no line where others have
+  bool gap_ = false;           // before the next run
   // Of the interval that is being added.
   log_interval interval_;
   std::size_t first_run_ = 0;

@@ -91,6 +91,15 @@ std::int64_t second_of(std::string_view line) noexcept {
   return -1;
 }
 
+std::int64_t last_second_in(std::string_view text) noexcept {
+  constexpr std::size_t date = 11;  // and a blank
+  constexpr std::size_t length = date + 8;
+  for (std::size_t at = text.size() < length ? 0 : text.size() - length + 1; at-- > 0;)
+    if (text[at] == '2' && text[at + date + 2] == ':')
+      if (const std::int64_t second = second_of(text.substr(at, length)); second >= 0) return second;
+  return -1;
+}
+
 std::size_t next_label(std::string_view line, std::size_t from) noexcept {
   for (std::size_t at = line.find('[', from); at != std::string_view::npos; at = line.find('[', at + 1))
     for (const std::string_view word : {"[rank", "[default"}) {
@@ -99,6 +108,24 @@ std::size_t next_label(std::string_view line, std::size_t from) noexcept {
       if (end != std::string_view::npos && end > at + word.size() && line.substr(end).starts_with("]:")) return at;
     }
   return line.size();
+}
+
+std::size_t columns_of(std::string_view line) noexcept {
+  constexpr std::size_t tab = 8;
+  std::size_t n = 0;
+  for (const char c : line) {
+    const bool goes_on = (static_cast<unsigned char>(c) & 0xC0U) == 0x80;  // of a character of several bytes
+    n = c == '\t' ? (n / tab + 1) * tab : n + (goes_on ? 0 : 1);
+  }
+  return n;
+}
+
+bool is_rest_of(std::string_view line, std::string_view before, std::size_t widest) noexcept {
+  constexpr std::array<std::size_t, 8> usual{72, 80, 100, 120, 132, 140, 160, 200};
+  constexpr std::size_t few = 6;
+  if (std::ranges::find(usual, widest) == usual.end() || columns_of(before) % widest != 0) return false;
+  const auto shape = [](char c) { return is_digit(c) ? '0' : c; };
+  return !std::ranges::equal(before.substr(0, few), line.substr(0, few), {}, shape, shape);
 }
 
 blankless without_blanks(std::string_view line) {

@@ -21,8 +21,16 @@ struct line_label {
 [[nodiscard]] line_label label_of(std::string_view line) noexcept;
 // The second of the day that a time stamp in front of the line says, "2021-05-01 10:00:10 | ", "[10:00:10] "; -1 without one.
 [[nodiscard]] std::int64_t second_of(std::string_view line) noexcept;
+// That of the last date and time in a text, however blanks are left out of it; -1 without one.
+[[nodiscard]] std::int64_t last_second_in(std::string_view text) noexcept;
 // Where the label of another rank begins behind the first, where line breaks were lost: "... 13.99%[rank1]:[titan] ...".
 [[nodiscard]] std::size_t next_label(std::string_view line, std::size_t from) noexcept;
+
+// How many columns of a terminal it takes.
+[[nodiscard]] std::size_t columns_of(std::string_view line) noexcept;
+// Whether it goes on with what a terminal of a usual width broke the line before at: that is as long as the terminal is wide,
+// no line is longer, and this one does not begin as it does.
+[[nodiscard]] bool is_rest_of(std::string_view line, std::string_view before, std::size_t widest) noexcept;
 
 // A line without blanks; one stays between two digits.
 struct blankless {

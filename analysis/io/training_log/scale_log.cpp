@@ -74,7 +74,7 @@ scale_range between(const nearest_scale& before, const nearest_scale& next, doub
   scale_range both = after_it;
   if (!std::isnan(before.value)) both.low = std::max(both.low, times_power(before.value, before.skipped, -1));
   both.high = std::min(both.high, times_power(before.most(), growths(before, window), 1));
-  return both.low <= both.high ? both : after_it;  // it was set again between
+  return both.low <= both.high ? both : scale_range{};  // it was set again between
 }
 
 class scale_log final : public source {

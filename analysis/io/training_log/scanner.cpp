@@ -182,7 +182,17 @@ void add_compactly(std::vector<scale_record>& to, scale_record record) {
 
 void record_scanner::line(std::string_view raw, std::uint64_t number) {
   remove_escapes(raw, cleaned_);
-  const std::string_view all = cleaned_;
+  widest_ = std::max(widest_, columns_of(cleaned_));
+  if (!held_.empty() && is_rest_of(cleaned_, held_, widest_) && held_.size() < longest_record) {
+    held_ += cleaned_;
+    return;
+  }
+  if (!held_.empty()) whole_line(held_, held_number_);
+  std::swap(held_, cleaned_);
+  held_number_ = number;
+}
+
+void record_scanner::whole_line(std::string_view all, std::uint64_t number) {
   for (std::size_t at = 0; at < all.size();) {
     const std::size_t end = next_label(all, at + 1);
     labelled_line(all.substr(at, end - at), number);
@@ -302,6 +312,10 @@ void record_scanner::scan(rank_text& from, std::uint32_t label, bool last) {
       if (m.record.label == 0) m.record.label = label;
       if (const auto at_line = from.seconds.find(m.record.line); at_line != from.seconds.end())
         m.record.second = at_line->second;
+      // Where line breaks were lost, the nearest.
+      const std::size_t before = std::min(from.text.taken(), m.begin);
+      if (const auto second = last_second_in(from.text.view().substr(before, m.begin - before)); second >= 0)
+        m.record.second = second;
       from.scanned = std::max(from.scanned, m.end);
       take(from, m);
       keep(std::move(m.record));
@@ -330,6 +344,7 @@ void record_scanner::keep(scale_record record) {
 }
 
 void record_scanner::finish(bool cut) {
+  if (!held_.empty()) whole_line(std::exchange(held_, {}), held_number_);
   // What touches the end of a log that was cut may have lost its own end.
   for (std::uint32_t i = 0; i < texts_.size(); ++i) {
     scan(texts_[i], i, !cut);

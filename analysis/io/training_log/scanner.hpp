@@ -45,6 +45,7 @@ class record_scanner {
     std::vector<found_layout> found{};                // in the text, by where they begin
     std::map<std::uint64_t, std::int64_t> seconds{};  // of the lines in the text that have a time stamp
   };
+  void whole_line(std::string_view all, std::uint64_t number);
   void add(rank_text& to, std::string_view line, std::uint64_t number);
   void take(rank_text& from, const record_match& m);
   void note_words(std::string_view line, std::uint64_t number);
@@ -57,6 +58,9 @@ class record_scanner {
   std::vector<rank_text> texts_;
   std::vector<scale_record> records_;
   std::string cleaned_;
+  std::string held_;  // the last line, which may go on in the next
+  std::uint64_t held_number_ = 0;
+  std::size_t widest_ = 0;  // of the lines so far, in columns
   unread_records unread_;
   std::vector<nonfinite_words> nonfinite_;
   std::uint64_t kept_ = 0;           // records so far

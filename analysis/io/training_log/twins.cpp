@@ -69,9 +69,9 @@ bool is_second_run(const std::vector<scale_record>& records, const std::vector<b
     lines.back() = lines.back() && is_copy[i];
   }
   const auto copies = static_cast<std::size_t>(std::ranges::count(lines, true));
-  std::size_t turns = 0;
-  for (std::size_t i = 1; i < lines.size(); ++i) turns += lines[i - 1] && !lines[i] ? 1 : 0;
-  return (turns + 1) * most_in_a_row * (ranks - 1) < copies;
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) rows += lines[i] && (i + 1 == lines.size() || !lines[i + 1]) ? 1 : 0;
+  return rows * most_in_a_row * (ranks - 1) < copies;
 }
 
 // Leaves the first of the equal lines of several ranks.
@@ -119,15 +119,15 @@ std::uint64_t drop_twins(std::vector<scale_record>& records) {
         break;
       }
     const auto twins = static_cast<std::size_t>(std::ranges::count(has_twin, true));
-    std::size_t turns = 0;
-    for (std::size_t i = 1; i < members.size(); ++i) {
+    std::size_t rows = 0;
+    for (std::size_t i = 0; i < members.size(); ++i) {
       const auto is_again = [&](std::size_t m) { return std::ranges::binary_search(later, m); };
-      turns += is_again(members[i - 1]) && !is_again(members[i]) ? 1 : 0;
+      rows += is_again(members[i]) && (i + 1 == members.size() || !is_again(members[i + 1])) ? 1 : 0;
     }
     constexpr double nearly_all = 0.8;
     const bool is_nearly_all = static_cast<double>(twins) >= nearly_all * static_cast<double>(members.size());
-    if (later.empty() || !is_nearly_all || (turns + 1) * most_in_a_row < later.size()) continue;
-    if (turns == 0 && later.size() > 1) continue;
+    if (later.empty() || !is_nearly_all || rows * most_in_a_row < later.size()) continue;
+    if (rows == 1 && later.size() > 1) continue;
     dropped += later.size();
     for (const std::size_t i : later) is_later[i] = true;
   }

@@ -32,7 +32,9 @@ std::vector<lost_place> lost_places_of(const std::vector<step_survey>& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const step_survey& s = steps[i];
     const bool now = is_lost(s);
-    if (now && !inside) all.push_back({.first = i});
+    // No scaler raises its scale after an overflow: between such steps others lie that the input does not hold.
+    const bool is_higher = inside && s.loss_scale > steps[i - 1].loss_scale;
+    if (now && (!inside || is_higher)) all.push_back({.first = i});
     inside = now;
     if (!now) continue;
     lost_place& place = all.back();

@@ -237,11 +237,11 @@ told told_of(const forward_overflow& f, const telling& about) {
             : "certain: no loss scale reaches the forward pass";
   } else {
     const bool stays_finite = f.losses_finite == f.lost.steps;
-    t.happened =
-        fmt::format("{} {} not finite{}, to the end of {}: that is no matter of the scale, but {}", span_text(f.lost),
-                    f.lost.steps == 1 ? "is" : "are", scales, about.options.ends_early ? "the chosen steps" : "the run",
-                    stays_finite ? "NaN that arises in the backward pass, or the forward pass"
-                                 : "overflow or NaN in the forward pass");
+    t.happened = fmt::format("{} {} not finite{}, to the end of {}: that is no matter of the scale, but {}",
+                             span_text(f.lost), f.lost.steps == 1 ? "is" : "are", scales,
+                             about.options.ends_early ? "the chosen steps" : "the input",
+                             stays_finite ? "NaN that arises in the backward pass, or the forward pass"
+                                          : "overflow or NaN in the forward pass");
     t.sure = stays_finite ? "fairly sure: the loss stays finite, so look at the backward pass first"
                           : "fairly sure: the loss would tell, but was NaN or was not logged there (see --scalars)";
   }
@@ -304,6 +304,10 @@ told told_of(const open_overflow& o, const telling& about) {
                   o.lost.first);
     t.sure = is_known ? fmt::format("not sure: {} before a lower scale could have ended it", end_text(about))
                       : "not sure: the input has neither the loss scale nor more steps";
+    if (o.last_scale <= 1) {
+      t.change = "look at its batch and at the forward pass: what overflows at the scale 1 needs no lower one";
+      t.sure = fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about));
+    }
     if (about.options.ends_early) t.change = "look at the steps that --steps leaves out: " + t.change;
   }
   t.numbers = numbers_of(o.lost);

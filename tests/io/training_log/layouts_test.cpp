@@ -232,6 +232,98 @@ TEST_CASE("layouts: numbers as Microsoft's C library and Python's arrays print t
   }
 }
 
+TEST_CASE("layouts: guided-diffusion's boxes, and their steps of three digits") {
+  const playground place;
+  const auto box = [](const std::string& step, const std::string& loss) {
+    return "----------------------------\n| grad_norm     | 0.2      |\n| lg_loss_scale | 20.3     |\n| loss          | " +
+           loss + "    |\n| loss_q0       | 1.03     |\n| step          | " + step +
+           "       |\n----------------------------\n";
+  };
+  const std::string overflow = "Found NaN, decreased lg_loss_scale to 19.25\n";
+  const std::string from = box("980", "0.5") + box("990", "0.51");
+  const contents read = place.open("a.log", from + box("1e+03", "0.52") + overflow + box("1.01e+03", "0.53"));
+  CHECK(read.description == "loss-scale log of guided-diffusion");
+  REQUIRE(read.steps.back().key.step == 1010);
+  CHECK(read.steps.back().scalars.loss == 0.53);
+  CHECK(std::ranges::count_if(read.steps, [](const step& s) { return s.scalars.applied == false; }) == 1);
+  // Which of ten steps each is, only the lines before them tell.
+  std::string many;
+  for (int i = 0; i < 1100; ++i) {
+    const int step = 10 * i;
+    char text[16];
+    std::snprintf(text, sizeof text, "%.3g", static_cast<double>(step));
+    many += box(text, "0.5");
+  }
+  CHECK(place.open("b.log", many).steps.back().key.step == 10990);
+  CHECK(place.error("c.log", box("1.01e+04", "0.5") + box("1.01e+04", "0.5")).find("progress.csv") !=
+        std::string::npos);
+}
+
+TEST_CASE("layouts: a terminal broke the lines") {
+  const playground place;
+  const auto swin = [](int i, const std::string& norm) {
+    return "[2021-10-22 10:00:0" + std::to_string(i) + " swin](main.py 177): INFO Train: [3/300][" + std::to_string(i) +
+           "/1251] eta 0:08:57 lr 0.000166 time 0.6068 (0.6098) loss 6.3568 (6.1324) grad_norm " + norm +
+           " (1.9) loss_scale 32768.0000 (37236.3636) mem 11818MB";
+  };
+  const auto mmcv = [](int i, const std::string& norm) {
+    return "2021-08-26 10:27:2" + std::to_string(i) + ",123 - mmdet - INFO - Epoch [1][" +
+           std::to_string(50 * (i + 1)) +
+           "/5808] lr: 1.000e-02, eta: 1 day, 2:03:04, time: 0.6, data_time: 0.05, memory: 5000, loss_cls: 1.01, loss: 2.31, "
+           "grad_norm: " +
+           norm;
+  };
+  const auto broken = [](const std::string& line, std::size_t width) {
+    std::string all;
+    for (std::size_t at = 0; at < line.size(); at += width) all += line.substr(at, width) + "\n";
+    return all;
+  };
+  for (const std::size_t width : {72U, 80U, 100U, 120U, 132U}) {
+    INFO(width);
+    std::string swins;
+    std::string mmcvs;
+    for (int i = 0; i < 6; ++i) swins += broken(swin(i, i == 3 ? "inf" : "2.0382"), width);
+    for (int i = 0; i < 6; ++i) mmcvs += broken(mmcv(i, i == 3 ? "nan" : "2.0382"), width);
+    const contents of_swin = place.open("a.log", swins);
+    REQUIRE(of_swin.steps.size() == 6);
+    for (const step& s : of_swin.steps) CHECK(s.scalars.loss == 6.3568);
+    CHECK(std::isinf(of_swin.steps[3].scalars.grad_norm));
+    const contents of_mmcv = place.open("b.log", mmcvs);
+    CHECK(of_mmcv.steps.back().scalars.loss == 2.31);
+    CHECK(of_mmcv.steps.back().scalars.grad_norm == 2.0382);
+    CHECK(std::ranges::count_if(of_mmcv.steps, [](const step& s) { return s.scalars.grad_norm_is_nan; }) == 1);
+  }
+}
+
+TEST_CASE("layouts: the steps of an evaluation are none of the training") {
+  const playground place;
+  for (const std::string words : {"[val] step ", "Val: step ", "step ", "epoch 0 | valid | step "}) {
+    INFO(words);
+    std::string log;
+    for (int i = 100; i < 130; ++i) {
+      log += "step " + std::to_string(i) + " | loss 2.5 | grad_norm 1.1\n";
+      for (int j = 0; i % 10 == 9 && j < 3; ++j) log += words + std::to_string(j) + " | loss 2.7\n";
+    }
+    const contents read = place.open("a.log", log);
+    CHECK(read.steps.size() == 30);
+    CHECK(std::ranges::all_of(read.steps, [](const step& s) { return s.scalars.loss == 2.5; }));
+  }
+  // A run that was started again from its beginning is refused, as ever.
+  std::string again;
+  for (int i = 0; i < 30; ++i) again += "step " + std::to_string(i % 20) + " | loss 2.5 | grad_norm 1.1\n";
+  CHECK(place.error("b.log", again).find("begin again") != std::string::npos);
+}
+
+TEST_CASE("layouts: epochs whose steps are counted from 0 lose none") {
+  const playground place;
+  std::string log;
+  for (int i = 0; i < 30; ++i)
+    log += "epoch " + std::to_string(i / 10) + " | step " + std::to_string(i % 10) + " | loss 2.5 | grad_norm 1.1\n";
+  const contents read = place.open("a.log", log);
+  CHECK(read.steps.size() == 30);
+  CHECK(read.steps.back().key.step == 29);
+}
+
 TEST_CASE("layouts: steps of all epochs together that no number holds") {
   const playground place;
   std::string log;

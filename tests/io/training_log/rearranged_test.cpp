@@ -160,6 +160,50 @@ TEST_CASE("rearranged logs: 5, 10 and 15 lines from anywhere contradict nothing"
   }
 }
 
+TEST_CASE("rearranged logs: without line breaks flags and times stay with their steps") {
+  const playground place;
+  std::string log;
+  for (int i = 1; i <= 6; ++i)
+    log += "step " + std::to_string(i) + " loss 2.1 grad_norm 1.0 overflow " + (i == 3 ? "True " : "False ");
+  const auto flags = read_text(place, log + "\n");
+  REQUIRE(flags);
+  for (const auto& [key, s] : flags->steps) CHECK(s.scalars.found_inf == (key.step == 3));
+
+  std::string overflows;
+  for (int i = 0; i < 3; ++i)
+    overflows +=
+        "2021-05-01 10:0" + std::to_string(i) +
+        ":10 | INFO | fairseq.trainer | NOTE: gradient overflow detected, ignoring gradient, setting loss scale "
+        "to: 64.0 ";
+  const auto times = read_text(place, overflows +
+                                          "2021-05-01 10:59:10 | INFO | train_inner | epoch 001: 1280 / 5000 loss=2.1, "
+                                          "num_updates=1280, lr=1e-05, gnorm=1.2, loss_scale=128\n");
+  REQUIRE(times);
+  CHECK(times->steps.size() == 4);
+  const auto paddle =
+      read_text(place,
+                "[INFO] - global step 10, epoch: 1, batch: 9, loss: 0.5, speed: 3.2 step/s [INFO] - loss: "
+                "0.25, learning_rate: 3e-05, global_step: 20, interval_runtime: 2.1\n");
+  REQUIRE(paddle);
+  CHECK(std::isnan(paddle->steps.at({.step = 10}).scalars.learning_rate));
+  CHECK(paddle->steps.at({.step = 20}).scalars.loss == 0.25);
+  const auto nanogpt =
+      read_text(place, "iter 0: loss 10.5, time 2ms step 0: train loss 10.25, val loss 10.97 iter 10: loss nan\n");
+  REQUIRE(nanogpt);
+  CHECK(nanogpt->steps.contains({.step = 10}));
+}
+
+TEST_CASE("rearranged logs: of a log that begins with its first step, what stood in front of it is not known") {
+  const playground place;
+  const auto read = read_text(place,
+                              "iteration 1 loss 3.5\niteration 2 loss 3.4\n"
+                              "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 16384.0\n"
+                              "iteration 3 loss 3.4\niteration 4 loss 3.2\n");
+  REQUIRE(read);
+  CHECK_FALSE(read->steps.at({.step = 1}).scalars.found_inf);
+  CHECK(read->steps.at({.step = 3}).scalars.found_inf == true);
+}
+
 TEST_CASE("rearranged logs: what looks like a record and is not read is counted") {
   const playground place;
   const std::string read = "step 1 loss 2.5\nstep 2 loss 2.25\n";

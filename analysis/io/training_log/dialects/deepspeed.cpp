@@ -88,8 +88,10 @@ record_match read_attempted_alone(const record_text& text, std::size_t at, bool 
   return whole_record(r, before->end);
 }
 
-// Instead of the line of the overflow.
-record_match read_minimum(const record_text&, std::size_t at, bool) { return whole_record({.what = kind::fatal}, at); }
+// Instead of the line of the overflow. The least scale is 1 unless it is configured.
+record_match read_minimum(const record_text&, std::size_t at, bool) {
+  return whole_record({.what = kind::fatal, .after = 1}, at);
+}
 
 record_match read_reducing(const record_text& text, std::size_t at, bool last) {
   return read_change(text, at, last, "t", "to", {.what = kind::overflow});
@@ -147,7 +149,7 @@ record_match read_window(const record_text& text, std::size_t at, bool last) {
 
 constexpr std::array starts{
     record_start{"OVERFLOW!Skippingstep.Attemptedlossscale:", read_attempted_alone, true},
-    record_start{"Exception:Currentlossscalealreadyat", read_minimum},
+    record_start{"Currentlossscalealreadyatminimum", read_minimum},
     record_start{"Attemptedlossscale:", read_attempted},
     record_start{"OVERFLOW!Rank", read_overflow, true},
     record_start{"Reducingdynamiclossscalefrom", read_reducing, true},

@@ -23,6 +23,8 @@ struct pattern_values {
   double before = not_known;
   double factor = not_known;
   double after = not_known;
+  double log2 = not_known;
+  double rounded = not_known;
   double loss = not_known;
   double norm = not_known;
   double rate = not_known;
@@ -50,6 +52,7 @@ constexpr std::array number_places{
     number_place{"after", &pattern_values::after},   number_place{"loss", &pattern_values::loss},
     number_place{"norm", &pattern_values::norm},     number_place{"x", &pattern_values::x},
     number_place{"lr", &pattern_values::rate},       number_place{"sum", &pattern_values::loss},
+    number_place{"log2", &pattern_values::log2},     number_place{"rounded", &pattern_values::rounded},
 };
 
 class pattern_reader {
@@ -169,6 +172,11 @@ bool put_places(const pattern_values& v, const line_layout& layout, scale_record
     constexpr std::int64_t most_epochs = 1'000'000;
     if (v.length < 0 && v.epoch >= 0) r.part = static_cast<std::uint32_t>(std::min(v.epoch, most_epochs));
   }
+  if (!std::isnan(v.rounded)) {
+    constexpr double most_steps = 0x1p53;
+    if (!(v.rounded >= 0 && v.rounded < most_steps) || std::floor(v.rounded) != v.rounded) return false;
+    r.step = static_cast<std::int64_t>(v.rounded);
+  }
   if (v.first == 0 || v.first > std::max<std::int64_t>(r.step, 0)) return false;  // no range of steps
   if (v.first > 0) r.steps = r.step - v.first + 1;
   if (r.steps == 0) return false;
@@ -179,6 +187,10 @@ bool put_places(const pattern_values& v, const line_layout& layout, scale_record
   if (!std::isnan(v.rate)) r.learning_rate = v.rate;
   if (!std::isnan(v.before)) r.before = v.before;
   if (!std::isnan(v.after)) r.after = v.after;
+  if (!std::isnan(v.log2)) {
+    r.after = std::exp2(v.log2);
+    r.scale_is_rounded = true;
+  }
   if (!std::isnan(v.factor)) r.after = r.before * v.factor;
   return true;
 }

@@ -17,7 +17,9 @@ namespace ulp::io {
 //   {step}    a whole number: the step; {epoch}, {iter} and {length} make one of epochs of that length, {epoch} and {iter}
 //             one that is counted anew in each; {first} is the first of the steps that it tells of; {rank} says whose line
 //             it is; {n} is passed over
-//   {before}  a number: the scale before an overflow, {factor} what it is multiplied by then, {after} the scale after it
+//   {before}  a number: the scale before an overflow, {factor} what it is multiplied by then, {after} the scale after it,
+//             {log2} its logarithm
+//   {rounded} the step, perhaps in few digits: 1.2e+03
 //   {loss} {norm} {lr}  numbers; {sum} is added to the loss; {x} is passed over
 //   ~         what a progress bar is drawn with
 //   $         the end of the line, or a blank between two digits where its break was lost

@@ -209,10 +209,22 @@ constexpr std::array yolo{
     line_layout{"G", "{step}/{n} {x}", "{x} {x} {x} {loss} {n} {n}:~ {n}%|", {}, a_mean},
 };
 
-// Composer: "[batch=1/4800]:" and below it "Train loss/train/total: 11.9", "Train l2_norm/grad/global: 3.1", each in a line:
-// mosaicml/composer composer/loggers/console_logger.py (log_to_console).
+// guided-diffusion and what descends from it, a box with a value in each line, sorted by their names, all with three digits:
+// "| grad_norm     | 0.2      |", "| loss          | 0.0513   |", ..., "| step          | 1.2e+03  |": openai/guided-diffusion
+// guided_diffusion/logger.py (HumanOutputFormat.writekvs); and "Found NaN, decreased lg_loss_scale to 19.005" for each step
+// that is skipped, which says the scale better than the box: guided_diffusion/fp16_util.py (optimize). So does
+// openai/improved-diffusion.
 constexpr scale_record a_section{.what = kind::section};
 constexpr scale_record some_metrics{.what = kind::metrics};
+constexpr std::array guided_diffusion{
+    line_layout{.words = "FoundNaN,decreasedlg_loss_scaleto", .after = "{log2}"},
+    line_layout{.words = "|step|", .after = "{rounded}|", .as = a_section},
+    line_layout{.words = "|loss|", .after = "{loss}|", .as = some_metrics},
+    line_layout{.words = "|grad_norm|", .after = "{norm}|", .as = some_metrics},
+};
+
+// Composer: "[batch=1/4800]:" and below it "Train loss/train/total: 11.9", "Train l2_norm/grad/global: 3.1", each in a line:
+// mosaicml/composer composer/loggers/console_logger.py (log_to_console).
 constexpr std::array composer{
     line_layout{.words = "[batch=", .after = "{step}/{n}]:", .as = a_section},
     line_layout{.words = "Trainloss/train/total:", .after = "{loss}", .as = some_metrics},
@@ -309,6 +321,13 @@ constexpr std::array framework_rows{
     log_dialect{.name = "torchtune", .layouts = torchtune},
     log_dialect{.name = "SCNet", .layouts = scnet, .is_by_epoch = true},
     log_dialect{.name = "YOLO", .layouts = yolo, .is_by_epoch = true},
+    log_dialect{.name = "guided-diffusion",
+                .layouts = guided_diffusion,
+                .may_count_from_zero = true,
+                .in_sections = true,
+                .section_is_last = true,
+                .step_digits = 3,
+                .resets_scale = true},
     log_dialect{.name = "Composer", .layouts = composer, .in_sections = true},
     log_dialect{.name = "OLMo", .layouts = olmo, .in_sections = true},
     log_dialect{.name = "nnU-Net", .layouts = nnunet, .in_sections = true, .is_by_epoch = true},

@@ -95,8 +95,31 @@ std::int64_t epoch_in(const record_text& text, std::size_t begin, std::size_t en
   return -1;
 }
 
+// "[val] step 3", "Val: step 3"; not "interval: step 3", or what stands further in front.
+bool ends_in_val(const record_text& text, std::size_t begin, std::size_t end) {
+  const std::string_view all = text.view();
+  while (end > begin && !is_letter(all[end - 1]) && !is_digit(all[end - 1])) --end;
+  const std::string_view part = all.substr(begin, end - begin);
+  return std::ranges::any_of(std::array<std::string_view, 3>{"val", "Val", "VAL"}, [&](std::string_view word) {
+    if (!part.ends_with(word)) return false;
+    const std::size_t at = end - word.size();
+    return at == begin || text.blank_before(at) || !is_letter(all[at - 1]);
+  });
+}
+
+// Where a second loss begins behind the first one, as of the next record where a line break was lost; `end` where none does.
+std::size_t second_loss(const record_text& text, std::size_t begin, std::size_t end) {
+  constexpr std::array losses{line_field{"loss", &scale_record::loss}};
+  scale_record r;
+  const put_fields first = put_values(text, begin, end, losses, r, key_case::any);
+  if (first.count == 0) return end;
+  const put_fields second = put_values(text, first.end, end, losses, r, key_case::any);
+  return second.count == 0 ? end : second.begin;
+}
+
 // Whether a part of a line is of an evaluation.
 bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) {
+  if (begin < end && ends_in_val(text, begin, end)) return true;
   constexpr std::array<std::string_view, 8> evaluations{"valid", "Valid", "VALID", "eval",
                                                         "Eval",  "EVAL",  "Test",  "TEST"};
   return begin < end && std::ranges::any_of(evaluations, [&](std::string_view word) {
@@ -107,14 +130,17 @@ bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) 
 }
 
 // Few lines have such words: they are looked for where their letters are.
-void put_skips(const record_text& text, std::size_t begin, std::size_t end, scale_record& r) {
+// Where the last one ends, 0 where there is none.
+std::size_t put_skips(const record_text& text, std::size_t begin, std::size_t end, scale_record& r) {
   constexpr std::array<std::string_view, 4> letters{"kip", "verflow", "ound_inf", "VERFLOW"};
   const auto has = [&](std::string_view word) {
     const std::size_t at =
         text.first_place({word}, begin, [&](std::size_t from) { return text.view().find(word, from); });
     return at < end;
   };
-  if (std::ranges::any_of(letters, has)) put_values(text, begin, end, skip_fields, r, key_case::any);
+  if (std::ranges::none_of(letters, has)) return 0;
+  const put_fields put = put_values(text, begin, end, skip_fields, r, key_case::any);
+  return put.count > 0 ? put.end : 0;
 }
 
 record_match read_with(const record_text& text, std::size_t at, std::string_view word,
@@ -130,7 +156,7 @@ record_match read_with(const record_text& text, std::size_t at, std::string_view
     if (found && (is_epoch || (found->is_global && found->begin != n->begin))) return no_record();
   }
   const auto following = next_number(text, n->end, line, word);
-  const std::size_t end = following ? following->begin : line;
+  const std::size_t end = following ? second_loss(text, n->end, following->begin) : line;
   scale_record r{.what = kind::reached, .step = n->number};
   put_fields put = put_values(text, begin, n->begin, usual_fields, r, key_case::any);
   if (!r.has_values() || !following) {
@@ -142,7 +168,7 @@ record_match read_with(const record_text& text, std::size_t at, std::string_view
     }
   }
   if (!r.has_values()) return no_record();
-  put_skips(text, begin, end, r);
+  const std::size_t skips_end = put_skips(text, begin, end, r);
   if (!is_epoch) {
     r.of_epoch = epoch_in(text, begin, n->begin);
     r.in_epoch = r.of_epoch >= 0 ? n->number : -1;
@@ -150,7 +176,7 @@ record_match read_with(const record_text& text, std::size_t at, std::string_view
     constexpr std::int64_t most_epochs = 1'000'000;
     r.part = static_cast<std::uint32_t>(std::clamp<std::int64_t>(r.of_epoch, 0, most_epochs));
   }
-  record_match m = whole_record(r, std::max(n->end, put.end));
+  record_match m = whole_record(r, std::max({n->end, put.end, skips_end}));
   m.begin = put.count > 0 ? std::min(n->begin, put.begin) : n->begin;
   return m;
 }

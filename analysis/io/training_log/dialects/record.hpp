@@ -37,6 +37,8 @@ struct log_dialect {
   bool may_count_from_zero = false;  // the first step may be 0, printed when it is done
   bool is_bar = false;               // scale_record::part is the length of a progress bar
   bool in_sections = false;          // metrics are those of the section before them
+  bool section_is_last = false;      // or of the one behind them
+  int step_digits = 0;               // of a step so many are printed at most; 0 for all
   bool is_by_epoch = false;          // a step is an epoch
   bool restarts = false;             // a progress bar's numbers may begin again without a word
   bool is_own = false;               // lines of a script, which belong to the framework that skips the steps
@@ -91,6 +93,7 @@ struct scale_record {
   bool stands_for_nan = false;     // a loss of 0 that is taken for one that is not finite
   bool is_applied = false;         // its step was applied, since it was printed or its norm is finite, or all the same
   bool is_validation = false;      // the loss is that of a validation after `step`
+  bool ends_run = false;           // an overflow with which the run ended
   bool lacks_loss = false;         // a loss that is not above 0 is left out, as NaN is
   double epoch = not_known;
   std::int64_t of_epoch = -1;  // where the line counts in epochs: the epoch as printed,
