@@ -34,7 +34,8 @@ scale_place place_of(told_steps told, bool& changes) {
   return scale_place::open;
 }
 
-// A scaler lowers its scale behind a step whose norm is not finite: not where each step is told, all with finite norms.
+// A scaler lowers its scale behind a step whose norm is not finite: not where each step is told, all with finite norms. Then it is
+// another scale, or the norm is one after clipping, or an old one.
 bool is_contradicted(told_steps told) {
   bool any_falls = false;
   for (std::size_t i = 0; i < told.size(); ++i) {
@@ -113,10 +114,12 @@ void apply(const settled_scales& scales, scale_history& into) {
     if (run.after == printed(last) && std::isnan(printed(last + 1))) run.after = not_known;
   }
   if (scales.place == scale_place::open) leave_open(into.runs);
-  if (scales.is_contradicted)
+  if (scales.is_contradicted) {
+    for (scale_run& run : into.runs) run.decided = false;
     into.notes.push_back(
-        "the loss scale falls, and every step is logged with a norm that is finite: no step overflowed, and the scale is "
-        "not used");
+        "the loss scale falls, although every step is logged with a norm that is finite: which of them is right is not "
+        "known, and the scale is not used");
+  }
   if (scales.place == scale_place::before)
     into.notes.push_back(
         "the loss scale that is logged with a step is that before its step is over: it falls behind norms that are not "

@@ -18,7 +18,7 @@ struct settled_scales {
   scale_place place = scale_place::after;
   bool changes = false;
   std::map<std::int64_t, double> used{};  // the scale of a step, where it is the one before
-  bool is_contradicted = false;           // it falls though no step overflowed: it is not used
+  bool is_contradicted = false;           // it falls though no norm says that a step overflowed: it is not used
 };
 
 // Of chosen records in their order, where their writer does not say which scale it is (log_dialect::scale_is_open): makes

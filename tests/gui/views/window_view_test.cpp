@@ -46,6 +46,7 @@ struct stage {
     window.grab();
   }
   [[nodiscard]] QImage picture() {
+    state.refine_now();  // or else columns become finer in a while
     settle();
     return window.grab().toImage();
   }
