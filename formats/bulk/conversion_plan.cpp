@@ -69,8 +69,7 @@ static std::optional<float_results> results_of(const encoder_plan<float>& plan) 
     return plan_results(plan.quick->same_grid, plan.how.format, plan.power);
   const bool groups = plan.groups && plan.how.rounding.definition == stochastic_definition::a;
   if (!groups || !plan.loops->stochastic->has_rounds(*plan.narrow)) return {};
-  const bool same_grid = plan.narrow->lowest_field == 1 && plan.narrow->sign_position == 31 - plan.narrow->dropped;
-  return plan_results(same_grid, plan.how.format, plan.power);
+  return plan_results(plan.narrow->is_part_of_float(), plan.how.format, plan.power);
 }
 
 template encoder_plan<float> plan_encoder<float>(const treatment&, int, const format&, const exact_factor&,

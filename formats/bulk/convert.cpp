@@ -106,7 +106,6 @@ conversion_plan plan_of(const format& to, const Elements& elements, const conver
 template <class Elements, class Put>
 void encode_elements(const conversion_plan& plan, const format& to, const Elements& elements, const conversion& how,
                      conversion_counts* counts, std::size_t long_step, Put put) {
-  const kernels* const loops = loops_in_use().load(std::memory_order_relaxed);
   const auto by_tiles = [&]<class Number>(const tile_encoder<Number>& encode, auto get) {
     const bool is_long = encode.plan().takes_long_tiles();
     const auto tile = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
@@ -122,7 +121,7 @@ void encode_elements(const conversion_plan& plan, const format& to, const Elemen
       std::array<double, tile_size> buffer;
       std::array<float, tile_size> odd;
       const std::span<const double> numbers = elements.get(begin, n, buffer.data());
-      const bool beyond = loops->to_odd(numbers.data(), odd.data(), n);
+      const bool beyond = plan.of_floats.loops->to_odd(numbers.data(), odd.data(), n);
       put(begin, n, false, [&](const codes_out& place, bool streams) {
         if (beyond)
           wide(numbers, begin, place, streams, mine);
@@ -149,7 +148,7 @@ void encode_elements(const conversion_plan& plan, const format& to, const Elemen
   const auto tile = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
     std::array<std::uint32_t, tile_size> codes;
     for (std::size_t i = 0; i < n; ++i) codes[i] = encode(elements.exact(begin + i), begin + i, mine);
-    put(begin, n, false, [&](const codes_out& place, bool) { store({codes.data(), n}, loops, place); });
+    put(begin, n, false, [&](const codes_out& place, bool) { store({codes.data(), n}, nullptr, place); });
   };
   for_tiles(elements.size(), tile_size, how.threads, counts, tile);
 }

@@ -48,6 +48,11 @@ struct encode_plan {
   Bits min_normal_code = 0;
   Bits zero_sign = 1;       // 0 where zero has no sign
   Bits left_out_below = 0;  // magnitudes from 1 to below this are left out, like infinity and NaN
+
+  // Whether a code is the upper part of a float.
+  [[nodiscard]] constexpr bool is_part_of_float() const noexcept {
+    return lowest_field == 1 && sign_position == 31 - dropped;
+  }
 };
 
 // From codes to numbers of float or double, of `Bits`. A code up to lowest_normal is an integer times a constant.

@@ -136,7 +136,7 @@ std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, c
   };
   const int largest_field = field_of(std::max(plan.limit[0], plan.limit[1]));
   quick_plan quick;
-  quick.same_grid = plan.lowest_field == 1 && plan.sign_position == 31 - plan.dropped;
+  quick.same_grid = plan.is_part_of_float();
   if (!quick.same_grid && std::max(largest_field, plan.lowest_field) + plan.dropped > last_field) return {};
   quick.dropped = static_cast<std::uint32_t>(plan.dropped);
   quick.sign = std::uint32_t{1} << plan.sign_position;

@@ -55,12 +55,10 @@ struct round_lane {
 template <direction Way, bool OfFloat>
 ULP_VECTOR [[gnu::noinline]] bool round_lanes(const quick_plan& plan, const float_results& results,
                                               const float* numbers, float* rounded, std::size_t size, bool streams) {
-  round_lane<Way, OfFloat> lane{vectors_of < Way,
-                                OfFloat ? grid::of_float : grid::other > (plan, false),
+  constexpr grid on = OfFloat ? grid::of_float : grid::other;
+  round_lane<Way, OfFloat> lane{vectors_of<Way, on>(plan, false),
                                 as_float(all_of(static_cast<std::uint32_t>(127 + results.power) << 23)),
-                                all_of(results.largest),
-                                all_of(results.beyond),
-                                all_of(0x7F7FFFFF)};
+                                all_of(results.largest), all_of(results.beyond), all_of(0x7F7FFFFF)};
   put_all(numbers, reinterpret_cast<std::uint32_t*>(rounded), size, streams, lane);
   return any(above(lane.largest, lane.largest_finite));
 }

@@ -108,12 +108,9 @@ std::optional<std::uint32_t> multiplier_of(const encode_plan<std::uint32_t>& pla
   if (field < 1 || field > 254) return {};
   return static_cast<std::uint32_t>(field) << 23;
 }
-bool is_of_float(const encode_plan<std::uint32_t>& plan) {
-  return plan.lowest_field == 1 && plan.sign_position == 31 - plan.dropped;
-}
 // Whether lanes are wide enough.
 bool is_quick(const encode_plan<std::uint32_t>& plan) {
-  if (!is_of_float(plan) && !multiplier_of(plan)) return false;  // none below the normal floats
+  if (!plan.is_part_of_float() && !multiplier_of(plan)) return false;  // none below the normal floats
   const std::uint64_t largest = limit_of(plan) - (static_cast<std::uint64_t>(plan.lowest_field - 1) << 23);
   const int more = plan.random_bits - plan.dropped;
   return plan.random_bits < 32 && more < 32 &&
@@ -265,7 +262,7 @@ bool with_lane(const encode_plan<std::uint32_t>& plan, Run run) {
     if (is_quick(plan)) {
       const control_register rounds{direction::toward_zero};
       const bool left = plan.random_bits > plan.dropped;
-      if (is_of_float(plan))
+      if (plan.is_part_of_float())
         return left ? run.template operator()<quick_lane<true, true>>()
                     : run.template operator()<quick_lane<true, false>>();
       return left ? run.template operator()<quick_lane<false, true>>()
@@ -340,7 +337,7 @@ bool round_all_groups(const encode_plan<std::uint32_t>& plan, const float_result
     return loop(plan, random, block, numbers, out, groups, past, results);
   };
   const bool left = plan.random_bits > plan.dropped;
-  if (is_of_float(plan))
+  if (plan.is_part_of_float())
     return left ? run.template operator()<quick_float_lane<true, true>>()
                 : run.template operator()<quick_float_lane<true, false>>();
   return left ? run.template operator()<quick_float_lane<false, true>>()

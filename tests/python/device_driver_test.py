@@ -63,7 +63,8 @@ class Driver:
 class Numbers(unittest.TestCase):
     def setUp(self):
         self.cuda, self.stream = Driver(), 0
-        of_tensor = {"is_cuda": True, "get_device": lambda tensor: 0, "record_stream": lambda tensor, stream: None}
+        self.used = []  # streams that the allocator is told of
+        of_tensor = {"is_cuda": True, "get_device": lambda tensor: 0, "record_stream": lambda tensor, stream: self.used.append(stream)}
         patches = [mock.patch.object(torch.Tensor, name, value) for name, value in of_tensor.items()]
         patches += [
             mock.patch.object(driver, "library", lambda: self.cuda),
@@ -111,6 +112,7 @@ class Numbers(unittest.TestCase):
             numbers = [self.number(i + k / 8) for k in range(5)]
             driver.end_copies()
             self.assertEqual([float(held) for held, _ in numbers], [value for _, value in numbers])
+        self.assertEqual(self.used, [0] * 2500)
         self.assertEqual(len(self.cuda.memory), 1)
         self.assertLessEqual(len(self.cuda.events), 3)
 

@@ -352,6 +352,16 @@ class Recording(Recorded):
             self.assertEqual(rows_of(path), self.expected(8))
             os.remove(self.path + ".host")
 
+    def test_no_memory_for_tables(self):
+        """Costs the host none at each step."""
+        with emulated_device.device(recorder, torch), mock.patch.object(counting, "pool", counting.Pool()) as pool:
+            with mock.patch.object(counting, "tables_for", side_effect=counting.driver.OutOfMemory("tables")):
+                with mock.patch.object(pool, "take", wraps=pool.take) as take:
+                    values = np.ones(1 << 20, np.float32)
+                    with self.assertRaises(counting.driver.OutOfMemory):
+                        counting.start([(values.ctypes.data, len(values), types["float32"].number)], False, 0)
+            take.assert_not_called()
+
     def test_a_driver_that_refuses(self):
         with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
             emulated.refuses = True

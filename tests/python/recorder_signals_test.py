@@ -1,6 +1,7 @@
 """Pins what handlers of signals may do to a recorder, whose steps are written while others are counted: raise, ask for steps, close
 it, end the process. Every step of which step() returned is in the file, as it was, or is told to be missing. The device is emulated."""
 
+import asyncio
 import gc
 import multiprocessing
 import os
@@ -62,6 +63,19 @@ class Signals(of_device.Recorded):
             with self.assertRaises(KeyboardInterrupt):
                 rec.step(4, loss_scale=1.0)
         self.assertEqual(numbers(self.path), [0, 1, 2, 3])
+
+    def test_asyncio_keeps_its_own(self):
+        loop = asyncio.new_event_loop()
+        self.addCleanup(loop.close)
+        came = []
+        loop.add_signal_handler(signal.SIGUSR1, came.append, 1)
+        its = signal.getsignal(signal.SIGUSR1)
+        with emulated_device.device(recorder, torch), recorder.Recorder(self.path, self.model) as rec:
+            self.while_it_writes(rec, lambda: (self.assertIs(signal.getsignal(signal.SIGUSR1), its), os.kill(os.getpid(), signal.SIGUSR1)))
+            rec.step(4, loss_scale=1.0)
+        loop.call_later(0.05, loop.stop)
+        loop.run_forever()
+        self.assertEqual(came, [1])
 
     def test_two_interrupts(self):
         """The second does not wait: the transaction that it ends is made again."""

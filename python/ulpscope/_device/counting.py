@@ -249,8 +249,8 @@ class Started:
                 plan = plan_of(kinds, with_sums, device, 0)
                 on_device = driver.memory(8 * plan.device_words)
             self._plan = plan
-            host = self._host = pool.take(8 * plan.host_words)
             tables, at = tables_for(device, stream, plan.table_bytes) if plan.table_bytes else 0, on_device.data_ptr()
+            host = self._host = pool.take(8 * plan.host_words)  # last of what may fail: nobody gives it back then
             plan.describe(addresses, host.address, at, tables)
             driver.copy_to_device(at, host.address, 8 * len(plan.described), stream)
             plan.launch(at, device, stream)

@@ -40,7 +40,7 @@ class Level:
 
     def add(self, steps, keys, tables, totals):
         """tables: of tensors, each with a key. totals: as take() gives them."""
-        whole, self.whole = self.whole, False  # if an error or an interrupt comes in between
+        whole, self.whole = self.whole, False  # an error or an interrupt may come in between: then nothing is stored
         self.merged += len(tables)
         before = len(self.tensors)
         self.tensors.add(keys, tables)

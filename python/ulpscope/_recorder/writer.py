@@ -47,6 +47,11 @@ class Step:
         self.error, self.arrive, self.write = error, None, None
 
 
+def may_interrupt(handler):
+    """asyncio's does nothing, and would lose what siginterrupt() was told of it."""
+    return callable(handler) and not str(getattr(handler, "__module__", None)).startswith("asyncio.")
+
+
 @contextlib.contextmanager
 def uninterrupted():
     """What a program's own handlers of signals do comes afterwards: they may raise, or end the process. A second interrupt does not
@@ -54,7 +59,7 @@ def uninterrupted():
     if threading.current_thread() is not threading.main_thread():  # the only one that runs them
         yield
         return
-    usual = {number: handler for number in SIGNALS for handler in [signal.getsignal(number)] if callable(handler)}
+    usual = {number: handler for number in SIGNALS for handler in [signal.getsignal(number)] if may_interrupt(handler)}
     came, left = {}, list(usual)
 
     def later(number, frame):
@@ -115,7 +120,7 @@ class Writer:
             step = self._step
             if step is None:
                 return None
-            if step.write is not None and step.can_wait and kernels.is_capturing():
+            if step.write is not None and kernels.is_capturing():
                 if not is_last:
                     return None
                 step.fail(RecorderError("it is not in the file: the recording was closed while a CUDA graph was being captured"))
