@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bases.hpp"
 #include "concerns.hpp"
 #include "config/shell/arithmetic.hpp"
 #include "file_syntax.hpp"
@@ -18,7 +19,8 @@ std::string overridden_name(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) return "";
   const std::string_view name = word.substr(0, equals);
-  if (name.find('.') == std::string_view::npos && !concern_of(name) && name != "quantization") return "";
+  const bool is_told = concern_of(name) || name == "quantization" || names_settings(name, word.substr(equals + 1));
+  if (name.find('.') == std::string_view::npos && !is_told) return "";
   const auto fits = [](char c) { return is_name_character(c) || c == '.'; };
   return std::ranges::all_of(name, fits) ? std::string{name} : "";
 }

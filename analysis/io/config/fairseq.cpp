@@ -206,7 +206,10 @@ program_row fairseq_program() {
       .markers =
           R"(fp16_init_scale fp16_scale_window fp16_scale_tolerance threshold_loss_scale memory_efficient_fp16 memory_efficient_bf16
           on_cpu_convert_precision)",
-      .started_by = "fairseq-train fairseq-hydra-train fairseq_cli/train.py fairseq_cli.train",
+      .started_by =
+          "fairseq-train fairseq-hydra-train fairseq_cli/train.py fairseq_cli.train fairseq_cli/hydra_train.py "
+          "fairseq_cli.hydra_train",
+      .settings = "config_name",
       .keys = flat_keys,
       .import = import_fairseq,
       .is_its = is_fairseq};

@@ -200,6 +200,7 @@ program_row hugging_face_program() {
           R"(run_glue.py run_clm.py run_mlm.py run_plm.py run_fim.py run_translation.py run_summarization.py run_qa.py run_ner.py
           run_swag.py run_speech_recognition_ctc.py run_speech_recognition_seq2seq.py run_image_classification.py run_mae.py
           trl trl/*.py trl.scripts.* trl.cli examples/scripts/*.py)",
+      .settings = "config",
       .holds = "Lightning",
       .keys = keys,
       .import = import_hugging_face};

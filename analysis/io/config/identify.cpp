@@ -168,7 +168,7 @@ std::string file_named_in(const argument_list& command) {
   for (const std::string& key : seen) keys += (keys.empty() ? "" : ", ") + key;
   std::string names;
   for (const std::string& name : programs) names += (names.empty() ? "" : ", ") + name;
-  const std::string how = "say by --framework NAME whose it is, or give --scaler and --format instead";
+  std::string how = "say by --framework NAME whose it is, or give --scaler and --format instead";
   const std::string all = "programs that are known: " + names_of_programs();
   if (command != nullptr) {
     const std::string starts = command->program.empty() ? "starts no Python program, and has"
@@ -178,6 +178,7 @@ std::string file_named_in(const argument_list& command) {
       throw input_error(
           run.file, "",
           starts + " no argument of a framework that is read; give the file that it names: " + in_quotes(file));
+    if (!file.empty()) how += ", or give the file that the command names: " + in_quotes(file);
     if (seen.empty())
       throw input_error(run.file, "",
                         starts + " no argument of a framework that is read; give the script that has them; " + all);
@@ -190,7 +191,8 @@ std::string file_named_in(const argument_list& command) {
                       "is of a program that is not read here: " + keys +
                           " may decide; give --scaler, --format and --clip-norm for what they mean; " + all);
   throw input_error(run.file, "",
-                    "has no key that only one program has, but " + keys + ", as " + names + " may; " + how);
+                    "has no key that only one program has, but " + keys +
+                        (programs.size() == 1 ? "; it could be " + names + "'s: " : ", as " + names + " may; ") + how);
 }
 
 // A printed call, "Namespace(...)", is its arguments.

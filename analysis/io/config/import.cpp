@@ -148,7 +148,7 @@ const program_row* program_of_settings(const import_run& run, const argument_lis
   };
   for (const std::string& word : list.plain)
     if (const program_row* const row = its_program("command", word)) return row;
-  for (const std::string_view key : {"config", "config_file", "c"})
+  for (const std::string_view key : {"config", "config_file", "cfg", "c", "config_name"})
     if (const config_entry* const option = tree.find(key))
       if (const program_row* const row = its_program(key, option->value.text)) return row;
   return nullptr;
@@ -178,6 +178,46 @@ void add_words_and_settings(import_run& run, argument_list& list, named_program&
   });
 }
 
+// Hydra's folder and name are one file.
+void join_name_of_settings(config_node& root) {
+  const auto name = std::ranges::find(root.entries, std::string_view{"config_name"}, &config_entry::key);
+  if (name == root.entries.end() || name->value.what != config_node::kind::scalar) return;
+  for (const std::string_view key : {"config_dir", "config_path"})
+    if (const config_entry* const folder = root.find(key)) {
+      std::string& text = name->value.text;
+      text = folder->value.text + "/" + text + (is_named(text, {".yaml", ".yml"}) ? "" : ".yaml");
+      return;
+    }
+}
+
+// A file of settings that the command names and that was not read may say anything; of those that a row of tables takes, which
+// refuses its defaults itself.
+void refuse_unread_settings(const import_run& run, const argument_list& list, const config_node& root,
+                            const program_row* row) {
+  const auto is_among = [](std::string_view words, std::string_view word) {
+    const auto all = words_of(words);
+    return std::ranges::find(all, word) != all.end();
+  };
+  const auto refuse = [&](std::size_t line, const std::string& what, const std::string& file) {
+    throw input_error(run.file, line == 0 ? "" : at_line(line),
+                      what + " names the file " + in_quotes(file) +
+                          ", which decides and was not read: put it where the command finds it, or give that file by "
+                          "--config, with what the command changes written in it");
+  };
+  for (const argument& a : list.arguments) {
+    const std::string name = bare_name(a.name);
+    if (a.values.empty() || !names_settings(name, a.values.front())) continue;
+    const bool is_known = row != nullptr && (is_among(row->keys.not_read, name) || is_among(row->keys.read, name) ||
+                                             (row->import == nullptr && is_among(row->settings, name)));
+    const config_entry* const entry = root.find(name);
+    const bool is_read = row != nullptr && entry == nullptr && name.find('.') == std::string::npos;
+    if (!is_known && !is_read) refuse(a.line, a.name, entry == nullptr ? a.values.front() : entry->value.text);
+  }
+  if (list.program.empty() || (row != nullptr && row->takes_command)) return;
+  for (const std::string& word : list.plain)
+    if (names_settings("config", word)) refuse(0, in_quotes(list.program), word);
+}
+
 void import_arguments(import_run& run, argument_list& list, std::string_view text) {
   const std::vector<std::string> names = telling_arguments();
   const std::vector<std::string_view> telling(names.begin(), names.end());
@@ -185,12 +225,14 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
   run.written = list.files;
   run.command = &list;
   config_entry tree = tree_of(list.arguments);
+  join_name_of_settings(tree.value);
   named_program named = found_program(run, tree);
   if (named.row == nullptr)
     if (const program_row* const row = program_of_settings(run, list, tree.value)) named = {row, tree};
   if (named.row != nullptr && (!named.row->settings.empty() || named.row->takes_command))
     add_words_and_settings(run, list, named);
   if (import_launched(run, list, tree.value, named)) {
+    refuse_unread_settings(run, list, named.row == nullptr ? tree.value : named.root.value, named.row);
     check_doubts(run, list, telling);
     return;
   }
@@ -200,10 +242,14 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
     run.note("what " + variable + " holds is not in this file and was not read");
   if (named.row == nullptr || (named.row->name == "Hugging Face" && is_launched)) {
     check_doubts(run, list, telling);
-    if (import_accelerate_launch(run, list, tree.value)) return;
+    if (import_accelerate_launch(run, list, tree.value)) {
+      refuse_unread_settings(run, list, tree.value, nullptr);
+      return;
+    }
     named = program_of(run, tree);
   }
   if (named.row->import != import_megatron) check_doubts(run, list, telling);
+  refuse_unread_settings(run, list, named.root.value, named.row);
   if (named.row->precision_of_launcher) take_over_precision(run, named.root, list);
   import_named(run, named);
 }

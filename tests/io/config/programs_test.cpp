@@ -569,8 +569,8 @@ TEST_CASE("arguments that are not in the text are an error where the format is o
       {"python run_clm.py --output_dir x \"$@\"", "c: does not say what $@ holds, which may"},
       {"python run_clm.py --output_dir x $*", "c: does not say what $* holds, which may"},
       {"python run_clm.py --output_dir x ${@:2}", "c: does not say what ${@:2} holds, which may"},
-      {"python run_clm.py args.json", "c: does not say what args.json holds, which may"},
-      {"torchrun run_clm.py conf/args.yaml", "c: does not say what conf/args.yaml holds, which may"},
+      {"python run_clm.py args.json", "c: 'run_clm.py' names the file 'args.json', which"},
+      {"torchrun run_clm.py conf/args.yaml", "c: 'run_clm.py' names the file 'conf/args.yaml', which"},
       {"python run_clm.py --fp16 \"$@\"", hf},
       // The value of an option.
       {"python run_clm.py --seed $(shuf -n 1) --output_dir x --train_file a.json",

@@ -13,6 +13,7 @@ program_row kohya_program() {
           R"(sdxl_train.py train_network.py sdxl_train_network.py fine_tune.py train_db.py train_textual_inversion.py
           sdxl_train_textual_inversion.py flux_train.py flux_train_network.py sd3_train.py sd3_train_network.py
           train_controlnet_sd.py lumina_train.py lumina_train_network.py)",
+      .settings = "config_file",
       .keys = {.not_read = "save_precision no_half_vae fp8_base fp8_base_unet fp8_base_text_encoder clip_skip clip_l"},
       .defaults = "mixed_precision=no full_fp16=false full_bf16=false zero_stage=2",
       .precision =

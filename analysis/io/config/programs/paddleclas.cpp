@@ -8,6 +8,7 @@ namespace ulp::io {
 program_row paddleclas_program() {
   return {.name = "PaddleClas",
           .markers = "AMP.scale_loss AMP.use_dynamic_loss_scaling AMP.level",
+          .settings = "c",
           .keys = {.read = "Optimizer.multi_precision",
                    .not_read = "AMP.use_fp16_test AMP.use_promote AMP.use_amp AMP.level"},
           .defaults = "AMP.use_dynamic_loss_scaling=false AMP.use_amp=true",

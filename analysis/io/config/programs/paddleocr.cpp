@@ -8,6 +8,7 @@ program_row paddleocr_program() {
   return {
       .name = "PaddleOCR",
       .markers = "Global.use_amp Global.amp_level Global.epoch_num+Architecture",
+      .settings = "c",
       .keys =
           {.not_read =
                "Global.amp_level Global.amp_custom_black_list Global.amp_custom_white_list Optimizer.multi_precision"},

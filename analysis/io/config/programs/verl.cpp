@@ -18,6 +18,7 @@ program_row verl_program() {
   return {
       .name = "verl",
       .markers = "actor_rollout_ref",
+      .settings = "config_name",
       .keys =
           {.read = "actor_rollout_ref.actor.fsdp_config.mixed_precision.reduce_dtype",
            .not_read =
