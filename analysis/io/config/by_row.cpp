@@ -182,10 +182,17 @@ void set_scaler(import_run& run, const sections& in, const program_row& row, con
     const auto section = in.of(key.key);
     const std::string_view name = sections::last_of(key.key);
     if (!section || section->find(name) == nullptr) continue;
+    const bool holds_keys = section->find(name)->value.what == config_node::kind::mapping;
+    if (holds_keys && std::ranges::any_of(row.scale, [&](const scaler_key& k) {
+          return k.scaler == key.scaler && k.key.starts_with(std::string{key.key} + ".");
+        }))
+      continue;
     if (key.scaler != chosen.scaler) {
       if (!section->is_number(name)) continue;
-      if (std::ranges::none_of(row.scale,
-                               [&](const scaler_key& k) { return k.key == key.key && k.scaler == chosen.scaler; }))
+      const auto same_key = [&](const scaler_key& k) { return k.key == key.key; };
+      const bool is_first = &*std::ranges::find_if(row.scale, same_key) == &key;
+      if (is_first && std::ranges::none_of(
+                          row.scale, [&](const scaler_key& k) { return same_key(k) && k.scaler == chosen.scaler; }))
         section->means(name,
                        chosen.scaler == "none" ? "nothing, since the loss is not scaled" : "nothing for this scaler");
       continue;

@@ -1,6 +1,7 @@
 // fairseq's options, on a command line or as Hydra's YAML with its groups: facebookresearch/fairseq @3d262bb2
 // fairseq/dataclass/configs.py (options and defaults), fairseq/optim/fp16_optimizer.py (which scaler, the window where none
-// is given), amp_optimizer.py. Reproduced: with --amp the growth interval is amp_init_scale.
+// is given), amp_optimizer.py. With --amp the scale starts at fp16_init_scale, and the growth interval is amp_init_scale if
+// amp_scale_window is given.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -126,18 +127,24 @@ void set_dynamic(const options& o) {
   }
 }
 
+// What is named for the first scale is the growth interval, where a window is given, whose value is not passed on.
 void set_amp(const config_section& c) {
   import_run& run = c.run();
-  const double initial = positive(c, "amp_init_scale", 128);
+  const double initial = positive(c, "fp16_init_scale", 128);
+  const bool has_window = c.find("amp_scale_window") != nullptr;
+  const double interval = has_window ? positive(c, "amp_init_scale", 128) : 2000;
   run.out.words = "fairseq --amp";
   c.means("amp", "autocast to float16 with torch.amp.GradScaler");
-  run.means(c.given("amp_init_scale"),
-            "scale of the first step, and, since fairseq passes it there too, the growth interval");
-  if (c.has("amp_scale_window")) c.means("amp_scale_window", "nothing: it is not passed on");
+  run.means(c.given("fp16_init_scale"), "scale of the first step " + number_text(initial));
+  run.means(c.given("amp_scale_window"),
+            has_window ? "amp_init_scale is the growth interval" : "GradScaler's growth interval of 2000");
+  if (has_window || c.has("amp_init_scale"))
+    run.means(c.given("amp_init_scale"),
+              has_window ? "the growth interval " + number_text(interval) : "nothing without amp_scale_window");
   run.out.scaler = "pytorch_gradscaler";
   run.out.format = "float16";
   run.parameter("init_scale", initial);
-  run.parameter("growth_interval", initial);
+  run.parameter("growth_interval", interval);
 }
 
 void import_options(const options& o) {

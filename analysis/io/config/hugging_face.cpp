@@ -161,11 +161,12 @@ void import_hugging_face(import_run& run, const config_entry& root) {
 
   const std::string_view clip =
       top.has("gradient_clipping") && !top.has("max_grad_norm") ? "gradient_clipping" : "max_grad_norm";
-  const double norm = top.number(clip).value_or(1);
+  const bool is_off = top.has(clip) && (top.find(clip) == nullptr || top.find(clip)->value.text == "None");
+  const double norm = is_off ? 0 : top.number(clip).value_or(1);
   if (norm < 0) top.fail(clip, "must not be negative");
   const std::string& how = norm > 0 ? "clipped to L2 norm " + number_text(norm) : "no clipping";
-  if (top.find(clip) != nullptr || top.text("deepspeed").value_or("").empty())
-    run.means(top.given(clip), how + (top.find(clip) == nullptr ? ", the Trainer's default" : ""));
+  if (top.has(clip) || top.text("deepspeed").value_or("").empty())
+    run.means(top.given(clip), how + (top.has(clip) ? "" : ", the Trainer's default"));
 
   if (float16_model)
     top.means("float16", "the model in float16 without AMP, the loss is not scaled");

@@ -203,19 +203,36 @@ const config_entry& arguments_of_call(const config_entry& root) {
   return callee != nullptr && callee->value.text == only.key ? only : root;
 }
 
+bool is_started_by(const import_run& run, const program_row& row) {
+  return run.command != nullptr && is_one_of_programs(run.command->program, row.started_by);
+}
+
+// Rows of one program, of which the first that fits counts.
+const program_row* fitting(const import_run& run, const config_entry& root,
+                           const std::vector<const program_row*>& rows) {
+  const auto started = std::ranges::find_if(rows, [&](const program_row* row) { return is_started_by(run, *row); });
+  if (started != rows.end()) return *started;
+  const auto its = std::ranges::find_if(rows, [&](const program_row* row) {
+    return is_marked(*row, arguments_of_call(root).value) || call_of(run, *row, root);
+  });
+  return its == rows.end() ? rows.front() : *its;
+}
+
 named_program asked_for(const import_run& run, const config_entry& root) {
   std::vector<const program_row*> rows;
   for (const program_row& row : program_rows())
     if (program_named(run.framework)->name == row.name) rows.push_back(&row);
-  const auto its = std::ranges::find_if(rows, [&](const program_row* row) {
-    return is_marked(*row, arguments_of_call(root).value) || call_of(run, *row, root);
-  });
-  const program_row* const row = its == rows.end() ? rows.front() : *its;
+  const program_row* const row = fitting(run, root, rows);
   std::optional<config_entry> call = call_of(run, *row, root);
   return {row, call ? std::move(*call) : arguments_of_call(root)};
 }
 
 }  // namespace
+
+bool is_one_of_programs(std::string_view program, std::string_view words) {
+  return !program.empty() &&
+         std::ranges::any_of(words_of(words), [&](std::string_view end) { return ends_in(program, end); });
+}
 
 named_program found_program(const import_run& run, const config_entry& root) {
   const argument_list* const command = run.command;
@@ -226,11 +243,8 @@ named_program found_program(const import_run& run, const config_entry& root) {
     return asked_for(run, root);
   }
   std::vector<named_program> found;
-  if (command != nullptr && !command->program.empty())
-    for (const program_row& row : program_rows())
-      if (std::ranges::any_of(words_of(row.started_by),
-                              [&](std::string_view end) { return ends_in(command->program, end); }))
-        found.push_back({&row, root});
+  for (const program_row& row : program_rows())
+    if (is_started_by(run, row)) found.push_back({&row, root});
   if (found.empty())
     for (const program_row& row : program_rows())
       if (std::optional<config_entry> call = call_of(run, row, root)) found.push_back({&row, std::move(*call)});

@@ -171,6 +171,8 @@ void add_words_and_settings(import_run& run, argument_list& list, named_program&
     if (key.starts_with('-') && option != list.words.end() && option + 1 != list.words.end())
       root.entries.push_back({std::string{key}, named.root.line, scalar(*(option + 1))});
   }
+  for (const std::string_view key : words_of(row.of_command))
+    if (root.find(key) == nullptr) root.entries.push_back({std::string{key}, named.root.line, {}});
   read_bases(run, root, row.settings);
   // What is not there is refused where it decides.
   std::erase_if(list.unset, [](const std::string& name) {
@@ -218,6 +220,14 @@ void refuse_unread_settings(const import_run& run, const argument_list& list, co
     if (names_settings("config", word)) refuse(0, in_quotes(list.program), word);
 }
 
+// DeiT's main.py, for one, has timm's arguments and other defaults.
+void refuse_other_program(const import_run& run, const argument_list& list, const program_row& row) {
+  if (is_one_of_programs(list.program, row.not_started_by))
+    throw input_error(run.file, "",
+                      "starts " + in_quotes(list.program) + ", which is not " + std::string{row.name} +
+                          "'s own and may have another default precision; give --scaler, --format and --clip-norm");
+}
+
 void import_arguments(import_run& run, argument_list& list, std::string_view text) {
   const std::vector<std::string> names = telling_arguments();
   const std::vector<std::string_view> telling(names.begin(), names.end());
@@ -249,6 +259,7 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
     named = program_of(run, tree);
   }
   if (named.row->import != import_megatron) check_doubts(run, list, telling);
+  refuse_other_program(run, list, *named.row);
   refuse_unread_settings(run, list, named.root.value, named.row);
   if (named.row->precision_of_launcher) take_over_precision(run, named.root, list);
   import_named(run, named);

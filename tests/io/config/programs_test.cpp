@@ -103,6 +103,61 @@ TEST_CASE("Paddle's programs") {
   });
 }
 
+TEST_CASE("what Paddle's programs take from where") {
+  const std::string ocr = "Global:\n  use_amp: true\n  amp_dtype: bfloat16\n  epoch_num: 5\n";
+  check_all({
+      {ocr + "  scale_loss: 1024.0\n", "PaddleOCR: static loss_scale=1024 in bfloat16", "float32"},
+      {ocr + "  use_dynamic_loss_scaling: true\n", "PaddleOCR: none in bfloat16", "float32"},
+      {"architecture: YOLOv3\nsnapshot_epoch: 5\namp: True\n",
+       "c: line 3: amp counts for nothing in the file: the command line says it"},
+  });
+  const importer read{framework_name::first};
+  read.write("a.yml", "architecture: YOLOv3\nsnapshot_epoch: 5\namp: True\n");
+  CHECK(read("python tools/train.py -c a.yml --eval", "c.sh") == "PaddleDetection: none in float32");
+  CHECK(read("python tools/train.py -c a.yml -o amp=True", "c.sh")
+            .starts_with("PaddleDetection: paddle_dygraph init_loss_scaling=1024"));
+}
+
+TEST_CASE("MMCV's own scaler") {
+  const std::string rest = "optimizer_config = dict(grad_clip=None)\nlr_config = dict(policy='step')\n";
+  check_all(
+      {
+          {"fp16 = dict(loss_scale=dict(init_scale=512., mode='static'))\n" + rest,
+           "MMCV: static loss_scale=512 skip_on_overflow=false in float16", "float32"},
+          {"fp16 = dict(loss_scale=dict(init_scale=512., mode='dynamic'))\n" + rest,
+           "MMCV: apex_fp16_utils init_scale=512 in float16", "float32"},
+          {"fp16 = dict(loss_scale=dict(init_scale=512., scale_window=100))\n" + rest,
+           "MMCV: apex_fp16_utils init_scale=512 scale_window=100 in float16", "float32"},
+          {"fp16 = dict(loss_scale=dict(init_scale=512., growth_interval=100))\n" + rest,
+           "MMCV: pytorch_gradscaler init_scale=512 growth_factor=2 backoff_factor=0.5 growth_interval=100 in float16",
+           "float32"},
+      },
+      "c.py");
+}
+
+TEST_CASE("a float16 of verl's wrapper has no scaler") {
+  const std::string start = "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.fsdp_config.";
+  check_all({
+      {start + "mixed_precision.param_dtype=fp16", "verl: none in float16, norm 1"},
+      {start + "dtype=float16",
+       "verl: pytorch_gradscaler init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=400 in float16, norm 1"},
+  });
+}
+
+TEST_CASE("programs with timm's arguments are not timm") {
+  const importer read;
+  CHECK(read("python main.py --model deit_small --clip-grad 5.0", "c.sh", {}, "timm")
+            .starts_with("c.sh: starts 'main.py', which is not timm's own"));
+  CHECK(read("python train.py /data --model deit_small --clip-grad 5.0", "c.sh", {}, "timm") ==
+        "none in float32, norm 5");
+}
+
+TEST_CASE("the Trainer clips nothing without a norm") {
+  check_all({{"fp16: true\nper_device_train_batch_size: 4\nmax_grad_norm: null\n", "Hugging Face: " + torch},
+             {"fp16: true\nper_device_train_batch_size: 4\nmax_grad_norm: 0\n", "Hugging Face: " + torch}});
+  check_all({{"args = TrainingArguments('o', fp16=True, max_grad_norm=None)\n", "Hugging Face: " + torch}}, "c.py");
+}
+
 TEST_CASE("MindFormers") {
   check_all({
       {"runner_wrapper:\n  type: MFTrainOneStepCell\n  scale_sense: 1.0\n  use_clip_grad: True\nmodel:\n  model_config:\n"
@@ -138,7 +193,17 @@ TEST_CASE("torchtune, LLM Foundry, ESPnet, torchtitan") {
 TEST_CASE("icefall and guided-diffusion scale by rules of their own") {
   check_all({
       {"./pruned_transducer_stateless7/train.py --world-size 4 --use-fp16 True --max-duration 750",
-       "icefall: icefall_gradscaler in float16", "float32"},
+       "icefall: icefall_gradscaler double_below=1 double_seldom_below=8 in float16", "float32"},
+      {"./zipformer/train.py --use-fp16 1 --max-duration 750", "icefall: icefall_gradscaler in float16", "float32"},
+      {"./pruned_transducer_stateless2/train.py --use-fp16 1 --exp-dir e --max-duration 550", "icefall: " + torch,
+       "float32"},
+      {"./lstm_transducer_stateless2/train.py --use-fp16 True --exp-dir e", "icefall: " + torch, "float32"},
+      {"python3 ./conformer_ctc3/train.py --use-fp16 1 --max-duration 300", "icefall: " + torch, "float32"},
+      {"./pruned_transducer_stateless9/train.py --use-fp16 1 --exp-dir e",
+       "c: line 1: use_fp16 has a GradScaler that starts at 65536 in some of icefall's recipes"},
+      {"python train.py --use-fp16 1 --max-duration 300",
+       "c: line 1: use_fp16 has a GradScaler that starts at 65536 in some"},
+      {"./pruned_transducer_stateless9/train.py --exp-dir e", "icefall: none in float32", "float32"},
       {"./pruned_transducer_stateless7/train.py --world-size 4 --use-fp16 0 --max-duration 750",
        "icefall: none in float32", "float32"},
       {"python scripts/image_train.py --use_fp16 True --fp16_scale_growth 1e-3 --lr 1e-4",
@@ -181,6 +246,9 @@ TEST_CASE("sd-scripts, diffusers, metaseq") {
        "c: has no --mixed_precision, which accelerate takes from its own"},
       {"metaseq-train /data --task streaming_language_modeling --bf16 --clip-norm 1",
        "metaseq: none in bfloat16, norm 1", "float32"},
+      {"metaseq-train /data --fp16 --bf16 --clip-norm 1", "metaseq: none in bfloat16, norm 1", "float32"},
+      {"metaseq-train /data --memory-efficient-fp16 --fp16-init-scale 4 --bf16", "metaseq: none in bfloat16",
+       "bfloat16"},
       {"metaseq-train /data --fp16 --clip-norm-type inf --clip-norm 1",
        "c: line 1: clip_norm_type is another norm than L2"},
   });
