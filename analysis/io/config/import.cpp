@@ -278,6 +278,7 @@ imported_config import_config(const config_file& file, std::optional<format> wan
   if (io::is_command_line(file.path, text)) {
     io::import_arguments(run, list, text);
   } else {
+    run.text = text;
     io::config_entry root{.line = 1, .value = io::parse_config(run.file, text)};
     io::read_bases(run, root.value);
     if (root.value.what == io::config_node::kind::null) throw input_error(run.file, "", "holds only comments");

@@ -158,6 +158,28 @@ TEST_CASE("the Trainer clips nothing without a norm") {
   check_all({{"args = TrainingArguments('o', fp16=True, max_grad_norm=None)\n", "Hugging Face: " + torch}}, "c.py");
 }
 
+TEST_CASE("what the Trainer trains in is the model's type without fp16 and bf16") {
+  const std::string args = "args = TrainingArguments('o', learning_rate=1e-4)\n";
+  const std::string load = "model = AutoModelForCausalLM.from_pretrained('gpt2', ";
+  check_all(
+      {
+          {load + "torch_dtype=torch.bfloat16).cuda()\n" + args, "Hugging Face: none in bfloat16, norm 1", "bfloat16"},
+          {load + "\n    dtype='float16',\n)\n" + args, "Hugging Face: none in float16, norm 1", "float16"},
+          {load + "a=1).half()\n" + args, "Hugging Face: none in float16, norm 1", "float16"},
+          {"model = M()\nmodel.bfloat16()\n" + args, "Hugging Face: none in bfloat16, norm 1", "bfloat16"},
+          {load + "torch_dtype=torch.float32)  # torch_dtype=torch.float16\n" + args,
+           "Hugging Face: none in float32, norm 1"},
+          {load + "torch_dtype='auto')\n" + args, "c.py: line 1: loads or casts a model"},
+          {"from peft import LoraConfig\n" + load + "torch_dtype=torch.float16)\n" + args,
+           "c.py: line 2: loads or casts a model"},
+          {load + "torch_dtype=torch.bfloat16)\nargs = TrainingArguments('o', bf16=True)\n",
+           "Hugging Face: none in bfloat16, norm 1"},
+          {load + "quantization_config=BitsAndBytesConfig(bnb_4bit_compute_dtype=torch.bfloat16))\n" + args,
+           "Hugging Face: none in float32, norm 1"},
+      },
+      "c.py");
+}
+
 TEST_CASE("MindFormers") {
   check_all({
       {"runner_wrapper:\n  type: MFTrainOneStepCell\n  scale_sense: 1.0\n  use_clip_grad: True\nmodel:\n  model_config:\n"
