@@ -118,6 +118,16 @@ void read_bases(import_run& run, config_node& root, std::string_view keys) {
   if (root.what == config_node::kind::mapping) reading(run).resolve(run.file, root, keys);
 }
 
+void put_sections_at_top(config_node& root) {
+  config_node sections{.what = config_node::kind::mapping};
+  std::erase_if(root.entries, [&](const config_entry& e) {
+    if (e.value.what != config_node::kind::mapping) return false;
+    put_under(sections, e.value);
+    return true;
+  });
+  put_under(root, sections);
+}
+
 std::string file_named_by(const config_entry& base) {
   const auto may_be_one = [&](const config_node& node) {
     return node.what == config_node::kind::scalar && !node.text.empty() &&

@@ -200,6 +200,11 @@ void import_with_deepspeed(const config_section& top, const std::string& format,
 void import_hugging_face(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, keys);
   refuse_apex(top);
+  if (const config_entry* const settings = top.find("deepspeed");
+      settings != nullptr && settings->value.what == config_node::kind::mapping)
+    top.fail(
+        "deepspeed",
+        "holds DeepSpeed's settings themselves, which are read from a file: write them to one as JSON, and its name here");
   run.out.words = run.command != nullptr       ? "the Trainer's arguments"
                   : top.has("()")              ? ""  // in Python
                   : is_given(top, "pure_bf16") ? "TrainingArguments with pure_bf16"

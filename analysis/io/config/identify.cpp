@@ -6,6 +6,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "arguments.hpp"
+#include "bases.hpp"
 #include "bytes/text.hpp"
 #include "file_syntax.hpp"
 #include "program.hpp"
@@ -169,7 +170,7 @@ std::string file_named_in(const argument_list& command) {
   std::string names;
   for (const std::string& name : programs) names += (names.empty() ? "" : ", ") + name;
   std::string how = "say by --framework NAME whose it is, or give --scaler and --format instead";
-  const std::string all = "programs that are known: " + names_of_programs();
+  const std::string all = "--framework list names the programs that are known";
   if (command != nullptr) {
     const std::string starts = command->program.empty() ? "starts no Python program, and has"
                                                         : "starts " + in_quotes(command->program) + " with";
@@ -178,7 +179,10 @@ std::string file_named_in(const argument_list& command) {
       throw input_error(
           run.file, "",
           starts + " no argument of a framework that is read; give the file that it names: " + in_quotes(file));
-    if (!file.empty()) how += ", or give the file that the command names: " + in_quotes(file);
+    const bool is_settings = std::ranges::any_of(command->arguments, [](const argument& a) {
+      return !a.values.empty() && names_settings(bare_name(a.name), a.values.front());
+    });
+    if (!file.empty() && is_settings) how += ", or give the file that the command names: " + in_quotes(file);
     if (seen.empty())
       throw input_error(run.file, "",
                         starts + " no argument of a framework that is read; give the script that has them; " + all);
@@ -223,6 +227,11 @@ named_program asked_for(const import_run& run, const config_entry& root) {
   for (const program_row& row : program_rows())
     if (program_named(run.framework)->name == row.name) rows.push_back(&row);
   const program_row* const row = fitting(run, root, rows);
+  if (row->has_any_sections && run.command == nullptr) {
+    config_entry flat = root;
+    put_sections_at_top(flat.value);
+    return {row, std::move(flat)};
+  }
   std::optional<config_entry> call = call_of(run, *row, root);
   return {row, call ? std::move(*call) : arguments_of_call(root)};
 }
@@ -237,6 +246,8 @@ bool is_one_of_programs(std::string_view program, std::string_view words) {
 named_program found_program(const import_run& run, const config_entry& root) {
   const argument_list* const command = run.command;
   if (!run.framework.empty()) {
+    if (run.framework == "list")
+      throw input_error(run.file, "", "may be of one of these by --framework: " + names_of_programs());
     if (program_named(run.framework) == nullptr)
       throw input_error(run.file, "",
                         "--framework " + in_quotes(run.framework) + " is not known; there are " + names_of_programs());
@@ -253,6 +264,17 @@ named_program found_program(const import_run& run, const config_entry& root) {
     for (const program_row& row : program_rows())
       if (row.place != (command == nullptr ? written_in::arguments : written_in::files) && is_marked(row, inner.value))
         found.push_back({&row, inner});
+  if (found.empty() && command == nullptr)
+    for (const program_row& row : program_rows()) {
+      if (!row.has_any_sections) continue;
+      config_entry flat = root;
+      put_sections_at_top(flat.value);
+      if (is_marked(row, flat.value)) found.push_back({&row, std::move(flat)});
+    }
+  if (found.empty() && is_named(run.file, {".py"}))
+    for (const program_row& row : program_rows())
+      if (!row.named_in_script.empty() && run.text.find(row.named_in_script) != std::string_view::npos)
+        found.push_back({&row, root});
   leave_holders(found);
   if (found.empty()) return {};
   const auto another =

@@ -1,6 +1,7 @@
 #include <ulp/io/config/config_import.hpp>
 
 #include <algorithm>
+#include <array>
 
 #include "arguments.hpp"
 #include "bases.hpp"
@@ -51,11 +52,18 @@ void check_doubts(const import_run& run, const argument_list& list, const std::v
 
 bool is_precision(const argument& a) { return bare_name(a.name) == "mixed_precision"; }
 
+// Other programs have a switch of that name.
+bool is_precision_of_accelerate(const argument& a) {
+  constexpr std::array<std::string_view, 4> known{"no", "fp16", "bf16", "fp8"};
+  const bool is_open = !a.values.empty() && a.values.front().starts_with('$');
+  return is_precision(a) && !a.values.empty() && (is_open || std::ranges::find(known, a.values.front()) != known.end());
+}
+
 // "accelerate launch --mixed_precision fp16 train.py", or a program with such an argument, where its name says nothing. What
 // the program makes of its own arguments is not known.
 bool import_accelerate_launch(import_run& run, const argument_list& list, const config_node& tree) {
   std::vector<argument> all = list.of_launcher;
-  std::ranges::copy_if(list.arguments, std::back_inserter(all), is_precision);
+  std::ranges::copy_if(list.arguments, std::back_inserter(all), is_precision_of_accelerate);
   if (std::ranges::none_of(all, is_precision) || tree.find("fp16") != nullptr || tree.find("bf16") != nullptr)
     return false;
   std::erase_if(all, [](const argument& a) { return !is_precision(a) && bare_name(a.name) != "use_cpu"; });
@@ -174,6 +182,7 @@ void add_words_and_settings(import_run& run, argument_list& list, named_program&
   for (const std::string_view key : words_of(row.of_command))
     if (root.find(key) == nullptr) root.entries.push_back({std::string{key}, named.root.line, {}});
   read_bases(run, root, row.settings);
+  if (row.has_any_sections) put_sections_at_top(root);
   // What is not there is refused where it decides.
   std::erase_if(list.unset, [](const std::string& name) {
     return std::string_view{"$%`"}.find(name.front()) == std::string_view::npos;
@@ -285,7 +294,7 @@ imported_config import_config(const config_file& file, std::optional<format> wan
     if (root.value.what != io::config_node::kind::mapping)
       throw input_error(
           run.file, "",
-          "is not a mapping of keys to values; programs whose configurations are read: " + io::names_of_programs());
+          "is not a mapping of keys to values, as the programs' configurations are; --framework list names those that are read");
     io::import_named(run, io::program_of(run, root));
   }
   for (const std::string& key : run.read)

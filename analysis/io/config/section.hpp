@@ -65,6 +65,9 @@ struct import_run {
   }
 };
 
+// Why a value is open, and what to do.
+[[nodiscard]] std::string open_reason(const config_node& value);
+
 // The shortest decimal that reads back.
 [[nodiscard]] std::string number_text(double x);
 

@@ -180,6 +180,59 @@ TEST_CASE("what the Trainer trains in is the model's type without fp16 and bf16"
       "c.py");
 }
 
+TEST_CASE("MMDetection's --amp") {
+  const importer read{framework_name::first};
+  read.write("a.py", "optim_wrapper = dict(type='OptimWrapper', clip_grad=dict(max_norm=35))\n");
+  read.write("b.py", "optim_wrapper = dict(type='AmpOptimWrapper', loss_scale=128.)\n");
+  CHECK(read("python tools/train.py a.py --amp", "c.sh") == "MMEngine: " + torch + ", norm 35");
+  CHECK(read("python tools/train.py a.py", "c.sh") == "MMEngine: none in float32, norm 35");
+  CHECK(read("python tools/train.py a.py --amp --cfg-options optim_wrapper.clip_grad.max_norm=1", "c.sh") ==
+        "MMEngine: " + torch + ", norm 1");
+  CHECK(read("python tools/train.py b.py --amp", "c.sh") == "MMEngine: static loss_scale=128 in float16");
+  CHECK(read("python tools/train.py no.py --amp --cfg-options optim_wrapper.clip_grad.max_norm=1", "c.sh")
+            .find("builds on 'no.py'") != std::string::npos);
+}
+
+TEST_CASE("sd-scripts' sections only group its keys") {
+  const std::string file =
+      "[model_arguments]\nv2 = false\n[training_arguments]\nmixed_precision = \"fp16\"\n"
+      "network_module = \"networks.lora\"\nnetwork_dim = 8\nmax_grad_norm = 0.5\n";
+  const importer read{framework_name::first};
+  CHECK(read(file, "c.toml") == "sd-scripts: " + torch + ", norm 0.5");
+  CHECK(read(file, "c.toml", {}, "sd-scripts") == "sd-scripts: " + torch + ", norm 0.5");
+  CHECK(read("python train_network.py --config_file c.toml --max_grad_norm 0.2", "c.sh") ==
+        "sd-scripts: " + torch + ", norm 0.2");
+  CHECK(read("python sdxl_train.py --mixed_precision bf16 --max_grad_norm 0.0 --fused_backward_pass", "c.sh") ==
+        "sd-scripts: none in bfloat16");
+}
+
+TEST_CASE("scripts of fastai and Flax whose calls are long, or in a branch") {
+  const importer read{framework_name::first};
+  const std::string learner =
+      "learn = vision_learner(dls, resnet34, metrics=error_rate, cbs=[GradientClip(0.1), GradientAccumulation(n_acc=32)])";
+  CHECK(read(learner + ".to_fp16()\n", "c.py").starts_with("fastai: " + torch));
+  CHECK(read(learner + ".to_bf16()\n", "c.py", {}, "fastai") == "fastai: none in bfloat16");
+  CHECK(read(learner + "\n", "c.py", {}, "fastai").starts_with("c.py: calls neither to_fp16 nor to_bf16"));
+  CHECK(read("dynamic_scale = None\nif half:\n  dynamic_scale = lib.DynamicScale()\nelse:\n  dynamic_scale = None\n",
+             "c.py")
+            .starts_with("c.py: calls DynamicScale nowhere but perhaps in a branch"));
+}
+
+TEST_CASE("refusals say what to do") {
+  const importer read;
+  CHECK(read("onmt-main --config data.yml --mixed_precision train --num_gpus 4", "c.sh").find("must be no, fp16") ==
+        std::string::npos);
+  CHECK(read("{ trainer: { use_amp: true } }", "c.jsonnet").starts_with("c.jsonnet: is Jsonnet"));
+  CHECK(read("args = TrainingArguments('o', bf16=True, deepspeed={'zero_optimization': {'stage': 2}})\n", "c.py")
+            .find("deepspeed holds DeepSpeed's settings themselves") != std::string::npos);
+  CHECK(read("args = TrainingArguments('o', fp16=True)\nargs.fp16 = False\n", "c.py") ==
+        "c.py: line 1: fp16 is assigned on lines 1 and 2, and only a run tells what counts; write it once");
+  CHECK(read("args = TrainingArguments('o', fp16=True)\n", "c.py") == torch + ", norm 1");
+  for (const std::string& note : read.last().notes) CHECK(note.find("left out: 0") == std::string::npos);
+  CHECK(read("a: 1\n", "c.yaml", {}, "list").find("Accelerate, Cerebras") != std::string::npos);
+  CHECK(read("Global: {use_amp: False, epoch_num: 5}\nOptimizer: {clip_norm: None}\n", "c.yml") == "none in float32");
+}
+
 TEST_CASE("MindFormers") {
   check_all({
       {"runner_wrapper:\n  type: MFTrainOneStepCell\n  scale_sense: 1.0\n  use_clip_grad: True\nmodel:\n  model_config:\n"
@@ -599,7 +652,7 @@ TEST_CASE("spaCy, fastai, Flax, T5X, TRL and NxD in a script") {
 TEST_CASE("keys that many programs have name none") {
   check_all({
       {"amp: true\nlr: 0.1\n",
-       "c: has no key that only one program has, but amp, as DeepSpeed, PaddleDetection, fairseq, timm, ultralytics may"},
+       "c: has no key that only one program has, but amp, as DeepSpeed, MMEngine, PaddleDetection, fairseq, timm, ultralytics may"},
       {"clip_grad_norm: 1.0\ndtype: float16\n",
        "c: has no key that only one program has, but clip_grad_norm, dtype, as "},
       {"python train.py --fp16 --max_grad_norm 1",

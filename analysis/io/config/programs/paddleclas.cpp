@@ -28,8 +28,9 @@ program_row paddleclas_program() {
                          .meaning = "float16 with a constant scale, overflowed steps are skipped"}},
           .scale = {{"paddle_dygraph", "AMP.scale_loss", "init_loss_scaling", "scale of the first step"},
                     {"static", "AMP.scale_loss", "loss_scale", "the scale"}},
-          .clipping = {
-              {.when = "Optimizer.clip_norm", .refused = "clips each parameter by itself, which is not replayed"}, {}}};
+          .clipping = {{.when = "Optimizer.clip_norm !Optimizer.clip_norm=none|null",
+                        .refused = "clips each parameter by itself, which is not replayed"},
+                       {}}};
 }
 
 }  // namespace ulp::io
