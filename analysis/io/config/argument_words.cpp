@@ -62,6 +62,13 @@ bool starts_program(std::string_view word) {
   return name.ends_with(".py") || std::ranges::find(programs, name) != programs.end();
 }
 
+// "c" of "-c", and what Hydra's short options stand for; empty for words that are no option of one dash.
+std::string name_of_settings(std::string_view word) {
+  if (!word.starts_with('-') || word.starts_with("--")) return "";
+  if (word == "-cn") return "config_name";
+  return bare_name(word);
+}
+
 // "-j", which takes no value of the option before it.
 bool is_short_option(std::string_view word) {
   return word.size() == 2 && word[0] == '-' &&
@@ -114,8 +121,9 @@ std::vector<placed_argument> arguments_in(const words& all, std::size_t from, st
   bool is_of_short_option = false;
   for (std::size_t i = from; i < to; ++i) {
     const std::string& text = all[i].text;
-    if (text == "-c" && i + 1 < to && is_named(all[i + 1].text, {".yml", ".yaml"})) {
+    if (const std::string name = name_of_settings(text); i + 1 < to && names_settings(name, all[i + 1].text)) {
       add_pair(i++);
+      list.back().what.name = name.size() == 1 ? text : "--" + name;
       continue;
     }
     std::string name = overridden_name(text);

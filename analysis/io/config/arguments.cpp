@@ -237,6 +237,10 @@ argument_list read_arguments(const std::string& file, std::string_view text,
     for (placed_argument& a : arguments_in(all, 0, program)) list.of_launcher.push_back(std::move(a.what));
   }
   for (placed_argument& a : own) list.arguments.push_back(std::move(a.what));
+  // CONFIG_FILE=x.toml ./run_train.sh, as torchtitan is started.
+  for (const shell_script::assignment& a : script.assignments)
+    if (chosen == nullptr && a.name == "CONFIG_FILE" && a.words.size() == 1)
+      list.arguments.push_back({.name = "config_file", .line = a.line, .values = {a.words.front().text}});
   note_unset(list, all, from, script);
   return list;
 }

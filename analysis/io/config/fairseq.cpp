@@ -37,7 +37,7 @@ constexpr known_keys flat_keys{
         "fp16_scale_window fp16_scale_tolerance on_cpu_convert_precision min_loss_scale threshold_loss_scale amp "
         "amp_init_scale amp_scale_window amp_batch_retries tpu clip_norm update_freq distributed_world_size",
     .not_read = R"(activation_dropout activation_fn adam_betas adam_eps all_gather_list_size arch attention_dropout
-        batch_size best_checkpoint_metric bpe bucket_cap_mb cpu criterion curriculum ddp_backend decoder_embed_dim
+        batch_size best_checkpoint_metric bpe bucket_cap_mb config_yaml cpu criterion curriculum ddp_backend decoder_embed_dim
         decoder_layers disable_validation distributed_port dropout empty_cache_freq encoder_layers eval_bleu
         find_unused_parameters fixed_validation_seed init_token keep_interval_updates keep_last_epochs
         label_smoothing layernorm_embedding log_format log_interval lr lr_scheduler max_epoch max_positions

@@ -153,13 +153,13 @@ std::vector<model_type> model_types(std::string_view script) {
 
 // Without fp16 and bf16 a model that is loaded in another type is trained in it, as the Trainer casts nothing.
 std::optional<model_type> type_of_model(const import_run& run) {
-  const std::vector<model_type> all = run.command == nullptr ? model_types(run.text) : std::vector<model_type>{};
+  const std::vector<model_type> all = run.command == nullptr ? model_types(run.script) : std::vector<model_type>{};
   if (all.empty()) return {};
   const model_type& first = all.front();
   const auto other = std::ranges::find_if(all, [&](const model_type& m) { return m.format != first.format; });
   const bool is_known = first.format == "float16" || first.format == "bfloat16";
   const bool has_adapter =
-      run.text.find("peft") != std::string_view::npos || run.text.find("LoraConfig") != std::string_view::npos;
+      run.script.find("peft") != std::string_view::npos || run.script.find("LoraConfig") != std::string_view::npos;
   if (other == all.end() && is_known && !has_adapter) return first;
   throw input_error(
       run.file, at_line(other == all.end() ? first.line : other->line),

@@ -273,7 +273,7 @@ named_program found_program(const import_run& run, const config_entry& root) {
     }
   if (found.empty() && is_named(run.file, {".py"}))
     for (const program_row& row : program_rows())
-      if (!row.named_in_script.empty() && run.text.find(row.named_in_script) != std::string_view::npos)
+      if (!row.named_in_script.empty() && run.script.find(row.named_in_script) != std::string_view::npos)
         found.push_back({&row, root});
   leave_holders(found);
   if (found.empty()) return {};

@@ -189,8 +189,10 @@ void add_words_and_settings(import_run& run, argument_list& list, named_program&
   });
 }
 
-// Hydra's folder and name are one file.
+// Hydra's folder and name are one file, and torchtitan's is in a section.
 void join_name_of_settings(config_node& root) {
+  if (const config_entry* const file = entry_at(root, "job.config_file"))
+    root.entries.push_back({"config_file", file->line, file->value});
   const auto name = std::ranges::find(root.entries, std::string_view{"config_name"}, &config_entry::key);
   if (name == root.entries.end() || name->value.what != config_node::kind::scalar) return;
   for (const std::string_view key : {"config_dir", "config_path"})
@@ -216,12 +218,13 @@ void refuse_unread_settings(const import_run& run, const argument_list& list, co
                           "--config, with what the command changes written in it");
   };
   for (const argument& a : list.arguments) {
-    const std::string name = bare_name(a.name);
+    std::string name = bare_name(a.name);
     if (a.values.empty() || !names_settings(name, a.values.front())) continue;
+    name.erase(0, name.find_last_of('.') + 1);
     const bool is_known = row != nullptr && (is_among(row->keys.not_read, name) || is_among(row->keys.read, name) ||
                                              (row->import == nullptr && is_among(row->settings, name)));
     const config_entry* const entry = root.find(name);
-    const bool is_read = row != nullptr && entry == nullptr && name.find('.') == std::string::npos;
+    const bool is_read = row != nullptr && entry == nullptr;
     if (!is_known && !is_read) refuse(a.line, a.name, entry == nullptr ? a.values.front() : entry->value.text);
   }
   if (list.program.empty() || (row != nullptr && row->takes_command)) return;
@@ -287,7 +290,7 @@ imported_config import_config(const config_file& file, std::optional<format> wan
   if (io::is_command_line(file.path, text)) {
     io::import_arguments(run, list, text);
   } else {
-    run.text = text;
+    run.script = text;
     io::config_entry root{.line = 1, .value = io::parse_config(run.file, text)};
     io::read_bases(run, root.value);
     if (root.value.what == io::config_node::kind::null) throw input_error(run.file, "", "holds only comments");

@@ -103,6 +103,12 @@ TEST_CASE("files of settings that a command names are read") {
              "common: {fp16: true, fp16_init_scale: 4, fp16_scale_window: 8}\noptimization: {clip_norm: 2}\n");
   CHECK(read("fairseq-hydra-train task.data=d +optimization.update_freq='[8]' --config-dir . --config-name w2v",
              "c.sh") == "fairseq: fairseq_cli init_scale=4 scale_window=8 in float16, norm 2");
+  read.write("titan.toml", "[training]\nmixed_precision_param = \"float32\"\nmax_norm = 0.25\n");
+  const std::string titan = "--training.mixed_precision_param bfloat16";
+  CHECK(read("CONFIG_FILE=titan.toml ./run_train.sh " + titan, "c.sh") == "torchtitan: none in bfloat16, norm 0.25");
+  CHECK(read("torchrun -m torchtitan.train --job.config_file titan.toml " + titan, "c.sh") ==
+        "torchtitan: none in bfloat16, norm 0.25");
+  CHECK(read("CONFIG_FILE=no.toml ./run_train.sh " + titan, "c.sh").find("builds on 'no.toml'") != std::string::npos);
   read.write("yolo.yaml", "amp: false\nlr0: 0.1\n");
   CHECK(read("yolo detect train cfg=yolo.yaml data=coco8.yaml", "c.sh") == "ultralytics: none in float32, norm 10");
 }
@@ -124,7 +130,10 @@ TEST_CASE("no answer where the file of settings that a command names was not rea
             .starts_with("c.sh: 'run_clm.py' names the file 'args.json', which decides"));
   CHECK(read("python main.py fit --config lit.yaml --trainer.precision 16", "c.sh").find("'lit.yaml'") !=
         std::string::npos);
+  refuses("python x.py -cn a trainer.precision=16 trainer.max_epochs=2", "--config_name names the file 'a'", "NeMo 2");
+  refuses("python basicsr/train.py -opt o.yml --fp16 --per_device_train_batch_size 1", "--opt names the file 'o.yml'");
   // What says nothing of the training.
+  CHECK(read("fairseq-train data --bf16 --config-yaml config.yaml", "c.sh") == "none in bfloat16");
   CHECK(read("python run_clm.py --config_name gpt2/config.json --train_file a.json --fp16", "c.sh") ==
         torch + ", norm 1");
 }
