@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bases.hpp"
 #include "concerns.hpp"
 #include "config/shell/arithmetic.hpp"
 #include "file_syntax.hpp"
@@ -18,7 +19,8 @@ std::string overridden_name(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) return "";
   const std::string_view name = word.substr(0, equals);
-  if (name.find('.') == std::string_view::npos && !concern_of(name) && name != "quantization") return "";
+  const bool is_told = concern_of(name) || name == "quantization" || names_settings(name, word.substr(equals + 1));
+  if (name.find('.') == std::string_view::npos && !is_told) return "";
   const auto fits = [](char c) { return is_name_character(c) || c == '.'; };
   return std::ranges::all_of(name, fits) ? std::string{name} : "";
 }
@@ -58,6 +60,13 @@ bool starts_program(std::string_view word) {
                                                      "trl"};
   const std::string_view name = word.substr(word.find_last_of('/') + 1);
   return name.ends_with(".py") || std::ranges::find(programs, name) != programs.end();
+}
+
+// "c" of "-c", and what Hydra's short options stand for; empty for words that are no option of one dash.
+std::string name_of_settings(std::string_view word) {
+  if (!word.starts_with('-') || word.starts_with("--")) return "";
+  if (word == "-cn") return "config_name";
+  return bare_name(word);
 }
 
 // "-j", which takes no value of the option before it.
@@ -112,8 +121,9 @@ std::vector<placed_argument> arguments_in(const words& all, std::size_t from, st
   bool is_of_short_option = false;
   for (std::size_t i = from; i < to; ++i) {
     const std::string& text = all[i].text;
-    if (text == "-c" && i + 1 < to && is_named(all[i + 1].text, {".yml", ".yaml"})) {
+    if (const std::string name = name_of_settings(text); i + 1 < to && names_settings(name, all[i + 1].text)) {
       add_pair(i++);
+      list.back().what.name = name.size() == 1 ? text : "--" + name;
       continue;
     }
     std::string name = overridden_name(text);

@@ -29,13 +29,26 @@ bool seems_to_hold_arguments(std::string variable) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return variable.find(part) != std::string::npos; });
 }
 
-std::string signature_of(const std::vector<placed_argument>& list, const std::vector<std::string_view>& telling) {
-  std::string text;
-  for (const placed_argument& a : list) {
-    if (std::ranges::find(telling, bare_name(a.what.name)) == telling.end()) continue;
-    text += ' ' + a.what.name + (a.what.values.empty() ? "" : ' ' + a.what.values.front());
-  }
-  return text;
+// Bare names of the telling options with their values, the last of each.
+using told = std::map<std::string, std::string>;
+told told_by(const std::vector<placed_argument>& list, const std::vector<std::string_view>& telling) {
+  told all;
+  for (const placed_argument& a : list)
+    if (std::ranges::find(telling, bare_name(a.what.name)) != telling.end())
+      all[bare_name(a.what.name)] = a.what.values.empty() ? "" : a.what.values.front();
+  return all;
+}
+
+// As either command has it.
+std::string differing_option(const told& a, const told& b) {
+  const auto lacks = [](const told& other) {
+    return [&other](const auto& option) {
+      const auto same = other.find(option.first);
+      return same == other.end() || same->second != option.second;
+    };
+  };
+  const auto of_a = std::ranges::find_if(a, lacks(b));
+  return of_a != a.end() ? of_a->first : std::ranges::find_if(b, lacks(a))->first;
 }
 
 // The variables of a script that contradict themselves.
@@ -189,21 +202,21 @@ argument_list read_arguments(const std::string& file, std::string_view text,
   list.files = script.written;
   const shell_command* chosen = nullptr;
   std::size_t program = 0;
-  std::string signature;
+  told signature;
   for (const shell_command& command : script.commands) {
     const auto found = program_in(command.words);
     if (!found) continue;
     const auto own = arguments_in(command.words, *found + 1, command.words.size());
-    const std::string its = signature_of(own, telling);
+    told its = told_by(own, telling);
     if (chosen != nullptr && !signature.empty() && !its.empty() && its != signature)
       throw input_error(file, at_line(command.words[*found].last_line()),
-                        "starts " + in_quotes(command.words[*found].text) +
-                            " with another loss scale than the command on line " +
+                        "starts " + in_quotes(command.words[*found].text) + " with another " +
+                            in_quotes(differing_option(signature, its)) + " than the command on line " +
                             std::to_string(chosen->words[program].last_line()) + "; keep one of them");
     if (chosen != nullptr && (!signature.empty() || its.empty())) continue;
     chosen = &command;
     program = *found;
-    signature = its;
+    signature = std::move(its);
   }
   const words bare = chosen == nullptr ? words_in(text) : words{};
   const words& all = chosen == nullptr ? bare : chosen->words;
@@ -224,6 +237,10 @@ argument_list read_arguments(const std::string& file, std::string_view text,
     for (placed_argument& a : arguments_in(all, 0, program)) list.of_launcher.push_back(std::move(a.what));
   }
   for (placed_argument& a : own) list.arguments.push_back(std::move(a.what));
+  // CONFIG_FILE=x.toml ./run_train.sh, as torchtitan is started.
+  for (const shell_script::assignment& a : script.assignments)
+    if (chosen == nullptr && a.name == "CONFIG_FILE" && a.words.size() == 1)
+      list.arguments.push_back({.name = "config_file", .line = a.line, .values = {a.words.front().text}});
   note_unset(list, all, from, script);
   return list;
 }

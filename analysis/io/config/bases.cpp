@@ -1,6 +1,7 @@
 #include "bases.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -117,6 +118,16 @@ void read_bases(import_run& run, config_node& root, std::string_view keys) {
   if (root.what == config_node::kind::mapping) reading(run).resolve(run.file, root, keys);
 }
 
+void put_sections_at_top(config_node& root) {
+  config_node sections{.what = config_node::kind::mapping};
+  std::erase_if(root.entries, [&](const config_entry& e) {
+    if (e.value.what != config_node::kind::mapping) return false;
+    put_under(sections, e.value);
+    return true;
+  });
+  put_under(root, sections);
+}
+
 std::string file_named_by(const config_entry& base) {
   const auto may_be_one = [&](const config_node& node) {
     return node.what == config_node::kind::scalar && !node.text.empty() &&
@@ -125,6 +136,16 @@ std::string file_named_by(const config_entry& base) {
   if (may_be_one(base.value)) return base.value.text;
   const auto first = std::ranges::find_if(base.value.entries, may_be_one, &config_entry::value);
   return first == base.value.entries.end() ? "" : first->value.text;
+}
+
+bool names_settings(std::string_view name, std::string_view value) {
+  constexpr std::array<std::string_view, 19> names{
+      "config",      "cfg",       "c",        "config_file", "cfg_file",       "config_path", "config_yaml",
+      "yaml",        "yaml_file", "yaml_cfg", "conf",        "train_config",   "opt",         "args_file",
+      "params_file", "hparams",   "recipe",   "gin_file",    "job.config_file"};
+  if (name == "config_name") return !value.empty();
+  return std::ranges::find(names, name) != names.end() &&
+         is_named(value, {".yaml", ".yml", ".json", ".jsonnet", ".toml", ".py", ".cfg", ".ini", ".gin"});
 }
 
 const config_entry* unread_base(const config_node& root, std::string_view keys, std::string_view own) {

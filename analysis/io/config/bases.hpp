@@ -18,7 +18,12 @@ void read_bases(import_run& run, config_node& root, std::string_view keys = base
 
 // A file that the keys name and that was not read, but those named `own`; nullptr where there is none.
 [[nodiscard]] const config_entry* unread_base(const config_node& root, std::string_view keys, std::string_view own);
+// The keys of sections, where they are not at the top, as keys at the top.
+void put_sections_at_top(config_node& root);
 [[nodiscard]] std::string file_named_by(const config_entry& base);
+
+// Whether an option of a command line names a file of settings: "--cfg x.yaml", and Hydra's "--config-name x". `name` is bare.
+[[nodiscard]] bool names_settings(std::string_view name, std::string_view value);
 
 }  // namespace ulp::io
 

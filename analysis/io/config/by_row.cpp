@@ -113,8 +113,7 @@ void refuse_open(const sections& in, const config_node& root, const program_row&
       const std::string path = key.substr(0, end);
       const config_entry* const entry = entry_at(root, path);
       if (entry == nullptr) break;
-      if (is_open(entry->value) && path != "()")
-        in.fail(path, "is " + in_quotes(entry->value.text) + ", whose value this file does not say; write it");
+      if (is_open(entry->value) && path != "()") in.fail(path, open_reason(entry->value));
       if (const config_entry* const taken = entry->value.find("**"))
         in.fail(path, "takes in " + taken->value.text + ", which this file does not say; write it out");
       if (end == std::string::npos) break;
@@ -182,10 +181,17 @@ void set_scaler(import_run& run, const sections& in, const program_row& row, con
     const auto section = in.of(key.key);
     const std::string_view name = sections::last_of(key.key);
     if (!section || section->find(name) == nullptr) continue;
+    const bool holds_keys = section->find(name)->value.what == config_node::kind::mapping;
+    if (holds_keys && std::ranges::any_of(row.scale, [&](const scaler_key& k) {
+          return k.scaler == key.scaler && k.key.starts_with(std::string{key.key} + ".");
+        }))
+      continue;
     if (key.scaler != chosen.scaler) {
       if (!section->is_number(name)) continue;
-      if (std::ranges::none_of(row.scale,
-                               [&](const scaler_key& k) { return k.key == key.key && k.scaler == chosen.scaler; }))
+      const auto same_key = [&](const scaler_key& k) { return k.key == key.key; };
+      const bool is_first = &*std::ranges::find_if(row.scale, same_key) == &key;
+      if (is_first && std::ranges::none_of(
+                          row.scale, [&](const scaler_key& k) { return same_key(k) && k.scaler == chosen.scaler; }))
         section->means(name,
                        chosen.scaler == "none" ? "nothing, since the loss is not scaled" : "nothing for this scaler");
       continue;
@@ -213,6 +219,7 @@ void read_precision(import_run& run, const sections& in, const config_node& root
   for (const precision_case& c : row.precision) {
     if (!hold(c.when, root, row.defaults)) continue;
     const std::string_view key = first_key(c.when);
+    if (!c.refused.empty() && key == "()") throw input_error(run.file, "", std::string{c.refused});  // of no call
     if (!c.refused.empty()) in.fail(key, std::string{c.refused});
     const unread base(in, root, row);
     base.refuse_defaults(c.when);

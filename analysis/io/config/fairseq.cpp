@@ -1,6 +1,7 @@
 // fairseq's options, on a command line or as Hydra's YAML with its groups: facebookresearch/fairseq @3d262bb2
 // fairseq/dataclass/configs.py (options and defaults), fairseq/optim/fp16_optimizer.py (which scaler, the window where none
-// is given), amp_optimizer.py. Reproduced: with --amp the growth interval is amp_init_scale.
+// is given), amp_optimizer.py. With --amp the scale starts at fp16_init_scale, and the growth interval is amp_init_scale if
+// amp_scale_window is given.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -36,7 +37,7 @@ constexpr known_keys flat_keys{
         "fp16_scale_window fp16_scale_tolerance on_cpu_convert_precision min_loss_scale threshold_loss_scale amp "
         "amp_init_scale amp_scale_window amp_batch_retries tpu clip_norm update_freq distributed_world_size",
     .not_read = R"(activation_dropout activation_fn adam_betas adam_eps all_gather_list_size arch attention_dropout
-        batch_size best_checkpoint_metric bpe bucket_cap_mb cpu criterion curriculum ddp_backend decoder_embed_dim
+        batch_size best_checkpoint_metric bpe bucket_cap_mb config_yaml cpu criterion curriculum ddp_backend decoder_embed_dim
         decoder_layers disable_validation distributed_port dropout empty_cache_freq encoder_layers eval_bleu
         find_unused_parameters fixed_validation_seed init_token keep_interval_updates keep_last_epochs
         label_smoothing layernorm_embedding log_format log_interval lr lr_scheduler max_epoch max_positions
@@ -126,18 +127,24 @@ void set_dynamic(const options& o) {
   }
 }
 
+// What is named for the first scale is the growth interval, where a window is given, whose value is not passed on.
 void set_amp(const config_section& c) {
   import_run& run = c.run();
-  const double initial = positive(c, "amp_init_scale", 128);
+  const double initial = positive(c, "fp16_init_scale", 128);
+  const bool has_window = c.find("amp_scale_window") != nullptr;
+  const double interval = has_window ? positive(c, "amp_init_scale", 128) : 2000;
   run.out.words = "fairseq --amp";
   c.means("amp", "autocast to float16 with torch.amp.GradScaler");
-  run.means(c.given("amp_init_scale"),
-            "scale of the first step, and, since fairseq passes it there too, the growth interval");
-  if (c.has("amp_scale_window")) c.means("amp_scale_window", "nothing: it is not passed on");
+  run.means(c.given("fp16_init_scale"), "scale of the first step " + number_text(initial));
+  run.means(c.given("amp_scale_window"),
+            has_window ? "amp_init_scale is the growth interval" : "GradScaler's growth interval of 2000");
+  if (has_window || c.has("amp_init_scale"))
+    run.means(c.given("amp_init_scale"),
+              has_window ? "the growth interval " + number_text(interval) : "nothing without amp_scale_window");
   run.out.scaler = "pytorch_gradscaler";
   run.out.format = "float16";
   run.parameter("init_scale", initial);
-  run.parameter("growth_interval", initial);
+  run.parameter("growth_interval", interval);
 }
 
 void import_options(const options& o) {
@@ -206,7 +213,10 @@ program_row fairseq_program() {
       .markers =
           R"(fp16_init_scale fp16_scale_window fp16_scale_tolerance threshold_loss_scale memory_efficient_fp16 memory_efficient_bf16
           on_cpu_convert_precision)",
-      .started_by = "fairseq-train fairseq-hydra-train fairseq_cli/train.py fairseq_cli.train",
+      .started_by =
+          "fairseq-train fairseq-hydra-train fairseq_cli/train.py fairseq_cli.train fairseq_cli/hydra_train.py "
+          "fairseq_cli.hydra_train",
+      .settings = "config_name",
       .keys = flat_keys,
       .import = import_fairseq,
       .is_its = is_fairseq};

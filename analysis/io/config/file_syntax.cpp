@@ -146,6 +146,10 @@ std::string text_of(const std::string& file) {
 }
 
 config_node parse_config(const std::string& file, std::string_view text) {
+  if (is_named(file, {".jsonnet", ".libsonnet"}))
+    throw input_error(
+        file, "",
+        "is Jsonnet, which computes its values and is not read: write it out (jsonnet FILE > x.json) and give that");
   if (is_toml(file, text)) {
     config_node root = parse_toml(file, text);
     resolve_references(file, root);

@@ -4,9 +4,13 @@
 // the GradScaler, which Accelerate constructs with its defaults; clipping is to 1 where max_grad_norm is not given.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <ulp/formats/catalog.hpp>
 
+#include "argument_words.hpp"
 #include "config/shell/script.hpp"
 #include "file_syntax.hpp"
 #include "frameworks.hpp"
@@ -86,6 +90,84 @@ void refuse_default_of_axolotl(const config_section& top) {
     top.fail("bf16", "is not given: newer versions of axolotl take auto then, and older ones none; write it");
 }
 
+// What a line of a script loads or casts a model in.
+struct model_type {
+  std::string format;  // of the catalogue, or as it is written
+  std::size_t line = 0;
+};
+
+// Of "torch_dtype=torch.bfloat16", and of "dtype=..." on a line of from_pretrained; "" where there is none, or float32.
+std::string loaded_type(std::string_view line, bool in_loading) {
+  constexpr std::string_view key = "dtype";
+  for (std::size_t at = line.find(key); at != std::string_view::npos; at = line.find(key, at + 1)) {
+    std::string_view before = line.substr(0, at);
+    const bool is_long = before.ends_with("torch_");
+    if (is_long) before.remove_suffix(std::string_view{"torch_"}.size());
+    if ((!is_long && !in_loading) || (!before.empty() && (is_name_character(before.back()) || before.back() == '.')))
+      continue;
+    std::string_view value = line.substr(at + key.size());
+    value.remove_prefix(std::min(value.find_first_not_of(" \"':"), value.size()));
+    if (value.starts_with('=')) value.remove_prefix(1);
+    value.remove_prefix(std::min(value.find_first_not_of(" \"'"), value.size()));
+    if (value.starts_with('=')) continue;
+    value = value.substr(0, value.find_first_of("\"'),} "));
+    if (value.starts_with("torch.")) value.remove_prefix(std::string_view{"torch."}.size());
+    if (value.empty() || value == "float32" || value == "float" || value == "None") continue;
+    return std::string{value == "half" || value == "fp16" ? "float16" : value == "bf16" ? "bfloat16" : value};
+  }
+  return "";
+}
+
+// Of model.half(), and of AutoModel.from_pretrained(...).half().
+std::string cast_type(std::string_view line, bool in_loading) {
+  for (const auto& [call, format] :
+       {std::pair{".half()", "float16"}, std::pair{".bfloat16()", "bfloat16"},
+        std::pair{".to(torch.float16)", "float16"}, std::pair{".to(torch.bfloat16)", "bfloat16"}}) {
+    const std::size_t at = line.find(call);
+    if (at != std::string_view::npos && (in_loading || line.substr(0, at).ends_with("model"))) return format;
+  }
+  return "";
+}
+
+// All that the script says of it, without its comments.
+std::vector<model_type> model_types(std::string_view script) {
+  std::vector<model_type> all;
+  std::size_t number = 0;
+  std::ptrdiff_t open = 0;  // brackets of from_pretrained
+  for (std::size_t at = 0; at < script.size(); ++number) {
+    const std::size_t end = std::min(script.find('\n', at), script.size());
+    const std::string_view whole = script.substr(at, end - at);
+    const std::string_view line = whole.substr(0, whole.find('#'));
+    at = end + 1;
+    const std::size_t loads = line.find("from_pretrained(");
+    const bool in_loading = open > 0 || loads != std::string_view::npos;
+    if (in_loading) {
+      const std::string_view counted = line.substr(open > 0 ? 0 : loads);
+      open += std::ranges::count(counted, '(') - std::ranges::count(counted, ')');
+    }
+    for (const std::string& format : {loaded_type(line, in_loading), cast_type(line, in_loading)})
+      if (!format.empty()) all.push_back({format, number + 1});
+  }
+  return all;
+}
+
+// Without fp16 and bf16 a model that is loaded in another type is trained in it, as the Trainer casts nothing.
+std::optional<model_type> type_of_model(const import_run& run) {
+  const std::vector<model_type> all = run.command == nullptr ? model_types(run.script) : std::vector<model_type>{};
+  if (all.empty()) return {};
+  const model_type& first = all.front();
+  const auto other = std::ranges::find_if(all, [&](const model_type& m) { return m.format != first.format; });
+  const bool is_known = first.format == "float16" || first.format == "bfloat16";
+  const bool has_adapter =
+      run.script.find("peft") != std::string_view::npos || run.script.find("LoraConfig") != std::string_view::npos;
+  if (other == all.end() && is_known && !has_adapter) return first;
+  throw input_error(
+      run.file, at_line(other == all.end() ? first.line : other->line),
+      "loads or casts a model, with neither fp16 nor bf16 for the Trainer, and what is trained is in the type of " +
+          std::string{has_adapter ? "the adapter" : "that model"} +
+          ", which is not known here: leave --config out and give --scaler none and --format");
+}
+
 // DeepSpeed's file, or its content, with what the Trainer fills in.
 void import_with_deepspeed(const config_section& top, const std::string& format, double norm) {
   import_run& run = top.run();
@@ -118,6 +200,11 @@ void import_with_deepspeed(const config_section& top, const std::string& format,
 void import_hugging_face(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, keys);
   refuse_apex(top);
+  if (const config_entry* const settings = top.find("deepspeed");
+      settings != nullptr && settings->value.what == config_node::kind::mapping)
+    top.fail(
+        "deepspeed",
+        "holds DeepSpeed's settings themselves, which are read from a file: write them to one as JSON, and its name here");
   run.out.words = run.command != nullptr       ? "the Trainer's arguments"
                   : top.has("()")              ? ""  // in Python
                   : is_given(top, "pure_bf16") ? "TrainingArguments with pure_bf16"
@@ -143,6 +230,15 @@ void import_hugging_face(import_run& run, const config_entry& root) {
               "bfloat16, the loss is not scaled");
   }
   if (fp16 && bf16) top.fail("bf16", "and fp16 cannot both be true");
+  const bool by_deepspeed = !top.text("deepspeed").value_or("").empty();
+  const std::optional<model_type> model =
+      top.has("()") && !fp16 && !bf16 && !by_deepspeed ? type_of_model(run) : std::nullopt;
+  if (model) {
+    run.settled[static_cast<std::size_t>(concern::precision)] = true;
+    run.means("line " + std::to_string(model->line),
+              "the model is " + model->format + " without AMP, the loss is not scaled");
+    (model->format == "float16" ? fp16 : bf16) = true;
+  }
   const std::string format = fp16 ? "float16" : bf16 ? "bfloat16" : "float32";
   // axolotl's float16 and bfloat16 cast the model and leave AMP out.
   const bool has_adapter = top.text("adapter").value_or("") != "";
@@ -154,28 +250,29 @@ void import_hugging_face(import_run& run, const config_entry& root) {
         "and --format");
   if (float16_model && !top.text("deepspeed").value_or("").empty())
     top.fail("float16", "without fp16 leaves open what DeepSpeed trains in; leave --config out and give --format");
-  if (is_given(top, "pure_bf16") || choice == "full" || bfloat16_model || (float16_model && fp16)) {
+  if (is_given(top, "pure_bf16") || choice == "full" || bfloat16_model || (float16_model && fp16) || model) {
     run.out.weights_kept_in = format;
     run.note("the weights that are trained are " + format + ", without a float32 copy");
   }
 
   const std::string_view clip =
       top.has("gradient_clipping") && !top.has("max_grad_norm") ? "gradient_clipping" : "max_grad_norm";
-  const double norm = top.number(clip).value_or(1);
+  const bool is_off = top.has(clip) && (top.find(clip) == nullptr || top.find(clip)->value.text == "None");
+  const double norm = is_off ? 0 : top.number(clip).value_or(1);
   if (norm < 0) top.fail(clip, "must not be negative");
   const std::string& how = norm > 0 ? "clipped to L2 norm " + number_text(norm) : "no clipping";
-  if (top.find(clip) != nullptr || top.text("deepspeed").value_or("").empty())
-    run.means(top.given(clip), how + (top.find(clip) == nullptr ? ", the Trainer's default" : ""));
+  if (top.has(clip) || top.text("deepspeed").value_or("").empty())
+    run.means(top.given(clip), how + (top.has(clip) ? "" : ", the Trainer's default"));
 
   if (float16_model)
     top.means("float16", "the model in float16 without AMP, the loss is not scaled");
-  else if (fp16)
+  else if (fp16 && !model)
     top.means("fp16", "autocast to float16, the loss is scaled");
-  if (!top.text("deepspeed").value_or("").empty()) {
+  if (by_deepspeed) {
     import_with_deepspeed(top, format, norm);
     return;
   }
-  if (fp16 && !float16_model) {
+  if (fp16 && !float16_model && !model) {
     run.means("the GradScaler has no argument", "torch.amp.GradScaler's defaults, by Accelerate");
     set_grad_scaler(run);
   } else {
@@ -200,6 +297,7 @@ program_row hugging_face_program() {
           R"(run_glue.py run_clm.py run_mlm.py run_plm.py run_fim.py run_translation.py run_summarization.py run_qa.py run_ner.py
           run_swag.py run_speech_recognition_ctc.py run_speech_recognition_seq2seq.py run_image_classification.py run_mae.py
           trl trl/*.py trl.scripts.* trl.cli examples/scripts/*.py)",
+      .settings = "config",
       .holds = "Lightning",
       .keys = keys,
       .import = import_hugging_face};

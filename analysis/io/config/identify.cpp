@@ -6,6 +6,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "arguments.hpp"
+#include "bases.hpp"
 #include "bytes/text.hpp"
 #include "file_syntax.hpp"
 #include "program.hpp"
@@ -168,8 +169,8 @@ std::string file_named_in(const argument_list& command) {
   for (const std::string& key : seen) keys += (keys.empty() ? "" : ", ") + key;
   std::string names;
   for (const std::string& name : programs) names += (names.empty() ? "" : ", ") + name;
-  const std::string how = "say by --framework NAME whose it is, or give --scaler and --format instead";
-  const std::string all = "programs that are known: " + names_of_programs();
+  std::string how = "say by --framework NAME whose it is, or give --scaler and --format instead";
+  const std::string all = "--framework list names the programs that are known";
   if (command != nullptr) {
     const std::string starts = command->program.empty() ? "starts no Python program, and has"
                                                         : "starts " + in_quotes(command->program) + " with";
@@ -178,6 +179,10 @@ std::string file_named_in(const argument_list& command) {
       throw input_error(
           run.file, "",
           starts + " no argument of a framework that is read; give the file that it names: " + in_quotes(file));
+    const bool is_settings = std::ranges::any_of(command->arguments, [](const argument& a) {
+      return !a.values.empty() && names_settings(bare_name(a.name), a.values.front());
+    });
+    if (!file.empty() && is_settings) how += ", or give the file that the command names: " + in_quotes(file);
     if (seen.empty())
       throw input_error(run.file, "",
                         starts + " no argument of a framework that is read; give the script that has them; " + all);
@@ -190,7 +195,8 @@ std::string file_named_in(const argument_list& command) {
                       "is of a program that is not read here: " + keys +
                           " may decide; give --scaler, --format and --clip-norm for what they mean; " + all);
   throw input_error(run.file, "",
-                    "has no key that only one program has, but " + keys + ", as " + names + " may; " + how);
+                    "has no key that only one program has, but " + keys +
+                        (programs.size() == 1 ? "; it could be " + names + "'s: " : ", as " + names + " may; ") + how);
 }
 
 // A printed call, "Namespace(...)", is its arguments.
@@ -201,34 +207,55 @@ const config_entry& arguments_of_call(const config_entry& root) {
   return callee != nullptr && callee->value.text == only.key ? only : root;
 }
 
+bool is_started_by(const import_run& run, const program_row& row) {
+  return run.command != nullptr && is_one_of_programs(run.command->program, row.started_by);
+}
+
+// Rows of one program, of which the first that fits counts.
+const program_row* fitting(const import_run& run, const config_entry& root,
+                           const std::vector<const program_row*>& rows) {
+  const auto started = std::ranges::find_if(rows, [&](const program_row* row) { return is_started_by(run, *row); });
+  if (started != rows.end()) return *started;
+  const auto its = std::ranges::find_if(rows, [&](const program_row* row) {
+    return is_marked(*row, arguments_of_call(root).value) || call_of(run, *row, root);
+  });
+  return its == rows.end() ? rows.front() : *its;
+}
+
 named_program asked_for(const import_run& run, const config_entry& root) {
   std::vector<const program_row*> rows;
   for (const program_row& row : program_rows())
     if (program_named(run.framework)->name == row.name) rows.push_back(&row);
-  const auto its = std::ranges::find_if(rows, [&](const program_row* row) {
-    return is_marked(*row, arguments_of_call(root).value) || call_of(run, *row, root);
-  });
-  const program_row* const row = its == rows.end() ? rows.front() : *its;
+  const program_row* const row = fitting(run, root, rows);
+  if (row->has_any_sections && run.command == nullptr) {
+    config_entry flat = root;
+    put_sections_at_top(flat.value);
+    return {row, std::move(flat)};
+  }
   std::optional<config_entry> call = call_of(run, *row, root);
   return {row, call ? std::move(*call) : arguments_of_call(root)};
 }
 
 }  // namespace
 
+bool is_one_of_programs(std::string_view program, std::string_view words) {
+  return !program.empty() &&
+         std::ranges::any_of(words_of(words), [&](std::string_view end) { return ends_in(program, end); });
+}
+
 named_program found_program(const import_run& run, const config_entry& root) {
   const argument_list* const command = run.command;
   if (!run.framework.empty()) {
+    if (run.framework == "list")
+      throw input_error(run.file, "", "may be of one of these by --framework: " + names_of_programs());
     if (program_named(run.framework) == nullptr)
       throw input_error(run.file, "",
                         "--framework " + in_quotes(run.framework) + " is not known; there are " + names_of_programs());
     return asked_for(run, root);
   }
   std::vector<named_program> found;
-  if (command != nullptr && !command->program.empty())
-    for (const program_row& row : program_rows())
-      if (std::ranges::any_of(words_of(row.started_by),
-                              [&](std::string_view end) { return ends_in(command->program, end); }))
-        found.push_back({&row, root});
+  for (const program_row& row : program_rows())
+    if (is_started_by(run, row)) found.push_back({&row, root});
   if (found.empty())
     for (const program_row& row : program_rows())
       if (std::optional<config_entry> call = call_of(run, row, root)) found.push_back({&row, std::move(*call)});
@@ -237,6 +264,17 @@ named_program found_program(const import_run& run, const config_entry& root) {
     for (const program_row& row : program_rows())
       if (row.place != (command == nullptr ? written_in::arguments : written_in::files) && is_marked(row, inner.value))
         found.push_back({&row, inner});
+  if (found.empty() && command == nullptr)
+    for (const program_row& row : program_rows()) {
+      if (!row.has_any_sections) continue;
+      config_entry flat = root;
+      put_sections_at_top(flat.value);
+      if (is_marked(row, flat.value)) found.push_back({&row, std::move(flat)});
+    }
+  if (found.empty() && is_named(run.file, {".py"}))
+    for (const program_row& row : program_rows())
+      if (!row.named_in_script.empty() && run.script.find(row.named_in_script) != std::string_view::npos)
+        found.push_back({&row, root});
   leave_holders(found);
   if (found.empty()) return {};
   const auto another =

@@ -1,6 +1,7 @@
 #include <ulp/io/config/config_import.hpp>
 
 #include <algorithm>
+#include <array>
 
 #include "arguments.hpp"
 #include "bases.hpp"
@@ -51,11 +52,18 @@ void check_doubts(const import_run& run, const argument_list& list, const std::v
 
 bool is_precision(const argument& a) { return bare_name(a.name) == "mixed_precision"; }
 
+// Other programs have a switch of that name.
+bool is_precision_of_accelerate(const argument& a) {
+  constexpr std::array<std::string_view, 4> known{"no", "fp16", "bf16", "fp8"};
+  const bool is_open = !a.values.empty() && a.values.front().starts_with('$');
+  return is_precision(a) && !a.values.empty() && (is_open || std::ranges::find(known, a.values.front()) != known.end());
+}
+
 // "accelerate launch --mixed_precision fp16 train.py", or a program with such an argument, where its name says nothing. What
 // the program makes of its own arguments is not known.
 bool import_accelerate_launch(import_run& run, const argument_list& list, const config_node& tree) {
   std::vector<argument> all = list.of_launcher;
-  std::ranges::copy_if(list.arguments, std::back_inserter(all), is_precision);
+  std::ranges::copy_if(list.arguments, std::back_inserter(all), is_precision_of_accelerate);
   if (std::ranges::none_of(all, is_precision) || tree.find("fp16") != nullptr || tree.find("bf16") != nullptr)
     return false;
   std::erase_if(all, [](const argument& a) { return !is_precision(a) && bare_name(a.name) != "use_cpu"; });
@@ -148,7 +156,7 @@ const program_row* program_of_settings(const import_run& run, const argument_lis
   };
   for (const std::string& word : list.plain)
     if (const program_row* const row = its_program("command", word)) return row;
-  for (const std::string_view key : {"config", "config_file", "c"})
+  for (const std::string_view key : {"config", "config_file", "cfg", "c", "config_name"})
     if (const config_entry* const option = tree.find(key))
       if (const program_row* const row = its_program(key, option->value.text)) return row;
   return nullptr;
@@ -171,11 +179,65 @@ void add_words_and_settings(import_run& run, argument_list& list, named_program&
     if (key.starts_with('-') && option != list.words.end() && option + 1 != list.words.end())
       root.entries.push_back({std::string{key}, named.root.line, scalar(*(option + 1))});
   }
+  for (const std::string_view key : words_of(row.of_command))
+    if (root.find(key) == nullptr) root.entries.push_back({std::string{key}, named.root.line, {}});
   read_bases(run, root, row.settings);
+  if (row.has_any_sections) put_sections_at_top(root);
   // What is not there is refused where it decides.
   std::erase_if(list.unset, [](const std::string& name) {
     return std::string_view{"$%`"}.find(name.front()) == std::string_view::npos;
   });
+}
+
+// Hydra's folder and name are one file, and torchtitan's is in a section.
+void join_name_of_settings(config_node& root) {
+  if (const config_entry* const file = entry_at(root, "job.config_file"))
+    root.entries.push_back({"config_file", file->line, file->value});
+  const auto name = std::ranges::find(root.entries, std::string_view{"config_name"}, &config_entry::key);
+  if (name == root.entries.end() || name->value.what != config_node::kind::scalar) return;
+  for (const std::string_view key : {"config_dir", "config_path"})
+    if (const config_entry* const folder = root.find(key)) {
+      std::string& text = name->value.text;
+      text = folder->value.text + "/" + text + (is_named(text, {".yaml", ".yml"}) ? "" : ".yaml");
+      return;
+    }
+}
+
+// A file of settings that the command names and that was not read may say anything; of those that a row of tables takes, which
+// refuses its defaults itself.
+void refuse_unread_settings(const import_run& run, const argument_list& list, const config_node& root,
+                            const program_row* row) {
+  const auto is_among = [](std::string_view words, std::string_view word) {
+    const auto all = words_of(words);
+    return std::ranges::find(all, word) != all.end();
+  };
+  const auto refuse = [&](std::size_t line, const std::string& what, const std::string& file) {
+    throw input_error(run.file, line == 0 ? "" : at_line(line),
+                      what + " names the file " + in_quotes(file) +
+                          ", which decides and was not read: put it where the command finds it, or give that file by "
+                          "--config, with what the command changes written in it");
+  };
+  for (const argument& a : list.arguments) {
+    std::string name = bare_name(a.name);
+    if (a.values.empty() || !names_settings(name, a.values.front())) continue;
+    name.erase(0, name.find_last_of('.') + 1);
+    const bool is_known = row != nullptr && (is_among(row->keys.not_read, name) || is_among(row->keys.read, name) ||
+                                             (row->import == nullptr && is_among(row->settings, name)));
+    const config_entry* const entry = root.find(name);
+    const bool is_read = row != nullptr && entry == nullptr;
+    if (!is_known && !is_read) refuse(a.line, a.name, entry == nullptr ? a.values.front() : entry->value.text);
+  }
+  if (list.program.empty() || (row != nullptr && row->takes_command)) return;
+  for (const std::string& word : list.plain)
+    if (names_settings("config", word)) refuse(0, in_quotes(list.program), word);
+}
+
+// DeiT's main.py, for one, has timm's arguments and other defaults.
+void refuse_other_program(const import_run& run, const argument_list& list, const program_row& row) {
+  if (is_one_of_programs(list.program, row.not_started_by))
+    throw input_error(run.file, "",
+                      "starts " + in_quotes(list.program) + ", which is not " + std::string{row.name} +
+                          "'s own and may have another default precision; give --scaler, --format and --clip-norm");
 }
 
 void import_arguments(import_run& run, argument_list& list, std::string_view text) {
@@ -185,12 +247,14 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
   run.written = list.files;
   run.command = &list;
   config_entry tree = tree_of(list.arguments);
+  join_name_of_settings(tree.value);
   named_program named = found_program(run, tree);
   if (named.row == nullptr)
     if (const program_row* const row = program_of_settings(run, list, tree.value)) named = {row, tree};
   if (named.row != nullptr && (!named.row->settings.empty() || named.row->takes_command))
     add_words_and_settings(run, list, named);
   if (import_launched(run, list, tree.value, named)) {
+    refuse_unread_settings(run, list, named.row == nullptr ? tree.value : named.root.value, named.row);
     check_doubts(run, list, telling);
     return;
   }
@@ -200,10 +264,15 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
     run.note("what " + variable + " holds is not in this file and was not read");
   if (named.row == nullptr || (named.row->name == "Hugging Face" && is_launched)) {
     check_doubts(run, list, telling);
-    if (import_accelerate_launch(run, list, tree.value)) return;
+    if (import_accelerate_launch(run, list, tree.value)) {
+      refuse_unread_settings(run, list, tree.value, nullptr);
+      return;
+    }
     named = program_of(run, tree);
   }
   if (named.row->import != import_megatron) check_doubts(run, list, telling);
+  refuse_other_program(run, list, *named.row);
+  refuse_unread_settings(run, list, named.root.value, named.row);
   if (named.row->precision_of_launcher) take_over_precision(run, named.root, list);
   import_named(run, named);
 }
@@ -221,13 +290,14 @@ imported_config import_config(const config_file& file, std::optional<format> wan
   if (io::is_command_line(file.path, text)) {
     io::import_arguments(run, list, text);
   } else {
+    run.script = text;
     io::config_entry root{.line = 1, .value = io::parse_config(run.file, text)};
     io::read_bases(run, root.value);
     if (root.value.what == io::config_node::kind::null) throw input_error(run.file, "", "holds only comments");
     if (root.value.what != io::config_node::kind::mapping)
       throw input_error(
           run.file, "",
-          "is not a mapping of keys to values; programs whose configurations are read: " + io::names_of_programs());
+          "is not a mapping of keys to values, as the programs' configurations are; --framework list names those that are read");
     io::import_named(run, io::program_of(run, root));
   }
   for (const std::string& key : run.read)

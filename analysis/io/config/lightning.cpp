@@ -235,6 +235,7 @@ program_row lightning_program() {
           limit_train_batches limit_val_batches check_val_every_n_epoch num_sanity_val_steps)",
       .calls = "Trainer",
       .call_markers = "max_epochs accelerator devices accumulate_grad_batches gradient_clip_val",
+      .settings = "config c",
       .keys = trainer_keys,
       .place = written_in::files,
       .import = import_lightning};

@@ -25,6 +25,9 @@ void import_by_row(import_run& run, const config_entry& root, const program_row&
 // The keys of the row's conditions and tables.
 [[nodiscard]] std::vector<std::string> keys_of(const program_row& row);
 
+// Whether what starts a program ends as one of the words; '*' in a word is any text.
+[[nodiscard]] bool is_one_of_programs(std::string_view program, std::string_view words);
+
 // Of whom a configuration is, and where in the file it begins: the file itself, or the arguments of a call in it.
 struct named_program {
   const program_row* row = nullptr;

@@ -88,6 +88,13 @@ std::string unknown_text(std::string_view key, const std::string& what, std::str
   return in_quotes(key) + " is not a known " + what + ", and nearly " + in_quotes(near) + "; correct it or remove it";
 }
 
+std::string open_reason(const config_node& value) {
+  const bool is_changed = value.open && (value.text.starts_with("assigned ") || value.text.starts_with("changed ") ||
+                                         value.text.starts_with("deleted "));
+  return is_changed ? "is " + value.text + ", and only a run tells what counts; write it once"
+                    : "is " + in_quotes(value.text) + ", whose value this file does not say; write it";
+}
+
 std::string number_text(double x) { return to_string(parameter_value{x}); }
 
 // Of a section its keys say it. That something is off leaves open what is on.
@@ -123,7 +130,8 @@ config_section::config_section(import_run& run, std::string path, const config_e
       run.not_read.push_back(name_of(e.key));
       continue;
     }
-    if (e.key == "()") continue;  // what a call of Python calls
+    if (e.key == "()" || (e.key == "0" && node_->find("()") != nullptr))
+      continue;  // of a call of Python what is called, and its first argument
     const std::string where = path_.empty() ? " key" : " key of " + in_quotes(path_);
     if (const std::string near = near_key(e.key, read); !near.empty())
       throw input_error(run.file, at_line(e.line), unknown_text(e.key, run.out.framework + where, near));
@@ -200,7 +208,7 @@ void config_section::fail(std::string_view key, const std::string& reason) const
 
 void config_section::wrong_kind(std::string_view key, const std::string& wanted) const {
   const config_node& value = find(key)->value;
-  if (is_open(value)) fail(key, "is " + in_quotes(value.text) + ", whose value this file does not say; write it");
+  if (is_open(value)) fail(key, open_reason(value));
   if (const config_entry* const callee = value.find("()"))
     fail(key, "is what " + callee->value.text + "() returns, which this file does not say; write it");
   const bool as_text =

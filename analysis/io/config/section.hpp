@@ -40,6 +40,7 @@ struct import_run {
   std::string file;
   std::string framework;                   // asked for by the user; empty: by what is in the file
   const argument_list* command = nullptr;  // where it is a command line
+  std::string_view script;                 // the text of the file, where it is none
   imported_config out;
   std::optional<format> wanted;                // by the user
   bool by_trainer = false;                     // ... no: by Hugging Face's Trainer, which fills "auto" by it
@@ -63,6 +64,9 @@ struct import_run {
     out.format = format;
   }
 };
+
+// Why a value is open, and what to do.
+[[nodiscard]] std::string open_reason(const config_node& value);
 
 // The shortest decimal that reads back.
 [[nodiscard]] std::string number_text(double x);

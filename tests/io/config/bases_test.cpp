@@ -76,3 +76,64 @@ TEST_CASE("a command line builds on the file that it names") {
   CHECK(read("python train.py args.yaml", "c.sh").find("give the file that it names: 'args.yaml'") !=
         std::string::npos);
 }
+
+TEST_CASE("files of settings that a command names are read") {
+  const importer read{framework_name::first};
+  read.write("swin.yaml", "MODEL: {SWIN: {EMBED_DIM: 96}}\nAMP_ENABLE: False\n");
+  const std::string swin = "python -m torch.distributed.launch main.py --cfg ";
+  CHECK(read(swin + "swin.yaml --opts TRAIN.CLIP_GRAD 1.0", "c.sh") == "Swin Transformer: none in float32, norm 1");
+  CHECK(read(swin + "swin.yaml", "c.sh") == "Swin Transformer: none in float32, norm 5");
+  CHECK(read(swin + "no.yaml --opts TRAIN.CLIP_GRAD 1.0", "c.sh").find("builds on 'no.yaml'") != std::string::npos);
+
+  read.write("lit.yaml", "trainer: {precision: bf16-mixed, gradient_clip_val: 0.5, max_epochs: 3}\n");
+  CHECK(read("python main.py fit --config lit.yaml --trainer.gradient_clip_val 0.1", "c.sh") ==
+        "Lightning: none in bfloat16, norm 0.1");
+  read.write("asr.yaml", "use_amp: true\nbatch_bins: 100\naccum_grad: 4\n");
+  CHECK(read("python -m espnet2.bin.asr_train --config asr.yaml --grad_clip 1.5", "c.sh") ==
+        "ESPnet: " + torch + ", norm 1.5");
+  read.write("ocr.yml", "Global: {use_amp: True, scale_loss: 512.0, use_dynamic_loss_scaling: True, epoch_num: 5}\n");
+  CHECK(read("python3 tools/train.py -c ocr.yml -o Global.scale_loss=1024", "c.sh")
+            .starts_with("PaddleOCR: paddle_dygraph init_loss_scaling=1024"));
+  read.write("mpt.yaml",
+             "precision: amp_fp16\ndevice_train_microbatch_size: 4\nalgorithms:\n  gradient_clipping: {clipping_type: "
+             "value, clipping_threshold: 1.0}\n");
+  CHECK(read("composer train/train.py mpt.yaml precision=amp_bf16", "c.sh") ==
+        "LLM Foundry: none in bfloat16, value 1");
+  read.write("w2v.yaml",
+             "common: {fp16: true, fp16_init_scale: 4, fp16_scale_window: 8}\noptimization: {clip_norm: 2}\n");
+  CHECK(read("fairseq-hydra-train task.data=d +optimization.update_freq='[8]' --config-dir . --config-name w2v",
+             "c.sh") == "fairseq: fairseq_cli init_scale=4 scale_window=8 in float16, norm 2");
+  read.write("titan.toml", "[training]\nmixed_precision_param = \"float32\"\nmax_norm = 0.25\n");
+  const std::string titan = "--training.mixed_precision_param bfloat16";
+  CHECK(read("CONFIG_FILE=titan.toml ./run_train.sh " + titan, "c.sh") == "torchtitan: none in bfloat16, norm 0.25");
+  CHECK(read("torchrun -m torchtitan.train --job.config_file titan.toml " + titan, "c.sh") ==
+        "torchtitan: none in bfloat16, norm 0.25");
+  CHECK(read("CONFIG_FILE=no.toml ./run_train.sh " + titan, "c.sh").find("builds on 'no.toml'") != std::string::npos);
+  read.write("yolo.yaml", "amp: false\nlr0: 0.1\n");
+  CHECK(read("yolo detect train cfg=yolo.yaml data=coco8.yaml", "c.sh") == "ultralytics: none in float32, norm 10");
+}
+
+TEST_CASE("no answer where the file of settings that a command names was not read") {
+  const importer read;
+  const auto refuses = [&](const std::string& text, const std::string& what, const std::string& framework = "") {
+    CAPTURE(text);
+    CHECK(read(text, "c.sh", {}, framework).starts_with("c.sh: line 1: " + what + ", which decides and was not read"));
+  };
+  const std::string hydra = "fairseq-hydra-train task.data=d common.fp16=true --config-dir a/b --config-name c";
+  refuses(hydra, "--config-name names the file 'a/b/c.yaml'");
+  refuses(hydra, "--config-name names the file 'a/b/c.yaml'", "fairseq");
+  refuses("python main.py fit --config lit.yaml --trainer.precision 16", "--config names the file 'lit.yaml'",
+          "Lightning");
+  refuses("python train.py --cfg=a.yaml --fp16 --per_device_train_batch_size 2", "--cfg names the file 'a.yaml'");
+  refuses("accelerate launch --mixed_precision fp16 train.py --config a.yaml", "--config names the file 'a.yaml'");
+  CHECK(read("python run_clm.py args.json --fp16 --output_dir o", "c.sh")
+            .starts_with("c.sh: 'run_clm.py' names the file 'args.json', which decides"));
+  CHECK(read("python main.py fit --config lit.yaml --trainer.precision 16", "c.sh").find("'lit.yaml'") !=
+        std::string::npos);
+  refuses("python x.py -cn a trainer.precision=16 trainer.max_epochs=2", "--config_name names the file 'a'", "NeMo 2");
+  refuses("python basicsr/train.py -opt o.yml --fp16 --per_device_train_batch_size 1", "--opt names the file 'o.yml'");
+  // What says nothing of the training.
+  CHECK(read("fairseq-train data --bf16 --config-yaml config.yaml", "c.sh") == "none in bfloat16");
+  CHECK(read("python run_clm.py --config_name gpt2/config.json --train_file a.json --fp16", "c.sh") ==
+        torch + ", norm 1");
+}

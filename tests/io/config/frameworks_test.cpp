@@ -134,7 +134,11 @@ TEST_CASE("fairseq") {
       {"fairseq-train data --memory-efficient-fp16 --distributed-world-size 8 --update-freq 4" + rest,
        "fairseq: fairseq_cli init_scale=128 scale_window=512 in float16"},
       {"python train.py data --bf16" + rest, "fairseq: none in bfloat16"},
-      {"fairseq-train data --amp" + rest, "fairseq: pytorch_gradscaler init_scale=128 growth_interval=128 in float16"},
+      {"fairseq-train data --amp" + rest, "fairseq: pytorch_gradscaler init_scale=128 growth_interval=2000 in float16"},
+      {"fairseq-train data --amp --fp16-init-scale 64 --amp-init-scale 256" + rest,
+       "fairseq: pytorch_gradscaler init_scale=64 growth_interval=2000 in float16"},
+      {"fairseq-train data --amp --amp-scale-window 500 --amp-init-scale 1024" + rest,
+       "fairseq: pytorch_gradscaler init_scale=128 growth_interval=1024 in float16"},
       {"fairseq-hydra-train common.fp16=true common.fp16_init_scale=8 common.fp16_scale_window=64 task.data=x "
        "optimization.clip_norm=2",
        "fairseq: fairseq_cli init_scale=8 scale_window=64 in float16, norm 2"},

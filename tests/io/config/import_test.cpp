@@ -427,13 +427,14 @@ TEST_CASE("files that are no configuration") {
         "c: line 2: the key 'fp16' is given twice, first on line 1");
   CHECK(read("trainer:\n  precision: 16\n  precision: 32\n") ==
         "c: line 3: the key 'precision' is given twice, first on line 2");
-  starts("[1, 2]", "c: is not a mapping of keys to values; programs whose configurations are read: Accelerate, ");
+  starts("[1, 2]",
+         "c: is not a mapping of keys to values, as the programs' configurations are; --framework list names ");
   starts("- a\n- b\n", "c: is not a mapping");
   starts("just words", "c: is not a mapping");
   CHECK(read("# only a comment\n") == "c: holds only comments");
   starts("some: thing\nother: thing\n",
          "c: has no key of a configuration that is read; say by --framework NAME whose it is, or give --scaler and "
-         "--format instead; programs that are known: Accelerate, ");
+         "--format instead; --framework list names the programs that are known");
   starts("mixed_precision_confg:\n  use_master_weights: true\n",
          "c: has no key of a configuration that is read: 'mixed_precision_confg' is not a known key, and nearly "
          "'mixed_precision_config'; correct it or remove it; ");

@@ -179,8 +179,10 @@ TEST_CASE("where another framework keeps the loss scale, the lines are that one'
                "python pretrain_gpt.py --deepspeed --deepspeed_config ds.json") == lines{in_file});
   CHECK(scaled("trainer:\n  precision: 16-mixed\n  strategy: deepspeed_stage_2\n") ==
         lines{"precision: 16-mixed", "DeepSpeedStrategy(initial_scale_power=16, loss_scale_window=100)"});
-  CHECK(scaled("fairseq-train data --arch a --amp") ==
-        lines{"--amp --amp-init-scale 65536  # which is the growth interval, too"});
+  CHECK(
+      scaled("fairseq-train data --arch a --amp") ==
+      lines{
+          "--amp --fp16-init-scale 65536 --amp-scale-window 1 --amp-init-scale 100  # amp-init-scale is the growth interval"});
   CHECK(scaled("fp16 = dict(mode=AMP_TYPE.NAIVE, initial_scale=256)\n") ==
         lines{"fp16 = dict(mode=AMP_TYPE.NAIVE, initial_scale=2**16, growth_interval=100)"});
 }

@@ -103,6 +103,136 @@ TEST_CASE("Paddle's programs") {
   });
 }
 
+TEST_CASE("what Paddle's programs take from where") {
+  const std::string ocr = "Global:\n  use_amp: true\n  amp_dtype: bfloat16\n  epoch_num: 5\n";
+  check_all({
+      {ocr + "  scale_loss: 1024.0\n", "PaddleOCR: static loss_scale=1024 in bfloat16", "float32"},
+      {ocr + "  use_dynamic_loss_scaling: true\n", "PaddleOCR: none in bfloat16", "float32"},
+      {"architecture: YOLOv3\nsnapshot_epoch: 5\namp: True\n",
+       "c: line 3: amp counts for nothing in the file: the command line says it"},
+  });
+  const importer read{framework_name::first};
+  read.write("a.yml", "architecture: YOLOv3\nsnapshot_epoch: 5\namp: True\n");
+  CHECK(read("python tools/train.py -c a.yml --eval", "c.sh") == "PaddleDetection: none in float32");
+  CHECK(read("python tools/train.py -c a.yml -o amp=True", "c.sh")
+            .starts_with("PaddleDetection: paddle_dygraph init_loss_scaling=1024"));
+}
+
+TEST_CASE("MMCV's own scaler") {
+  const std::string rest = "optimizer_config = dict(grad_clip=None)\nlr_config = dict(policy='step')\n";
+  check_all(
+      {
+          {"fp16 = dict(loss_scale=dict(init_scale=512., mode='static'))\n" + rest,
+           "MMCV: static loss_scale=512 skip_on_overflow=false in float16", "float32"},
+          {"fp16 = dict(loss_scale=dict(init_scale=512., mode='dynamic'))\n" + rest,
+           "MMCV: apex_fp16_utils init_scale=512 in float16", "float32"},
+          {"fp16 = dict(loss_scale=dict(init_scale=512., scale_window=100))\n" + rest,
+           "MMCV: apex_fp16_utils init_scale=512 scale_window=100 in float16", "float32"},
+          {"fp16 = dict(loss_scale=dict(init_scale=512., growth_interval=100))\n" + rest,
+           "MMCV: pytorch_gradscaler init_scale=512 growth_factor=2 backoff_factor=0.5 growth_interval=100 in float16",
+           "float32"},
+      },
+      "c.py");
+}
+
+TEST_CASE("a float16 of verl's wrapper has no scaler") {
+  const std::string start = "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.fsdp_config.";
+  check_all({
+      {start + "mixed_precision.param_dtype=fp16", "verl: none in float16, norm 1"},
+      {start + "dtype=float16",
+       "verl: pytorch_gradscaler init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=400 in float16, norm 1"},
+  });
+}
+
+TEST_CASE("programs with timm's arguments are not timm") {
+  const importer read;
+  CHECK(read("python main.py --model deit_small --clip-grad 5.0", "c.sh", {}, "timm")
+            .starts_with("c.sh: starts 'main.py', which is not timm's own"));
+  CHECK(read("python train.py /data --model deit_small --clip-grad 5.0", "c.sh", {}, "timm") ==
+        "none in float32, norm 5");
+}
+
+TEST_CASE("the Trainer clips nothing without a norm") {
+  check_all({{"fp16: true\nper_device_train_batch_size: 4\nmax_grad_norm: null\n", "Hugging Face: " + torch},
+             {"fp16: true\nper_device_train_batch_size: 4\nmax_grad_norm: 0\n", "Hugging Face: " + torch}});
+  check_all({{"args = TrainingArguments('o', fp16=True, max_grad_norm=None)\n", "Hugging Face: " + torch}}, "c.py");
+}
+
+TEST_CASE("what the Trainer trains in is the model's type without fp16 and bf16") {
+  const std::string args = "args = TrainingArguments('o', learning_rate=1e-4)\n";
+  const std::string load = "model = AutoModelForCausalLM.from_pretrained('gpt2', ";
+  check_all(
+      {
+          {load + "torch_dtype=torch.bfloat16).cuda()\n" + args, "Hugging Face: none in bfloat16, norm 1", "bfloat16"},
+          {load + "\n    dtype='float16',\n)\n" + args, "Hugging Face: none in float16, norm 1", "float16"},
+          {load + "a=1).half()\n" + args, "Hugging Face: none in float16, norm 1", "float16"},
+          {"model = M()\nmodel.bfloat16()\n" + args, "Hugging Face: none in bfloat16, norm 1", "bfloat16"},
+          {load + "torch_dtype=torch.float32)  # torch_dtype=torch.float16\n" + args,
+           "Hugging Face: none in float32, norm 1"},
+          {load + "torch_dtype='auto')\n" + args, "c.py: line 1: loads or casts a model"},
+          {"from peft import LoraConfig\n" + load + "torch_dtype=torch.float16)\n" + args,
+           "c.py: line 2: loads or casts a model"},
+          {load + "torch_dtype=torch.bfloat16)\nargs = TrainingArguments('o', bf16=True)\n",
+           "Hugging Face: none in bfloat16, norm 1"},
+          {load + "quantization_config=BitsAndBytesConfig(bnb_4bit_compute_dtype=torch.bfloat16))\n" + args,
+           "Hugging Face: none in float32, norm 1"},
+      },
+      "c.py");
+}
+
+TEST_CASE("MMDetection's --amp") {
+  const importer read{framework_name::first};
+  read.write("a.py", "optim_wrapper = dict(type='OptimWrapper', clip_grad=dict(max_norm=35))\n");
+  read.write("b.py", "optim_wrapper = dict(type='AmpOptimWrapper', loss_scale=128.)\n");
+  CHECK(read("python tools/train.py a.py --amp", "c.sh") == "MMEngine: " + torch + ", norm 35");
+  CHECK(read("python tools/train.py a.py", "c.sh") == "MMEngine: none in float32, norm 35");
+  CHECK(read("python tools/train.py a.py --amp --cfg-options optim_wrapper.clip_grad.max_norm=1", "c.sh") ==
+        "MMEngine: " + torch + ", norm 1");
+  CHECK(read("python tools/train.py b.py --amp", "c.sh") == "MMEngine: static loss_scale=128 in float16");
+  CHECK(read("python tools/train.py no.py --amp --cfg-options optim_wrapper.clip_grad.max_norm=1", "c.sh")
+            .find("builds on 'no.py'") != std::string::npos);
+}
+
+TEST_CASE("sd-scripts' sections only group its keys") {
+  const std::string file =
+      "[model_arguments]\nv2 = false\n[training_arguments]\nmixed_precision = \"fp16\"\n"
+      "network_module = \"networks.lora\"\nnetwork_dim = 8\nmax_grad_norm = 0.5\n";
+  const importer read{framework_name::first};
+  CHECK(read(file, "c.toml") == "sd-scripts: " + torch + ", norm 0.5");
+  CHECK(read(file, "c.toml", {}, "sd-scripts") == "sd-scripts: " + torch + ", norm 0.5");
+  CHECK(read("python train_network.py --config_file c.toml --max_grad_norm 0.2", "c.sh") ==
+        "sd-scripts: " + torch + ", norm 0.2");
+  CHECK(read("python sdxl_train.py --mixed_precision bf16 --max_grad_norm 0.0 --fused_backward_pass", "c.sh") ==
+        "sd-scripts: none in bfloat16");
+}
+
+TEST_CASE("scripts of fastai and Flax whose calls are long, or in a branch") {
+  const importer read{framework_name::first};
+  const std::string learner =
+      "learn = vision_learner(dls, resnet34, metrics=error_rate, cbs=[GradientClip(0.1), GradientAccumulation(n_acc=32)])";
+  CHECK(read(learner + ".to_fp16()\n", "c.py").starts_with("fastai: " + torch));
+  CHECK(read(learner + ".to_bf16()\n", "c.py", {}, "fastai") == "fastai: none in bfloat16");
+  CHECK(read(learner + "\n", "c.py", {}, "fastai").starts_with("c.py: calls neither to_fp16 nor to_bf16"));
+  CHECK(read("dynamic_scale = None\nif half:\n  dynamic_scale = lib.DynamicScale()\nelse:\n  dynamic_scale = None\n",
+             "c.py")
+            .starts_with("c.py: calls DynamicScale nowhere but perhaps in a branch"));
+}
+
+TEST_CASE("refusals say what to do") {
+  const importer read;
+  CHECK(read("onmt-main --config data.yml --mixed_precision train --num_gpus 4", "c.sh").find("must be no, fp16") ==
+        std::string::npos);
+  CHECK(read("{ trainer: { use_amp: true } }", "c.jsonnet").starts_with("c.jsonnet: is Jsonnet"));
+  CHECK(read("args = TrainingArguments('o', bf16=True, deepspeed={'zero_optimization': {'stage': 2}})\n", "c.py")
+            .find("deepspeed holds DeepSpeed's settings themselves") != std::string::npos);
+  CHECK(read("args = TrainingArguments('o', fp16=True)\nargs.fp16 = False\n", "c.py") ==
+        "c.py: line 1: fp16 is assigned on lines 1 and 2, and only a run tells what counts; write it once");
+  CHECK(read("args = TrainingArguments('o', fp16=True)\n", "c.py") == torch + ", norm 1");
+  for (const std::string& note : read.last().notes) CHECK(note.find("left out: 0") == std::string::npos);
+  CHECK(read("a: 1\n", "c.yaml", {}, "list").find("Accelerate, Cerebras") != std::string::npos);
+  CHECK(read("Global: {use_amp: False, epoch_num: 5}\nOptimizer: {clip_norm: None}\n", "c.yml") == "none in float32");
+}
+
 TEST_CASE("MindFormers") {
   check_all({
       {"runner_wrapper:\n  type: MFTrainOneStepCell\n  scale_sense: 1.0\n  use_clip_grad: True\nmodel:\n  model_config:\n"
@@ -138,7 +268,17 @@ TEST_CASE("torchtune, LLM Foundry, ESPnet, torchtitan") {
 TEST_CASE("icefall and guided-diffusion scale by rules of their own") {
   check_all({
       {"./pruned_transducer_stateless7/train.py --world-size 4 --use-fp16 True --max-duration 750",
-       "icefall: icefall_gradscaler in float16", "float32"},
+       "icefall: icefall_gradscaler double_below=1 double_seldom_below=8 in float16", "float32"},
+      {"./zipformer/train.py --use-fp16 1 --max-duration 750", "icefall: icefall_gradscaler in float16", "float32"},
+      {"./pruned_transducer_stateless2/train.py --use-fp16 1 --exp-dir e --max-duration 550", "icefall: " + torch,
+       "float32"},
+      {"./lstm_transducer_stateless2/train.py --use-fp16 True --exp-dir e", "icefall: " + torch, "float32"},
+      {"python3 ./conformer_ctc3/train.py --use-fp16 1 --max-duration 300", "icefall: " + torch, "float32"},
+      {"./pruned_transducer_stateless9/train.py --use-fp16 1 --exp-dir e",
+       "c: line 1: use_fp16 has a GradScaler that starts at 65536 in some of icefall's recipes"},
+      {"python train.py --use-fp16 1 --max-duration 300",
+       "c: line 1: use_fp16 has a GradScaler that starts at 65536 in some"},
+      {"./pruned_transducer_stateless9/train.py --exp-dir e", "icefall: none in float32", "float32"},
       {"./pruned_transducer_stateless7/train.py --world-size 4 --use-fp16 0 --max-duration 750",
        "icefall: none in float32", "float32"},
       {"python scripts/image_train.py --use_fp16 True --fp16_scale_growth 1e-3 --lr 1e-4",
@@ -181,6 +321,9 @@ TEST_CASE("sd-scripts, diffusers, metaseq") {
        "c: has no --mixed_precision, which accelerate takes from its own"},
       {"metaseq-train /data --task streaming_language_modeling --bf16 --clip-norm 1",
        "metaseq: none in bfloat16, norm 1", "float32"},
+      {"metaseq-train /data --fp16 --bf16 --clip-norm 1", "metaseq: none in bfloat16, norm 1", "float32"},
+      {"metaseq-train /data --memory-efficient-fp16 --fp16-init-scale 4 --bf16", "metaseq: none in bfloat16",
+       "bfloat16"},
       {"metaseq-train /data --fp16 --clip-norm-type inf --clip-norm 1",
        "c: line 1: clip_norm_type is another norm than L2"},
   });
@@ -509,7 +652,7 @@ TEST_CASE("spaCy, fastai, Flax, T5X, TRL and NxD in a script") {
 TEST_CASE("keys that many programs have name none") {
   check_all({
       {"amp: true\nlr: 0.1\n",
-       "c: has no key that only one program has, but amp, as DeepSpeed, PaddleDetection, fairseq, timm, ultralytics may"},
+       "c: has no key that only one program has, but amp, as DeepSpeed, MMEngine, PaddleDetection, fairseq, timm, ultralytics may"},
       {"clip_grad_norm: 1.0\ndtype: float16\n",
        "c: has no key that only one program has, but clip_grad_norm, dtype, as "},
       {"python train.py --fp16 --max_grad_norm 1",
@@ -569,8 +712,8 @@ TEST_CASE("arguments that are not in the text are an error where the format is o
       {"python run_clm.py --output_dir x \"$@\"", "c: does not say what $@ holds, which may"},
       {"python run_clm.py --output_dir x $*", "c: does not say what $* holds, which may"},
       {"python run_clm.py --output_dir x ${@:2}", "c: does not say what ${@:2} holds, which may"},
-      {"python run_clm.py args.json", "c: does not say what args.json holds, which may"},
-      {"torchrun run_clm.py conf/args.yaml", "c: does not say what conf/args.yaml holds, which may"},
+      {"python run_clm.py args.json", "c: 'run_clm.py' names the file 'args.json', which"},
+      {"torchrun run_clm.py conf/args.yaml", "c: 'run_clm.py' names the file 'conf/args.yaml', which"},
       {"python run_clm.py --fp16 \"$@\"", hf},
       // The value of an option.
       {"python run_clm.py --seed $(shuf -n 1) --output_dir x --train_file a.json",

@@ -56,7 +56,7 @@ const std::vector<row> rows{
     {"fairseq_wav2vec_tpu.yaml", "fairseq", "none in float32", ""},
     {"gpt_neox_20b.yml", "GPT-NeoX", "deepspeed_dynamic init_scale=4096 " + json_defaults + ", norm 1", ""},
     {"gpt_neox_bf16_125m.yml", "GPT-NeoX", "none in bfloat16, norm 1", "rope_fusion, layernorm_fusion"},
-    {"hf_autotuning_glue.sh", "", "starts '~/projects/run_glue.py' with another loss scale", ""},
+    {"hf_autotuning_glue.sh", "", "starts '~/projects/run_glue.py' with another 'deepspeed' than", ""},
     {"hf_deepspeed_gpt2.slurm", "Hugging Face", "deepspeed_dynamic init_scale=256 " + json_defaults + ", norm 1",
      "config_overrides"},
     {"llama_factory_badam_ds3.yaml", "Hugging Face", "none in float32, norm 1",

@@ -109,7 +109,9 @@ TEST_CASE("what a run would decide is told, where it is about the loss scale") {
   REQUIRE(list.perhaps.size() == 1);
   CHECK(list.perhaps.front().name == "--fp16");
   CHECK(arguments("python a.py --fp16\npython b.py --fp16 --loss-scale 2") ==
-        "s: line 2: starts 'b.py' with another loss scale than the command on line 1; keep one of them");
+        "s: line 2: starts 'b.py' with another 'loss_scale' than the command on line 1; keep one of them");
+  // In any order.
+  CHECK(arguments("python a.py --fp16 --loss-scale 2\npython b.py --loss-scale 2 --fp16") == "--fp16 --loss-scale 2");
   CHECK(read_arguments("s", "python t.py $GPT_ARGS --fp16", telling).unset == std::vector<std::string>{"$GPT_ARGS"});
 }
 

@@ -8,6 +8,8 @@ program_row espnet_program() {
   return {
       .name = "ESPnet",
       .markers = "batch_bins grad_clip+accum_grad optim_conf+scheduler_conf accum_grad+max_epoch keep_nbest_models",
+      .started_by = "espnet2.bin.*_train espnet2/bin/*_train.py",
+      .settings = "config",
       .keys =
           {.not_read =
                "encoder_conf decoder_conf frontend_conf specaug_conf preprocessor_conf model_conf ctc_conf normalize_conf"},

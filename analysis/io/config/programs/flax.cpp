@@ -8,16 +8,22 @@ program_row flax_program() {
   return {
       .name = "Flax",
       .calls = "DynamicScale",
+      .named_in_script = "DynamicScale(",
       .keys = {.read = "()"},
-      .precision = {{.format = "float16", .scaler = "flax_dynamic_scale", .meaning = "float16 with DynamicScale"}},
+      .precision =
+          {{.when = "!()",
+            .refused =
+                "calls DynamicScale nowhere but perhaps in a branch, which only a run decides; give --scaler flax_dynamic_scale or none, and --format"},
+           {.format = "float16", .scaler = "flax_dynamic_scale", .meaning = "float16 with DynamicScale"}},
       .scale = {{"flax_dynamic_scale", "scale", "scale", "scale of the first step"},
                 {"flax_dynamic_scale", "growth_factor", "growth_factor", "factor of growth"},
                 {"flax_dynamic_scale", "backoff_factor", "backoff_factor", "factor of backoff"},
                 {"flax_dynamic_scale", "growth_interval", "growth_interval", "finite steps before the scale grows"},
                 {"flax_dynamic_scale", "minimum_scale", "minimum_scale", "floor of the scale"}},
       .clipping = {{}},
-      .remarks = {{.text =
-                       "float16 is taken, for which a DynamicScale is; optax clips in the program: give --clip-norm"}},
+      .remarks =
+          {{.text =
+                "float16 is assumed, since a DynamicScale is for it; optax clips in the program: give --clip-norm"}},
       .place = written_in::files};
 }
 

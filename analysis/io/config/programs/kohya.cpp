@@ -13,6 +13,8 @@ program_row kohya_program() {
           R"(sdxl_train.py train_network.py sdxl_train_network.py fine_tune.py train_db.py train_textual_inversion.py
           sdxl_train_textual_inversion.py flux_train.py flux_train_network.py sd3_train.py sd3_train_network.py
           train_controlnet_sd.py lumina_train.py lumina_train_network.py)",
+      .settings = "config_file",
+      .has_any_sections = true,
       .keys = {.not_read = "save_precision no_half_vae fp8_base fp8_base_unet fp8_base_text_encoder clip_skip clip_l"},
       .defaults = "mixed_precision=no full_fp16=false full_bf16=false zero_stage=2",
       .precision =
@@ -48,7 +50,8 @@ program_row kohya_program() {
             .meaning = with_torch_grad_scaler},
            {.when = "mixed_precision=bf16", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16},
            {.when = "mixed_precision=no", .format = "float32", .weights = "float32", .meaning = in_float32}},
-      .clipping = {{.when = "fused_backward_pass=true",
+      .clipping = {{.when = "fused_backward_pass=true max_grad_norm=0|0.0"},
+                   {.when = "fused_backward_pass=true",
                     .refused = "clips each parameter by itself, which is not replayed"},
                    {.key = "max_grad_norm", .otherwise = 1}},
       .microbatches = "gradient_accumulation_steps"};

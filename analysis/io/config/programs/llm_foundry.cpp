@@ -10,6 +10,8 @@ program_row llm_foundry_program() {
       .name = "LLM Foundry",
       .markers =
           "device_train_microbatch_size algorithms.gradient_clipping precision=amp_fp16|amp_bf16|amp_fp8+max_duration",
+      .takes_command = true,
+      .settings = "command",
       .keys =
           {.not_read =
                "model tokenizer train_loader eval_loader callbacks loggers icl_tasks variables fsdp_config.mixed_precision"},

@@ -13,7 +13,16 @@ program_row metaseq_program() {
       .keys = {.read = "fp16_no_flatten_grads cpu"},
       .defaults = "fp16=false bf16=false memory_efficient_fp16=false memory_efficient_bf16=false clip_norm_type=l2",
       .precision =
-          {{.when = "memory_efficient_fp16=true",
+          {{.when = "bf16=true memory_efficient_fp16=true",
+            .format = "bfloat16",
+            .weights = "bfloat16",
+            .meaning =
+                "bfloat16 without a float32 copy of the weights, the loss is not scaled: bf16 counts more than fp16"},
+           {.when = "bf16=true fp16=true",
+            .format = "bfloat16",
+            .weights = "float32",
+            .meaning = "bfloat16, the loss is not scaled: bf16 counts more than fp16"},
+           {.when = "memory_efficient_fp16=true",
             .format = "float16",
             .scaler = "metaseq_dynamic",
             .parameters = "init_scale=4 scale_window=256 min_loss_scale=0.03125",

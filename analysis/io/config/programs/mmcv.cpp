@@ -1,9 +1,14 @@
 // MMCV's Python configurations, of MMDetection 2, MMSegmentation 0 and others: open-mmlab/mmcv (1.x)
 // mmcv/runner/hooks/optimizer.py (Fp16OptimizerHook: a number stays as it is, "dynamic" is torch's GradScaler, a dictionary its
-// arguments).
+// arguments, or those of mmcv/runner/fp16_utils.py: LossScaler, as apex.fp16_utils has it).
 #include "rows.hpp"
 
 namespace ulp::io {
+namespace {
+
+constexpr std::string_view own = "float16 with MMCV's own LossScaler, of versions of torch before 1.6";
+
+}  // namespace
 
 program_row mmcv_program() {
   return {
@@ -19,6 +24,22 @@ program_row mmcv_program() {
             .parameters = torch_grad_scaler,
             .weights = "float32",
             .meaning = with_torch_grad_scaler},
+           {.when = "fp16.loss_scale.mode=static",
+            .format = "float16",
+            .scaler = "static",
+            .parameters = "loss_scale=4294967296 skip_on_overflow=false",
+            .weights = "float32",
+            .meaning = "float16 with MMCV's own LossScaler, which is constant and skips no step"},
+           {.when = "fp16.loss_scale.mode=dynamic",
+            .format = "float16",
+            .scaler = "apex_fp16_utils",
+            .weights = "float32",
+            .meaning = own},
+           {.when = "fp16.loss_scale.scale_window",
+            .format = "float16",
+            .scaler = "apex_fp16_utils",
+            .weights = "float32",
+            .meaning = own},
            {.when = "fp16.loss_scale !fp16.loss_scale=*",
             .format = "float16",
             .scaler = "pytorch_gradscaler",
@@ -45,6 +66,11 @@ program_row mmcv_program() {
                 {"pytorch_gradscaler", "fp16.loss_scale.backoff_factor", "backoff_factor", "factor of backoff"},
                 {"pytorch_gradscaler", "fp16.loss_scale.growth_interval", "growth_interval",
                  "good steps in a row before the scale grows"},
+                {"apex_fp16_utils", "fp16.loss_scale.init_scale", "init_scale", "scale of the first step"},
+                {"apex_fp16_utils", "fp16.loss_scale.scale_factor", "scale_factor", "factor of growth and backoff"},
+                {"apex_fp16_utils", "fp16.loss_scale.scale_window", "scale_window",
+                 "steps without overflow before the scale grows"},
+                {"static", "fp16.loss_scale.init_scale", "loss_scale", "the scale"},
                 {"static", "fp16.loss_scale", "loss_scale", "the scale"}},
       .clipping = {
           {.when = "_base_ !optimizer_config._delete_=true !optimizer_config.grad_clip.max_norm",

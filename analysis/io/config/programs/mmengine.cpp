@@ -9,6 +9,8 @@ program_row mmengine_program() {
   return {
       .name = "MMEngine",
       .markers = "optim_wrapper+!strategy.type=deepspeedstrategy",
+      .takes_command = true,
+      .settings = "command",
       .defaults =
           "optim_wrapper.type=optimwrapper optim_wrapper.loss_scale=dynamic optim_wrapper.dtype=float16 "
           "optim_wrapper.clip_grad.norm_type=2 optim_wrapper.clip_grad.type=norm",
@@ -19,6 +21,19 @@ program_row mmengine_program() {
            {.when = "_base_ !optim_wrapper._delete_=true !optim_wrapper.loss_scale optim_wrapper.type=ampoptimwrapper",
             .refused =
                 "holds the configuration that this one changes, which is not read here; give it as the program writes it out whole"},
+           // tools/train.py makes it an AmpOptimWrapper.
+           {.when = "amp=true optim_wrapper.type=optimwrapper optim_wrapper.dtype=float16",
+            .format = "float16",
+            .scaler = "pytorch_gradscaler",
+            .parameters = torch_grad_scaler,
+            .weights = "float32",
+            .meaning = with_torch_grad_scaler},
+           {.when = "amp=true optim_wrapper.type=optimwrapper optim_wrapper.dtype=bfloat16",
+            .format = "bfloat16",
+            .scaler = "pytorch_gradscaler",
+            .parameters = torch_grad_scaler,
+            .weights = "float32",
+            .meaning = "autocast to bfloat16 with torch.amp.GradScaler's defaults, as MMEngine has it"},
            {.when = "optim_wrapper.type=optimwrapper",
             .format = "float32",
             .weights = "float32",

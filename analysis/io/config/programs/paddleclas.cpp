@@ -8,6 +8,7 @@ namespace ulp::io {
 program_row paddleclas_program() {
   return {.name = "PaddleClas",
           .markers = "AMP.scale_loss AMP.use_dynamic_loss_scaling AMP.level",
+          .settings = "c",
           .keys = {.read = "Optimizer.multi_precision",
                    .not_read = "AMP.use_fp16_test AMP.use_promote AMP.use_amp AMP.level"},
           .defaults = "AMP.use_dynamic_loss_scaling=false AMP.use_amp=true",
@@ -27,8 +28,9 @@ program_row paddleclas_program() {
                          .meaning = "float16 with a constant scale, overflowed steps are skipped"}},
           .scale = {{"paddle_dygraph", "AMP.scale_loss", "init_loss_scaling", "scale of the first step"},
                     {"static", "AMP.scale_loss", "loss_scale", "the scale"}},
-          .clipping = {
-              {.when = "Optimizer.clip_norm", .refused = "clips each parameter by itself, which is not replayed"}, {}}};
+          .clipping = {{.when = "Optimizer.clip_norm !Optimizer.clip_norm=none|null",
+                        .refused = "clips each parameter by itself, which is not replayed"},
+                       {}}};
 }
 
 }  // namespace ulp::io

@@ -69,18 +69,22 @@ struct program_row {
   std::string_view name;  // as it names itself, and as --framework takes it
   std::string_view markers =
       {};  // each is conditions joined by '+'; one that holds names the program, which alone has such keys
-  std::string_view calls = {};         // functions of Python whose arguments are the configuration
-  std::string_view call_markers = {};  // of which such a call must have one; empty: it need not
-  std::string_view argument = {};      // those of its arguments that may hold it all; empty: the arguments are it
+  std::string_view calls = {};            // functions of Python whose arguments are the configuration
+  std::string_view call_markers = {};     // of which such a call must have one; empty: it need not
+  std::string_view named_in_script = {};  // what a script says that has such a call, though perhaps in a branch
+  std::string_view argument = {};         // those of its arguments that may hold it all; empty: the arguments are it
   std::string_view beside = {};  // keys that may be anywhere else in the file, and are taken for arguments of the call
   std::string_view started_by = {};  // ends of the words that start it on a command line; '*' is any text
   bool takes_command =
       false;  // the words before its options are its key "command": "finetune" of `litgpt finetune --lr 1`
-  std::string_view settings = {};      // keys of its command line that name a file of settings: "config command"
-  std::string_view own_settings = {};  // the file among them that holds the defaults below
-  std::string_view holds = {};         // names of programs, separated by commas, whose markers its files may have too
-  known_keys keys = {};                // beside those in the conditions; `read` are shared with other programs
-  std::string_view defaults = {};      // "amp=false amp_dtype=float16"
+  std::string_view settings = {};        // keys of its command line that name a file of settings: "config command"
+  std::string_view own_settings = {};    // the file among them that holds the defaults below
+  std::string_view of_command = {};      // keys that its command line says, whatever the file of settings does
+  std::string_view not_started_by = {};  // ends of the words that start others with such arguments
+  bool has_any_sections = false;         // sections of its files only group the keys
+  std::string_view holds = {};           // names of programs, separated by commas, whose markers its files may have too
+  known_keys keys = {};                  // beside those in the conditions; `read` are shared with other programs
+  std::string_view defaults = {};        // "amp=false amp_dtype=float16"
   std::vector<precision_case> precision = {};
   std::vector<scaler_key> scale = {};
   std::vector<clipping_case> clipping = {};

@@ -27,6 +27,9 @@
   ROW(guided_diffusion) \
   ROW(hugging_face) \
   ROW(icefall) \
+  ROW(icefall_seven) \
+  ROW(icefall_plain) \
+  ROW(icefall_other) \
   ROW(keras) \
   ROW(keras_policy) \
   ROW(kohya) \

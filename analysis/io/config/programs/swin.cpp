@@ -7,10 +7,12 @@ namespace ulp::io {
 program_row swin_program() {
   return {.name = "Swin Transformer",
           .markers = "MODEL.SWIN MODEL.SWINV2 MODEL.SWIN_MLP AMP_ENABLE TRAIN.CLIP_GRAD",
+          .settings = "cfg",
           .keys = {.not_read = "MODEL DATA AUG TEST"},
           .defaults = "AMP_ENABLE=true AMP_OPT_LEVEL=",
           .precision = {{.when = "AMP_OPT_LEVEL=o1|o2|o3",
                          .refused = "is apex.amp's, whose loss scale is another one; replay that by --scaler apex_amp"},
+                        {.when = "disable_amp=true", .format = "float32", .weights = "float32", .meaning = in_float32},
                         {.when = "AMP_ENABLE=true",
                          .format = "float16",
                          .scaler = "pytorch_gradscaler",

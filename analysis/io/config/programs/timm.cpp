@@ -10,6 +10,7 @@ program_row timm_program() {
       .markers =
           "amp_impl clip_mode native_amp apex_amp recovery_interval jsd_loss split_bn grad_accum_steps+opt amp+opt+sched amp+sched+model amp+remode amp+reprob",
       .settings = "config c",
+      .not_started_by = "main.py main_*.py run_*.py",
       .defaults =
           "amp=false amp_dtype=float16 amp_impl=native native_amp=false apex_amp=false model_dtype=float32 clip_mode=norm",
       .precision =

@@ -11,6 +11,7 @@ program_row torchtitan_program() {
           "training.local_batch_size+training.seq_len training.mixed_precision_param job+training training+parallelism+metrics "
           "training+activation_checkpoint model.converters",
       .started_by = "torchtitan torchtitan/train.py torchtitan.train",
+      .settings = "config_file",
       .keys =
           {.read = "training.mixed_precision_reduce",
            .not_read =

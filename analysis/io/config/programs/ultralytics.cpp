@@ -10,6 +10,7 @@ program_row ultralytics_program() {
       .markers = "nbs+imgsz nbs+lr0 close_mosaic imgsz+lr0 imgsz+task+mode",
       .started_by = "yolo",
       .takes_command = true,
+      .settings = "cfg",
       .keys = {.not_read = "half int8 model"},
       .defaults = "amp=true mode=train",
       .precision = {{.when = "command=val|predict|export|track|benchmark|solutions",

@@ -18,6 +18,7 @@ program_row verl_program() {
   return {
       .name = "verl",
       .markers = "actor_rollout_ref",
+      .settings = "config_name",
       .keys =
           {.read = "actor_rollout_ref.actor.fsdp_config.mixed_precision.reduce_dtype",
            .not_read =
@@ -42,11 +43,9 @@ program_row verl_program() {
                 "actor_rollout_ref.actor.fsdp_config.dtype actor_rollout_ref.actor.fsdp_config.dtype=bfloat16|bf16 actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype !actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=bfloat16|bf16",
             .refused = contradicts},
            {.when =
-                "!actor_rollout_ref.actor.fsdp_config.dtype actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=float16|fp16|half",
+                "actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=float16|fp16|half !actor_rollout_ref.actor.fsdp_config.dtype",
             .format = "float16",
-            .scaler = "pytorch_gradscaler",
-            .parameters = sharded,
-            .meaning = with_sharded},
+            .meaning = "float16 without a scaler, which only fsdp_config.dtype would bring"},
            {.when =
                 "!actor_rollout_ref.actor.fsdp_config.dtype actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=float32|fp32",
             .format = "float32",

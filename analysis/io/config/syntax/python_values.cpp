@@ -78,7 +78,12 @@ config_node python_values::open(std::size_t from) const {
     if (!blank || (!text.empty() && text.back() != ' ')) text += blank ? ' ' : c;
     if (text.size() > longest) break;
   }
-  if (text.size() > longest) text = text.substr(0, longest) + "...";
+  // Its end says what was called last.
+  constexpr std::size_t shown_of_end = 20;
+  if (text.size() > longest) {
+    const std::string_view end = text_.substr(0, tokens_[at - 1].end).substr(tokens_[at - 1].end - shown_of_end);
+    text = text.substr(0, longest) + "..." + (end.find('\n') == std::string_view::npos ? std::string{end} : "");
+  }
   return {.what = config_node::kind::scalar, .open = true, .text = std::move(text)};
 }
 
