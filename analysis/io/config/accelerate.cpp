@@ -149,6 +149,9 @@ void read_handlers(const config_section& top) {
     if (callee == nullptr) refuse(e.value);
     if (!callee->value.text.ends_with("GradScalerKwargs")) continue;
     constexpr known_keys keys{.read = "() init_scale growth_factor backoff_factor growth_interval enabled"};
+    if (e.value.find("0") != nullptr)
+      top.fail("kwargs_handlers",
+               "gives GradScalerKwargs() a value without a name; write init_scale=..., if it is the first");
     const config_section kwargs(top.run(), "kwargs_handlers", e, keys);
     if (!kwargs.flag("enabled").value_or(true)) {
       kwargs.means("enabled", "the loss is not scaled");

@@ -11,17 +11,20 @@
 namespace ulp::io {
 namespace {
 
-constexpr std::string_view by_hand =
-    "fastai 1 has a scaler of its own; GradientClip clips in the program: give --clip-norm";
+constexpr std::string_view by_hand = "GradientClip clips in the program: give --clip-norm";
 constexpr std::string_view to_float16 = ".to_fp16(";
 constexpr std::string_view to_bf16 = ".to_bf16(";
+
+// Learner(...), vision_learner(...): what they return others have, too.
+bool is_of_learner(std::string_view call) {
+  const std::size_t chained = std::min(call.find(to_float16), call.find(to_bf16));
+  return chained != std::string_view::npos && call.find("earner(") < chained;
+}
 
 // learn = Learner(...).to_fp16(), which is open as what is called on any call.
 const config_entry* chained_in(const config_node& node) {
   for (const config_entry& e : node.entries) {
-    if (e.value.open &&
-        (e.value.text.find(to_float16) != std::string::npos || e.value.text.find(to_bf16) != std::string::npos))
-      return &e;
+    if (e.value.open && is_of_learner(e.value.text)) return &e;
     if (const config_entry* const found = chained_in(e.value)) return found;
   }
   return nullptr;

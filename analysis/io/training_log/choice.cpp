@@ -29,6 +29,37 @@ std::uint64_t drop_other_ranks(std::vector<scale_record>& records) {
   });
 }
 
+// Two logs in one file: steps of one program, and behind the last of them such steps of another. Which of the two is meant nobody
+// can tell, and skipped steps are looked for in one.
+void expect_one_program(const std::vector<scale_record>& records, const std::string& path) {
+  constexpr std::uint64_t few = 3;
+  struct stretch {
+    std::uint64_t count = 0;
+    std::uint64_t first_line = 0;
+    std::uint64_t last_line = 0;
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+  };
+  std::map<const log_dialect*, stretch> told;
+  for (const scale_record& r : records) {
+    if (r.what != kind::reached || r.from->is_bar || r.from->is_bare() || r.is_validation) continue;
+    stretch& s = told[r.from];
+    if (s.count++ == 0) s = {1, r.line, r.line, r.step, r.step};
+    s.first_line = std::min(s.first_line, r.line);
+    s.last_line = std::max(s.last_line, r.line);
+    s.least = std::min(s.least, r.step);
+    s.most = std::max(s.most, r.step);
+  }
+  for (const auto& [first, a] : told)
+    for (const auto& [second, b] : told)
+      if (a.count >= few && b.count >= few && a.last_line < b.first_line && a.least <= b.most && b.least <= a.most)
+        throw input_error(path, "line " + std::to_string(b.first_line),
+                          "steps " + std::to_string(b.least) + " to " + std::to_string(b.most) + " of " +
+                              std::string{second->name} + " stand behind steps " + std::to_string(a.least) + " to " +
+                              std::to_string(a.most) + " of " + std::string{first->name} +
+                              ": give the log of each run for itself");
+}
+
 // The progress bar under which steps were skipped, by its length.
 std::optional<std::uint32_t> bar_of_steps(const std::vector<scale_record>& records) {
   std::map<std::uint32_t, std::uint64_t> overflows;
@@ -332,6 +363,7 @@ void note_nonfinite(const std::vector<numbered_line>& before, const std::vector<
 }  // namespace
 
 left_out_lines choose_records(std::vector<scale_record>& records, const std::string& path) {
+  expect_one_program(records, path);
   const std::vector<numbered_line> nonfinite = nonfinite_lines(records);
   left_out_lines others{.count = drop_other_ranks(records)};
   others.count += put_in_order(records);

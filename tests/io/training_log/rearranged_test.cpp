@@ -255,3 +255,33 @@ TEST_CASE("rearranged logs: Apex's lines of two ranks that changed places") {
   // A scale that fell by halves and rose grew.
   CHECK(overflows({15, 14, 13, 15, 14}) == 5);
 }
+
+TEST_CASE("rearranged logs: the same steps of another program behind those of the first") {
+  const playground place;
+  std::string megatron;
+  std::string own;
+  for (int i = 1; i <= 4; ++i) {
+    const std::string n = std::to_string(i);
+    megatron += " iteration        " + n +
+                "/     100 | consumed samples: 1 | lm loss: 2.0E+00 | loss scale: 65536.0 | grad norm: 1.0 |\n";
+    own += "step " + n + " loss 2.5 grad_norm nan\n";
+  }
+  for (const auto& [first, second] : {std::pair{megatron, own}, std::pair{own, megatron}}) {
+    std::string said;
+    try {
+      open_source({place.write("both.log", first + second)});
+    } catch (const input_error& e) {
+      said = e.what();
+    }
+    CHECK(said.find("line 5: steps 1 to 4 of ") != std::string::npos);
+    CHECK(said.find("give the log of each run for itself") != std::string::npos);
+  }
+  // Side by side they are of one run.
+  std::string both;
+  for (std::size_t at = 0, line = 0; line < 4; ++line) {
+    const std::size_t end = megatron.find('\n', at) + 1;
+    both += megatron.substr(at, end - at) + "step " + std::to_string(line + 1) + " loss 2.0\n";
+    at = end;
+  }
+  CHECK_NOTHROW(open_source({place.write("beside.log", both)}));
+}

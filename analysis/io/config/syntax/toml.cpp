@@ -131,7 +131,11 @@ class toml_reader {
     }
     const std::size_t begin = at_;
     while (at_ < text_.size() && std::string_view(" \t\r\n#,]}").find(here()) == std::string_view::npos) ++at_;
-    if (text_.substr(begin).starts_with("${")) at_ = std::min(text_.find('}', begin), text_.size() - 1) + 1;
+    if (text_.substr(begin).starts_with("${")) {
+      at_ = std::min(text_.find_first_of("}\n", begin), text_.size() - 1);
+      if (here() != '}') fail("${ has no }");
+      ++at_;
+    }
     if (at_ == begin) fail("a value is missing");
     std::string text{text_.substr(begin, at_ - begin)};
     if (text == "null") return {.what = config_node::kind::null};  // of spaCy's files
