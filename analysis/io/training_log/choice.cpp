@@ -44,12 +44,15 @@ std::optional<std::uint32_t> bar_of_steps(const std::vector<scale_record>& recor
 // The one that ended the run, whichever ranks and tracebacks say so: the scale stood at its least value already.
 void add_fatal_overflow(std::vector<scale_record>& records) {
   double scale = not_known;
+  std::int64_t step = -1;
   bool seen = false;
   for (scale_record& r : records) {
     if (r.what == kind::overflow) {
       scale = r.after;
       seen = false;
     }
+    // A progress bar may print where it stopped once more.
+    if (r.what == kind::reached && std::exchange(step, r.step) != r.step) seen = false;
     if (r.what != kind::fatal || std::exchange(seen, true)) continue;
     r.what = kind::overflow;
     r.ends_run = true;
