@@ -158,13 +158,18 @@ bool goes_on_in(std::string_view line, std::string_view before) noexcept {
     return is_digit(to) || rest.starts_with("nan") || rest.starts_with("inf") || (is_letter(to) && !is_apart);
   if (!is_apart && from == '.' && is_digit(to)) return true;
   if (is_apart || !is_digit(from) || digits.find(to) == std::string_view::npos) return has_value(line);
+  // Any two words and numbers may stand in a line of its own.
+  constexpr std::array<std::string_view, 6> keys{"loss", "norm", "scale", "lr", "time", "mem"};
   const std::size_t end = line.find_first_not_of(digits);
-  if (end == std::string_view::npos) return true;
-  return std::string_view{"|,;)]}%/"}.find(line[end]) != std::string_view::npos ||
-         line.find_first_not_of(" \t|", end) == std::string_view::npos ||
-         (blanks.find(line[end]) != std::string_view::npos &&
-          (std::string_view{"|("}.find(line[line.find_first_not_of(blanks, end)]) != std::string_view::npos ||
-           has_value(line.substr(end))));
+  if (end == std::string_view::npos || std::string_view{"|,;)]}%/"}.find(line[end]) != std::string_view::npos)
+    return true;
+  const std::size_t behind = line.find_first_not_of(blanks, end);
+  if (behind == std::string_view::npos) return true;
+  if (behind == end) return false;
+  const std::string_view word = line.substr(behind, line.find_first_of(" \t:=", behind) - behind);
+  return line[behind] == '|' || line[behind] == '(' ||
+         (has_value(line.substr(behind)) &&
+          std::ranges::any_of(keys, [&](std::string_view key) { return word.find(key) != std::string_view::npos; }));
 }
 
 blankless without_blanks(std::string_view line) {

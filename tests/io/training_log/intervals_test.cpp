@@ -170,7 +170,7 @@ TEST_CASE("intervals: the overflow that ended a run is not one of the run that g
   const contents more = place.open("b.log", steps(1, 20) + overflow(2) + error + steps(21, 40));
   REQUIRE(more.steps.size() == 40);
   CHECK(account_of(more).skipped == 0);
-  CHECK(account_of(more).open == 0);
+  CHECK(more.steps[20].scalars.found_inf == false);
   // Lines that are the same as before the end are those of the steps that were done again.
   const contents again = place.open("c.log", lines(10, 40, 0) + error + lines(40, 60, 0));
   CHECK(says(again, "the log goes back to an earlier step"));
