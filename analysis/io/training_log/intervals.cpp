@@ -261,6 +261,8 @@ class interval_reader {
     } else if (counted >= 0) {
       now.is_mixed =
           (count() > 0 || counted > 0) && (count() != counted || (now.of_run_before == 0 && replaced_skips_ != 0));
+      // The count may be that of steps that were done again, up to the last line before the run ended.
+      if (now.is_mixed && now.of_run_before > 0) now.too_many = std::max<std::int64_t>(1, count());
     } else {
       now.is_mixed = count() > 0 && now.of_run_before == 0;
       now.too_many = now.is_mixed ? count() : 0;

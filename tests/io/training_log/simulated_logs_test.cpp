@@ -49,15 +49,18 @@ class simulation {
     const auto saved_at =
         static_cast<std::int64_t>(random_() % 3 == 0 ? 0 : random_() % static_cast<unsigned>(steps_ + 1));
     const deepspeed_state saved = deepspeed_steps(first, 0, saved_at);
-    deepspeed_steps(saved, saved_at, steps_);
-    if (random_() % 2 == 0)
-      say() << "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.";
+    const deepspeed_state end = deepspeed_steps(saved, saved_at, steps_);
+    const bool dies = end.skipped > 0 && random_() % 2 == 0 && std::ranges::all_of(all_.truth, [&](const auto& of) {
+                        return std::ranges::all_of(of.second, [&](const true_step& t) { return t.scale >= end.scale; });
+                      });
+    if (dies) say() << "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.";
     if (random_() % 4 == 0) {
       interval_ = any_of<std::int64_t>({1, 5, 10, 20});
       all_.is_cut = true;
     }
     deepspeed_steps(saved, saved_at, steps_ + 2 * interval_);
-    return cut();
+    flush();
+    return dies ? all_ : cut();
   }
 
   simulated megatron() {
