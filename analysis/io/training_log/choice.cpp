@@ -75,12 +75,15 @@ std::optional<std::uint32_t> bar_of_steps(const std::vector<scale_record>& recor
 // The one that ended the run, whichever ranks and tracebacks say so: the scale stood at its least value already.
 void add_fatal_overflow(std::vector<scale_record>& records) {
   double scale = not_known;
+  std::int64_t step = -1;
   bool seen = false;
   for (scale_record& r : records) {
     if (r.what == kind::overflow) {
       scale = r.after;
       seen = false;
     }
+    // A progress bar may print where it stopped once more.
+    if (r.what == kind::reached && std::exchange(step, r.step) != r.step) seen = false;
     if (r.what != kind::fatal || std::exchange(seen, true)) continue;
     r.what = kind::overflow;
     r.ends_run = true;
@@ -172,8 +175,8 @@ void drop_validations(std::vector<scale_record>& records) {
   if (has_losses) std::erase_if(records, [](const scale_record& r) { return r.is_validation; });
 }
 
-// Lines of a script that count anew from 0 or 1 before the training goes on where it was: an evaluation's. A run that was
-// started again goes on from its own last step.
+// Lines of a script that count anew from 0 or 1 before the training goes on where it was: an evaluation's, which skips no step.
+// A run that was started again goes on from its own last step; a single line may be that.
 std::uint64_t drop_evaluations(std::vector<scale_record>& records) {
   std::vector<scale_record*> told;
   for (scale_record& r : records)
@@ -188,11 +191,16 @@ std::uint64_t drop_evaluations(std::vector<scale_record>& records) {
     }
     return told.size() - begin <= longest ? told.size() : begin;  // the last one of several
   };
+  constexpr std::size_t few = 2;
+  const auto skips_between = [](const scale_record* first, const scale_record* behind) {
+    return std::any_of(first, behind, [](const scale_record& r) { return r.what == kind::overflow; });
+  };
   std::int64_t last = -1;   // of the training
   std::int64_t since = -1;  // the one before it
   for (std::size_t i = 0; i < told.size(); ++i) {
     const bool begins = step(i) <= 1 && step(i) <= last && since > 0;
-    const std::size_t end = begins ? end_of(i, last + since) : i;
+    std::size_t end = begins ? end_of(i, last + since) : i;
+    if (end < i + few || skips_between(told[i], told[end - 1])) end = i;
     longest = std::max(longest, end - i);
     for (; i < end; ++i) told[i]->what = kind::section;
     if (i == told.size()) break;

@@ -168,8 +168,11 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   if (others.count > 0)
     all.notes.push_back(count_text(others.count, "line") + " of other ranks or other scalers: left out");
   if (others.evaluations > 0)
-    all.notes.push_back(count_text(others.evaluations, "line") +
-                        " between the steps of the training begin to count anew, as an evaluation does: left out");
+    all.notes.push_back(
+        count_text(others.evaluations, "line") +
+        (others.evaluations == 1
+             ? " that starts counting again between training steps, as an evaluation does, is left out"
+             : " that start counting again between training steps, as an evaluation does, are left out"));
   if (others.nonfinite > 0)
     all.notes.push_back(
         "of the lines of other ranks that were left out, " + std::to_string(others.nonfinite) +

@@ -82,14 +82,16 @@ class interval_reader {
     scale_record event = r;
     const std::int64_t at = std::exchange(position_, -1);
     // Other ranks print the same, and DeepSpeed says it in two ways.
-    const bool repeats = last_overflow_ && (at >= 0 ? at == last_overflow_->step : is_repeated(r));
+    const bool is_of_last_run = last_overflow_ && !last_overflow_->ends_run && !r.ends_run;
+    const bool repeats = is_of_last_run && (at >= 0 ? at == last_overflow_->step : is_repeated(r));
     if (repeats) return;
     event.step = at;
     last_overflow_ = event;
     reached_since_ = false;
     grown_ = not_known;
     // In front of the first line that tells of steps others may be missing: see take_late.
-    const bool late = open_ && first_ && room_for_late() > 0 && may_be_late(r) && r.line - open_->line <= lines_late;
+    const bool late =
+        open_ && first_ && !r.ends_run && room_for_late() > 0 && may_be_late(r) && r.line - open_->line <= lines_late;
     (late ? open_->events : pending_).push_back(event);
   }
 
@@ -139,7 +141,8 @@ class interval_reader {
   void reach(const scale_record& r) {
     const auto last = last_of_.find(r.from);
     const bool again = last != last_of_.end() && r.step <= last->second.step;
-    if (again && r.step == last->second.step &&
+    const bool died = leave_dead_run();
+    if (again && !died && r.step == last->second.step &&
         (r.from->counts_updates || !r.from->is_framework() || same(r, last->second)))
       return;
     if (again) go_back(r);
@@ -176,6 +179,18 @@ class interval_reader {
     return open_ ? std::optional(open_->step) : reached_;
   }
 
+  // What came up to the overflow that ended a run is not of the line that follows, even where its steps go on.
+  bool leave_dead_run() {
+    const auto last = std::ranges::find_if(pending_.rbegin(), pending_.rend(), &scale_record::ends_run);
+    if (last == pending_.rend()) return false;
+    close();
+    dead_ += last.base() - pending_.begin();
+    pending_.erase(pending_.begin(), last.base());
+    resumed_ = gap_ = true;
+    replaced_skips_ = 0;
+    return true;
+  }
+
   // The run was started again from a checkpoint that no line tells of.
   void go_back(const scale_record& r) {
     std::int64_t usual = std::max<std::int64_t>(1, spacing_[r.from].last);
@@ -209,16 +224,16 @@ class interval_reader {
     totals_.erase(totals_.upper_bound(from), totals_.end());
   }
 
-  // How many overflows came before a run that began again: those up to the one that ended it, or to a scale that is much higher
-  // than a scaler makes it in a few steps.
+  // How many overflows came before a run that began again: those up to a scale that is much higher than a scaler makes it in a
+  // few steps.
   [[nodiscard]] static std::size_t begin_of_last_run(const std::vector<scale_record>& overflows) {
     constexpr double far_above = 8;
     std::size_t begin = 0;
     for (std::size_t i = 1; i < overflows.size(); ++i) {
       const double before = scale_after(overflows[i - 1]);
-      if (overflows[i - 1].ends_run || used_scale(overflows[i], before) >= far_above * before) begin = i;
+      if (used_scale(overflows[i], before) >= far_above * before) begin = i;
     }
-    return !overflows.empty() && overflows.back().ends_run ? overflows.size() : begin;
+    return begin;
   }
 
   // Several ranks print the same where the scale stays.
@@ -238,15 +253,18 @@ class interval_reader {
     const auto count = [&] { return static_cast<std::int64_t>(all.size()); };
     const std::size_t begin = resumed_ ? begin_of_last_run(all) : 0;
     all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(begin));
-    now.of_run_before = static_cast<std::int64_t>(begin);
+    now.of_run_before += static_cast<std::int64_t>(begin);
     if (counted >= 0) drop_repeated(all, static_cast<std::size_t>(counted));
     if (!resumed_) {
       now.too_many = counted >= 0 ? std::max<std::int64_t>(0, count() - counted) : 0;
       now.is_mixed = now.too_many > 0;
     } else if (counted >= 0) {
-      now.is_mixed = (count() > 0 || counted > 0) && (count() != counted || (begin == 0 && replaced_skips_ != 0));
+      now.is_mixed =
+          (count() > 0 || counted > 0) && (count() != counted || (now.of_run_before == 0 && replaced_skips_ != 0));
+      // The count may be that of steps that were done again, up to the last line before the run ended.
+      if (now.is_mixed && now.of_run_before > 0) now.too_many = std::max<std::int64_t>(1, count());
     } else {
-      now.is_mixed = count() > 0 && begin == 0;
+      now.is_mixed = count() > 0 && now.of_run_before == 0;
       now.too_many = now.is_mixed ? count() : 0;
     }
     if (!now.is_mixed) return;
@@ -286,6 +304,7 @@ class interval_reader {
     reached_since_ = true;
     log_interval now{.from = r.from, .line = r.line, .step = r.step, .nans = r.nans, .record = r};
     now.events = std::exchange(pending_, {});
+    now.of_run_before = std::exchange(dead_, 0);
     now.grown = std::exchange(grown_, not_known);
     const bool is_first = !reached_;
     now.counted = r.skipped >= 0 || r.from->skipped_in_all;
@@ -428,6 +447,7 @@ class interval_reader {
   bool restored_ = false;
   bool resumed_ = false;               // the next line is the first after a restart that no line tells of
   std::int64_t replaced_skips_ = 0;    // of the steps up to that line, in the run before
+  std::int64_t dead_ = 0;              // overflows up to that which ended the run before
   bool gap_ = false;                   // before the next interval
   std::optional<log_interval> open_;   // the last: added when the next line is there, since lines may come late
   std::vector<scale_record> pending_;  // skipped since the last step that was reached
@@ -442,10 +462,6 @@ class interval_reader {
   double grown_ = not_known;  // since the last overflow
   std::int64_t total_steps_ = 0;
 };
-
-}  // namespace
-
-namespace {
 
 // 0 where the next line of its kind is of no later step.
 std::int64_t steps_to_next(const std::vector<scale_record>& records, std::size_t at) {

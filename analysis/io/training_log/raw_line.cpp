@@ -120,12 +120,56 @@ std::size_t columns_of(std::string_view line) noexcept {
   return n;
 }
 
-bool is_rest_of(std::string_view line, std::string_view before, std::size_t widest) noexcept {
+bool may_be_rest_of(std::string_view line, std::string_view before, std::size_t widest) noexcept {
   constexpr std::array<std::size_t, 8> usual{72, 80, 100, 120, 132, 140, 160, 200};
   constexpr std::size_t few = 6;
   if (std::ranges::find(usual, widest) == usual.end() || columns_of(before) % widest != 0) return false;
+  const auto is_rule = [](std::string_view of) { return of.find_first_not_of(of.front()) == std::string_view::npos; };
+  if (line.empty() || is_rule(before) || is_rule(line)) return false;
   const auto shape = [](char c) { return is_digit(c) ? '0' : c; };
   return !std::ranges::equal(before.substr(0, few), line.substr(0, few), {}, shape, shape);
+}
+
+bool goes_on_in(std::string_view line, std::string_view before) noexcept {
+  constexpr std::string_view blanks = " \t";
+  constexpr std::string_view digits = "0123456789.";
+  constexpr std::string_view opens = ":=|([{,-+/";
+  const std::size_t last = before.find_last_not_of(blanks);
+  const std::size_t first = line.find_first_not_of(blanks);
+  if (last == std::string_view::npos || first == std::string_view::npos) return false;
+  const auto is_letter = [](char c) { return is_of_word(c) && !is_digit(c) && c != '.' && c != '-'; };
+  // A word and a number behind it, as of a value with its key.
+  const auto has_value = [&](std::string_view rest) {
+    const std::size_t word = rest.find_first_not_of(" \t|,;");
+    if (word == std::string_view::npos || !is_letter(rest[word])) return false;
+    std::size_t end = word;
+    while (end < rest.size() && is_of_word(rest[end])) ++end;
+    const std::size_t value = rest.find_first_not_of(" \t:='\"", end);
+    return value != std::string_view::npos && value > end &&
+           (is_digit(rest[value]) || rest[value] == '-' || rest.substr(value).starts_with("nan") ||
+            rest.substr(value).starts_with("inf"));
+  };
+  const char from = before[last];
+  const char to = line[first];
+  const bool is_apart = last + 1 < before.size() || first > 0;
+  if (opens.find(from) != std::string_view::npos) return true;
+  const std::string_view rest = line.substr(first);
+  if (is_letter(from))
+    return is_digit(to) || rest.starts_with("nan") || rest.starts_with("inf") || (is_letter(to) && !is_apart);
+  if (!is_apart && from == '.' && is_digit(to)) return true;
+  if (is_apart || !is_digit(from) || digits.find(to) == std::string_view::npos) return has_value(line);
+  // Any two words and numbers may stand in a line of its own.
+  constexpr std::array<std::string_view, 6> keys{"loss", "norm", "scale", "lr", "time", "mem"};
+  const std::size_t end = line.find_first_not_of(digits);
+  if (end == std::string_view::npos || std::string_view{"|,;)]}%/"}.find(line[end]) != std::string_view::npos)
+    return true;
+  const std::size_t behind = line.find_first_not_of(blanks, end);
+  if (behind == std::string_view::npos) return true;
+  if (behind == end) return false;
+  const std::string_view word = line.substr(behind, line.find_first_of(" \t:=", behind) - behind);
+  return line[behind] == '|' || line[behind] == '(' ||
+         (has_value(line.substr(behind)) &&
+          std::ranges::any_of(keys, [&](std::string_view key) { return word.find(key) != std::string_view::npos; }));
 }
 
 blankless without_blanks(std::string_view line) {

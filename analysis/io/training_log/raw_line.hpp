@@ -28,9 +28,13 @@ struct line_label {
 
 // How many columns of a terminal it takes.
 [[nodiscard]] std::size_t columns_of(std::string_view line) noexcept;
-// Whether it goes on with what a terminal of a usual width broke the line before at: that is as long as the terminal is wide,
-// no line is longer, and this one does not begin as it does.
-[[nodiscard]] bool is_rest_of(std::string_view line, std::string_view before, std::size_t widest) noexcept;
+// Whether it may go on with what a terminal of a usual width broke the line before at: that is as long as the terminal is wide,
+// no line is longer, neither is a rule of one character, and this one does not begin as it does.
+[[nodiscard]] bool may_be_rest_of(std::string_view line, std::string_view before, std::size_t widest) noexcept;
+
+// Whether a line ends inside of a word, a number or a key and its value, by what the next one begins with. Two numbers that touch
+// are one only where what follows is more of the record: "2.9", "1 | norm 1.5", but not "2.91", "77 workers alive".
+[[nodiscard]] bool goes_on_in(std::string_view line, std::string_view before) noexcept;
 
 // A line without blanks; one stays between two digits.
 struct blankless {

@@ -163,6 +163,16 @@ std::vector<record_place> places_in(const record_text& line) {
   return places;
 }
 
+bool holds_record(std::string_view line, std::uint64_t number) {
+  const blankless whole = without_blanks(line);
+  record_text alone;
+  alone.append(whole.text, number, whole.blanks);
+  record_finder starts(alone.view(), 0);
+  for (std::size_t at = starts.next(0); at != std::string_view::npos; at = starts.next(at + 1))
+    if (read_record(alone, at, true).found == record_match::state::complete) return true;
+  return false;
+}
+
 }  // namespace
 
 void add_compactly(std::vector<scale_record>& to, scale_record record) {
@@ -181,15 +191,41 @@ void add_compactly(std::vector<scale_record>& to, scale_record record) {
 }
 
 void record_scanner::line(std::string_view raw, std::uint64_t number) {
+  constexpr std::size_t some = 64;
   remove_escapes(raw, cleaned_);
-  widest_ = std::max(widest_, columns_of(cleaned_));
-  if (!held_.empty() && is_rest_of(cleaned_, held_, widest_) && held_.size() < longest_record) {
-    held_ += cleaned_;
+  const std::size_t columns = columns_of(cleaned_);
+  if (columns > widest_) as_wide_ = 0;
+  widest_ = std::max(widest_, columns);
+  as_wide_ += columns == widest_ ? 1 : 0;
+  if (!knows_width_) {
+    first_.emplace_back(cleaned_, number);
+    if (first_.size() >= some) take_first();
+    return;
+  }
+  join(cleaned_, number);
+}
+
+// The first lines are kept until they show how wide the terminal was.
+void record_scanner::take_first() {
+  knows_width_ = true;
+  for (auto& [text, number] : std::exchange(first_, {})) join(text, number);
+}
+
+void record_scanner::join(std::string& text, std::uint64_t number) {
+  if (!held_.empty() && is_rest(text, number)) {
+    held_ += text;
     return;
   }
   if (!held_.empty()) whole_line(held_, held_number_);
-  std::swap(held_, cleaned_);
+  std::swap(held_, text);
   held_number_ = number;
+}
+
+// What need not be joined is left apart: lines that are as wide as the widest by chance.
+bool record_scanner::is_rest(std::string_view text, std::uint64_t number) const {
+  constexpr std::size_t several = 2;
+  if (as_wide_ < several || held_.size() >= longest_record || !may_be_rest_of(text, held_, widest_)) return false;
+  return holds_record(held_, held_number_) ? goes_on_in(text, held_) : !holds_record(text, number);
 }
 
 void record_scanner::whole_line(std::string_view all, std::uint64_t number) {
@@ -344,6 +380,7 @@ void record_scanner::keep(scale_record record) {
 }
 
 void record_scanner::finish(bool cut) {
+  take_first();
   if (!held_.empty()) whole_line(std::exchange(held_, {}), held_number_);
   // What touches the end of a log that was cut may have lost its own end.
   for (std::uint32_t i = 0; i < texts_.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dialects/record.hpp"
@@ -45,6 +46,9 @@ class record_scanner {
     std::vector<found_layout> found{};                // in the text, by where they begin
     std::map<std::uint64_t, std::int64_t> seconds{};  // of the lines in the text that have a time stamp
   };
+  void take_first();
+  void join(std::string& text, std::uint64_t number);
+  [[nodiscard]] bool is_rest(std::string_view text, std::uint64_t number) const;
   void whole_line(std::string_view all, std::uint64_t number);
   void add(rank_text& to, std::string_view line, std::uint64_t number);
   void take(rank_text& from, const record_match& m);
@@ -60,7 +64,10 @@ class record_scanner {
   std::string cleaned_;
   std::string held_;  // the last line, which may go on in the next
   std::uint64_t held_number_ = 0;
-  std::size_t widest_ = 0;  // of the lines so far, in columns
+  std::size_t widest_ = 0;   // of the lines so far, in columns
+  std::size_t as_wide_ = 0;  // how many are
+  bool knows_width_ = false;
+  std::vector<std::pair<std::string, std::uint64_t>> first_;
   unread_records unread_;
   std::vector<nonfinite_words> nonfinite_;
   std::uint64_t kept_ = 0;           // records so far

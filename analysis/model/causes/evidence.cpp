@@ -232,11 +232,11 @@ bool evidence::is_unhandled(const lost_place& place) {
   return true;
 }
 
-// Long enough, or early enough, that it may be more than a scaler at work.
+// Long enough, or early enough, that it may be more than a scaler at work; at the scale 1 no scaler is.
 bool evidence::is_open(const lost_place& place) {
   constexpr std::size_t early = 10;
   const double scale = scale_of(steps[place.first]);
-  if (place.length() <= short_place && place.first >= early && scale >= 1) return false;
+  if (place.length() <= short_place && place.first >= early && scale > 1) return false;
   open = {span_of(place), place.first == 0, scale, scale_of(steps[place.last])};
   return true;
 }

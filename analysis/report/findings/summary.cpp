@@ -47,11 +47,12 @@ std::string why_of_another_run(const survey& run, const own_configuration& own) 
       least = std::min(least, s.loss_scale);
       greatest = std::max(greatest, s.loss_scale);
     }
+  constexpr std::string_view other = "; the configuration is not that of all of this run: ";
   if (own.is_static && least < greatest)
-    return fmt::format("; the configuration is not that of this run: it keeps the scale constant, which was {} to {}",
-                       as_power(least), as_power(greatest));
+    return fmt::format("{}it keeps the scale constant, but the run's scale went from {} to {}", other, as_power(least),
+                       as_power(greatest));
   if (!own.is_scaled && greatest > 0 && (least != 1 || greatest != 1))
-    return fmt::format("; the configuration is not that of this run: it has no loss scale, and the run had{}",
+    return fmt::format("{}it has no loss scale, and the run had{}", other,
                        least == greatest ? " " + as_power(least)
                                          : fmt::format(" {} to {}", as_power(least), as_power(greatest)));
   return "";

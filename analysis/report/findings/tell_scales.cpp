@@ -305,7 +305,8 @@ told told_of(const open_overflow& o, const telling& about) {
     t.sure = is_known ? fmt::format("not sure: {} before a lower scale could have ended it", end_text(about))
                       : "not sure: the input has neither the loss scale nor more steps";
     if (o.last_scale <= 1) {
-      t.change = "look at its batch and at the forward pass: what overflows at the scale 1 needs no lower one";
+      t.change =
+          "look at its batch and at the forward pass: that overflows at a scale of 1, where no usual loss scale helps";
       t.sure = fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about));
     }
     if (about.options.ends_early) t.change = "look at the steps that --steps leaves out: " + t.change;

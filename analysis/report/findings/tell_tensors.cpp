@@ -68,7 +68,7 @@ void advise_against_underflow(std::string& change, std::vector<std::string>& lin
   const own_configuration& own = about.options.configured;
   const bool raises = safe > scale && safe_scale_does;
   if (is_wide(own) && own.format != about.options.format_name) {
-    change = fmt::format("nothing where it trains in {}, as the configuration says; in {} instead ", own.format,
+    change = fmt::format("nothing if it trains in {}, as the configuration says; for {}, ", own.format,
                          about.options.format_name);
     change += raises ? fmt::format("a scale of {}, up to which no finite step overflows", as_power(safe))
                      : "no scale that does not overflow keeps these gradients";

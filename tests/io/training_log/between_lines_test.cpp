@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include <ulp/io/bytes/error.hpp>
 #include <ulp/io/inputs/open.hpp>
 
 #include "io/builders.hpp"
@@ -156,4 +157,20 @@ TEST_CASE("between lines: an overflow in step 0 comes before its line") {
   CHECK(read.steps[0].key.step == 0);
   CHECK(overflows(read) == 1);
   CHECK(read.steps[0].scalars.found_inf == true);
+}
+
+TEST_CASE("between lines: an evaluation skips nothing, and has more than one line") {
+  const playground place;
+  const auto line = [](int step) { return "step " + std::to_string(step) + " loss 2.5\n"; };
+  const std::string overflow =
+      "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n";
+  const std::string before = line(0) + line(10) + line(20);
+  const contents read = place.open("eval.log", before + line(0) + line(5) + line(30) + overflow + line(40));
+  CHECK(read.steps.back().key.step == 40);
+  CHECK(overflows(read) == 1);
+  // Started again: its numbers come back to those of the training by chance.
+  for (const std::string& again : {line(0) + overflow + line(5), line(0)}) {
+    INFO(again);
+    CHECK_THROWS_AS(place.open("again.log", before + again + overflow + line(30) + line(40)), input_error);
+  }
 }

@@ -145,3 +145,33 @@ TEST_CASE("intervals: fewer lines of overflows than are counted") {
     return n == "the log counts 2 skipped steps more than it has lines of overflows: lines are missing";
   }));
 }
+
+TEST_CASE("intervals: the overflow that ended a run is not one of the run that goes on") {
+  const playground place;
+  const std::string error =
+      "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.\n";
+  const auto steps = [](int first, int last) {
+    std::string all;
+    for (int i = first; i <= last; ++i)
+      all += "steps: " + std::to_string(i) + " loss: 2.5 iter time (s): 0.5 samples/sec: 100\n";
+    return all;
+  };
+  const auto says = [](const contents& read, const std::string& words) {
+    return std::ranges::any_of(read.notes, [&](const std::string& n) { return n.starts_with(words); });
+  };
+  const contents read = place.open("a.log", steps(1, 20) + error + steps(21, 40) + error + error);
+  REQUIRE(read.steps.size() == 41);
+  CHECK(read.steps[20].scalars.found_inf == false);
+  CHECK(read.steps[40].scalars.found_inf == true);
+  CHECK(account_of(read).skipped == 1);
+  CHECK(account_of(read).certain == 0);
+  CHECK(says(read, "line 42 says that a run ended"));
+  // Nor are those before it, which were behind its last line.
+  const contents more = place.open("b.log", steps(1, 20) + overflow(2) + error + steps(21, 40));
+  REQUIRE(more.steps.size() == 40);
+  CHECK(account_of(more).skipped == 0);
+  CHECK(more.steps[20].scalars.found_inf == false);
+  // Lines that are the same as before the end are those of the steps that were done again.
+  const contents again = place.open("c.log", lines(10, 40, 0) + error + lines(40, 60, 0));
+  CHECK(says(again, "the log goes back to an earlier step"));
+}

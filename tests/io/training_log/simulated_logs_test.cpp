@@ -40,20 +40,27 @@ class simulation {
     return cut();
   }
 
-  // Killed, and started again from the beginning or from a checkpoint, up to a later step; no line says so. Perhaps it prints
+  // Killed, perhaps by an overflow at the least scale, and started again from the beginning or from a checkpoint, up to a later
+  // step; no line says so. Perhaps it prints
   // more often or more rarely then, and so never again a step that it had printed.
   simulated killed_deepspeed() {
     begin();
     const deepspeed_state first{.scale = scale_, .hysteresis = hysteresis_};
-    const auto saved_at = static_cast<std::int64_t>(random_() % 3 == 0 ? 0 : random_() % static_cast<unsigned>(steps_));
+    const auto saved_at =
+        static_cast<std::int64_t>(random_() % 3 == 0 ? 0 : random_() % static_cast<unsigned>(steps_ + 1));
     const deepspeed_state saved = deepspeed_steps(first, 0, saved_at);
-    deepspeed_steps(saved, saved_at, steps_);
+    const deepspeed_state end = deepspeed_steps(saved, saved_at, steps_);
+    const bool dies = end.skipped > 0 && random_() % 2 == 0 && std::ranges::all_of(all_.truth, [&](const auto& of) {
+                        return std::ranges::all_of(of.second, [&](const true_step& t) { return t.scale >= end.scale; });
+                      });
+    if (dies) say() << "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.";
     if (random_() % 4 == 0) {
       interval_ = any_of<std::int64_t>({1, 5, 10, 20});
       all_.is_cut = true;
     }
     deepspeed_steps(saved, saved_at, steps_ + 2 * interval_);
-    return cut();
+    flush();
+    return dies ? all_ : cut();
   }
 
   simulated megatron() {

@@ -106,3 +106,31 @@ TEST_CASE("unread: NaN of steps that were done again is said") {
   for (const std::string& note : read.notes) is_said = is_said || note.find("done again") != std::string::npos;
   CHECK(is_said);
 }
+
+TEST_CASE("unread: a full line is not joined to an unrelated one") {
+  const playground place;
+  const auto full = [](int step, const std::string& end) {
+    std::string line = "[train] step " + std::to_string(step) + " lr 1.000e-04 grad_norm 1.25 ";
+    line.resize(80 - end.size(), '.');
+    return line + end + "\n";
+  };
+  for (const std::string between :
+       {"77 workers alive\n", "2024-05-01 10:00:00 INFO saved checkpoint\n", "3 of 4 are up\n"}) {
+    INFO(between);
+    std::string log;
+    for (int i = 8; i < 20; ++i) log += full(i, " loss 2.91") + between;
+    const contents read = place.open("train.log", log);
+    REQUIRE(read.steps.size() == 12);
+    for (const step& s : read.steps) CHECK(s.scalars.loss == 2.91);
+  }
+  // Rules of one character, as wide as a terminal.
+  std::string ruled;
+  for (int i = 1; i < 20; ++i) ruled += std::string(80, '-') + "\nstep " + std::to_string(i) + " loss 2.5\n";
+  const contents read = place.open("train.log", ruled);
+  REQUIRE(read.steps.size() == 19);
+  for (const step& s : read.steps) CHECK(s.scalars.loss == 2.5);
+  // A number that the terminal broke is one.
+  std::string broken;
+  for (int i = 10; i < 20; ++i) broken += full(i, " loss 2.9") + "1 | scale 1024\n";
+  for (const step& s : place.open("train.log", broken).steps) CHECK(s.scalars.loss == 2.91);
+}

@@ -221,13 +221,14 @@ TEST_CASE("advice is not against the configuration, and is in its program's sett
   };
   const advice_summary fixed = underflowing({.framework = "Megatron-LM", .format = "float16", .is_static = true});
   CHECK(fixed.lines == std::vector<std::string>{"--fp16 --loss-scale 32768"});
-  CHECK(fixed.sure.find("not that of this run") == std::string::npos);
+  CHECK(fixed.sure.find("the configuration is not") == std::string::npos);
   const advice_summary wide = underflowing({.framework = "Megatron-LM", .format = "bfloat16", .is_scaled = false});
   CHECK(says(wide.change,
-             "nothing where it trains in bfloat16, as the configuration says; in float16 instead a scale "
+             "nothing if it trains in bfloat16, as the configuration says; for float16, a scale "
              "of 2^15, up to which no finite step overflows"));
   CHECK(wide.lines == std::vector<std::string>{"--fp16 --initial-loss-scale 32768"});
-  CHECK(says(wide.sure, "the configuration is not that of this run: it has no loss scale, and the run had 2^-8"));
+  CHECK(
+      says(wide.sure, "the configuration is not that of all of this run: it has no loss scale, and the run had 2^-8"));
   const advice_summary none = underflowing({.framework = "torchtune", .format = "bfloat16", .is_scaled = false});
   CHECK(none.lines == std::vector<std::string>{"# torchtune: no setting for float16 with a loss scale is known here"});
 
@@ -249,7 +250,7 @@ TEST_CASE("advice is not against the configuration, and is in its program's sett
              "nothing; for a new run of this kind: float16 instead of float32, which the configuration has, "
              "with init_scale="));
   CHECK(other.lines.front() == "--amp --amp-dtype float16");
-  CHECK(other.sure.find("not that of this run") == std::string::npos);
+  CHECK(other.sure.find("the configuration is not") == std::string::npos);
   CHECK(says(healthy({.framework = "DeepSpeed", .format = "float32", .is_scaled = false}, 4096).sure,
              "it has no loss scale, and the run had 2^12"));
 }
@@ -267,7 +268,7 @@ TEST_CASE("a scale that moves is not of a configuration that keeps it constant")
   const advice_summary given = r.given().first;
   CHECK(given.cause == "initial_scale");
   CHECK(given.lines == std::vector<std::string>{"optim_wrapper = dict(type='AmpOptimWrapper', loss_scale=2.0**16)"});
-  CHECK(says(given.sure, "it keeps the scale constant, which was 2^16 to 2^32"));
+  CHECK(says(given.sure, "it keeps the scale constant, but the run's scale went from 2^16 to 2^32"));
 }
 
 TEST_CASE("a cause comes first, and what came after the run's death is left out of the rest") {
@@ -570,4 +571,23 @@ TEST_CASE("gradients that were clipped before they were recorded tell neither sc
   CHECK(r.conclusion("clipping").empty());
   CHECK(r.conclusion("growth interval").empty());
   CHECK(r.conclusion("static loss scales").empty());
+}
+
+TEST_CASE("a run that ends with an overflow at the scale 1 is not without fault") {
+  const auto ending = [](double scale) {
+    run r({.how = {float16}});
+    for (int i = 0; i < 101; ++i) {
+      step s;
+      s.scalars.found_inf = i == 100;
+      s.scalars.applied = i < 100;
+      s.scalars.loss = 2;
+      s.scalars.loss_scale = scale;
+      r.add_step(s, {});
+    }
+    return r.given().first;
+  };
+  const advice_summary least = ending(1);
+  CHECK(least.cause == "open_overflow");
+  CHECK(says(least.change, "the forward pass: that overflows at a scale of 1, where no usual loss scale helps"));
+  CHECK(ending(2).cause != "open_overflow");
 }

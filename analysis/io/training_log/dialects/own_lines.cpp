@@ -129,8 +129,7 @@ bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) 
          });
 }
 
-// Few lines have such words: they are looked for where their letters are.
-// Where the last one ends, 0 where there is none.
+// Where the last of these words ends, 0 where there is none. Few lines have any, so that their letters are looked for first.
 std::size_t put_skips(const record_text& text, std::size_t begin, std::size_t end, scale_record& r) {
   constexpr std::array<std::string_view, 4> letters{"kip", "verflow", "ound_inf", "VERFLOW"};
   const auto has = [&](std::string_view word) {
