@@ -73,7 +73,7 @@ std::uint32_t table_builder::column(std::string_view name) {
   check_count(index + 1, limits_, table_.path, line_ == 0 ? "" : table_.place(line_), "columns");
   run_table::column made{.name = std::string(name), .reading = reading_of(name), .wrong_text = {}};
   for (const auto& [means, told] : told_)
-    if (told == name) made.reading = column_reading{.means = means};
+    if (told == name) made.reading = column_reading{.means = means, .is_log2 = made.reading && made.reading->is_log2};
   table_.columns.push_back(std::move(made));
   indices_.emplace(std::string(name), index);
   return index;
