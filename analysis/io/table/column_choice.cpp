@@ -9,7 +9,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
-#include "training_log/falls.hpp"
+#include "training_log/dialects/record.hpp"
 
 namespace ulp::io {
 namespace {
