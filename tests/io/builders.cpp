@@ -159,6 +159,7 @@ contents read_all(source& from) {
   all.tensors = from.tensors();
   all.description = from.description();
   all.notes = from.notes();
+  all.unread = from.unread_records();
   return all;
 }
 

@@ -63,6 +63,7 @@ struct contents {
   std::vector<std::string> notes;
   std::vector<tensor_info> tensors;
   std::vector<step> steps;
+  std::uint64_t unread = 0;
 
   // The table of a tensor at the only step that there is.
   [[nodiscard]] const cell_table& table(const std::string& name) const;

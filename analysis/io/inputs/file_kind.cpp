@@ -41,6 +41,8 @@ constexpr std::array refused_starts{
                   "is a Python pickle; unpickling can run any code, so it is not read; save safetensors"sv},
     refused_start{"\x80\x05"sv,
                   "is a Python pickle; unpickling can run any code, so it is not read; save safetensors"sv},
+    refused_start{"\xFF\xFE"sv, "is UTF-16: convert it to UTF-8, as with iconv -f UTF-16 -t UTF-8"sv},
+    refused_start{"\xFE\xFF"sv, "is UTF-16: convert it to UTF-8, as with iconv -f UTF-16 -t UTF-8"sv},
     refused_start{"\x89HDF\r\n\x1A\n"sv, "is an HDF5 file, which is not read; save safetensors, .npz or .npy"sv},
 };
 

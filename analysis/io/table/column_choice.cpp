@@ -30,6 +30,7 @@ struct column_content {
   bool whole = true;         // they can be steps
   bool powers = true;        // of two, or 0 or infinite
   bool above_one = false;    // one of them at least 2
+  double greatest = 0;       // of the finite ones
   std::uint64_t beside = 0;  // rows that have it and a metric
 };
 
@@ -72,7 +73,8 @@ class chooser {
       ++of.numbers;
       of.finite += std::isfinite(c.value) ? 1 : 0;
       of.whole = of.whole && c.value >= 0 && c.value <= greatest_step && c.value == std::floor(c.value);
-      of.powers = of.powers && (c.value == 0 || std::isinf(c.value) || is_power_of_two(c.value));
+      of.powers = of.powers && (c.value == 0 || std::isinf(c.value) || is_power_of_two(exact_scale(c.value)));
+      if (std::isfinite(c.value)) of.greatest = std::max(of.greatest, c.value);
       of.above_one = of.above_one || (c.value >= 2 && std::isfinite(c.value));
     }
   }
@@ -136,6 +138,7 @@ class chooser {
         const bool is_vague = reading_of(column(i).name) && reading_of("scale")->place == column(i).reading->place;
         return is_vague && !(content_[i].powers && content_[i].above_one);
       });
+    if (means == m::loss_scale) std::erase_if(all, [&](std::uint32_t i) { return is_no_scale(i); });
     if (all.empty()) return;
     const column_reading best = *column(all.front()).reading;
     const auto ties = std::ranges::count_if(all, [&](std::uint32_t i) { return *column(i).reading == best; });
@@ -158,6 +161,19 @@ class chooser {
       return;
     }
     chosen_.by_meaning[means] = all.front();
+  }
+
+  // Scales are powers of two, or begin as a great number: "16, 16, 15" and "4.8, 4.5" are logarithms of some.
+  bool is_no_scale(std::uint32_t i) {
+    constexpr double greatest_logarithm = 64;
+    const column_content& of = content_[i];
+    if (column(i).reading->is_log2 || of.powers || !of.above_one || of.greatest >= greatest_logarithm) return false;
+    chosen_.of_no_scale += of.numbers;
+    chosen_.notes.push_back(
+        "the column " + in_quotes(column(i).name) +
+        " holds no loss scales, but perhaps their logarithms: it is not used; write the scale itself, or "
+        "call a logarithm base 2 'log2_loss_scale'");
+    return true;
   }
 
   // Losses without their sum: the first that is finite somewhere is shown, and each is looked at.

@@ -125,6 +125,7 @@ std::optional<column_reading> reading_of(std::string_view name) {
     return std::nullopt;
   const auto read = [](const known_name& k, column_reading r) {
     r.means = k.means;
+    r.is_log2 = k.is_log2;
     r.place = static_cast<std::uint32_t>(&k - known_names.data());
     if (k.means == m::step || k.means == m::epoch) r.of_epoch = false;
     return r;

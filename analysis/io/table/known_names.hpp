@@ -12,6 +12,7 @@ namespace ulp::io {
 struct known_name {
   std::string_view name;  // small letters, with underscores: see reading_of
   column_meaning means;
+  bool is_log2 = false;  // of the number
 };
 // The usual ones first. Where a name is written:
 inline constexpr std::array known_names{
@@ -136,6 +137,15 @@ inline constexpr std::array known_names{
     known_name{"fp16_scale", column_meaning::loss_scale},
     known_name{"fp16_loss_scale", column_meaning::loss_scale},
     known_name{"cur_scale", column_meaning::loss_scale},
+    // openai/guided-diffusion train_util.py ("lg_loss_scale").
+    known_name{"lg_loss_scale", column_meaning::loss_scale, true},
+    known_name{"log2_loss_scale", column_meaning::loss_scale, true},
+    known_name{"loss_scale_log2", column_meaning::loss_scale, true},
+    known_name{"log2_grad_scale", column_meaning::loss_scale, true},
+    known_name{"grad_scale_log2", column_meaning::loss_scale, true},
+    known_name{"log2_scale", column_meaning::loss_scale, true},
+    known_name{"scale_log2", column_meaning::loss_scale, true},
+    known_name{"lg_scale", column_meaning::loss_scale, true},
     known_name{"scaler", column_meaning::loss_scale},
     known_name{"scale", column_meaning::loss_scale},
 
@@ -181,6 +191,13 @@ inline constexpr std::array known_names{
     known_name{"step_applied", column_meaning::applied},
     known_name{"optimizer_stepped", column_meaning::applied},
     known_name{"stepped", column_meaning::applied},
+    // deepmind/jmp ("grads_finite"); flax's dynamic_scale ("is_fin").
+    known_name{"is_finite", column_meaning::applied},
+    known_name{"is_fin", column_meaning::applied},
+    known_name{"all_finite", column_meaning::applied},
+    known_name{"grads_finite", column_meaning::applied},
+    known_name{"grad_finite", column_meaning::applied},
+    known_name{"gradients_finite", column_meaning::applied},
 
     known_name{"rank", column_meaning::rank},
     known_name{"global_rank", column_meaning::rank},

@@ -79,13 +79,18 @@ class row_reader {
   }
 
  private:
+  [[nodiscard]] double value_of(const run_table::cell& c) const {
+    const auto& reading = table_.columns[c.column].reading;
+    return reading && reading->is_log2 ? std::exp2(c.value) : c.value;
+  }
+
   void collect() {
     const auto& parts = chosen_.parts_of_loss;
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
       raw_row row(table_.rows[i].line);
       for (const run_table::cell& c : table_.cells_of(i)) {
         const auto found = meanings_.find(c.column);
-        if (found != meanings_.end() && !row.has(found->second)) row.set(found->second, c.value);
+        if (found != meanings_.end() && !row.has(found->second)) row.set(found->second, value_of(c));
         const bool is_part = std::ranges::find(parts, c.column) != parts.end();
         if (is_part && !std::isfinite(c.value)) row.set(m::loss, c.value);
       }
@@ -283,6 +288,9 @@ class row_reader {
         last[means] = step;
         const bool repeats = into.has(means);
         repeated_ += repeats ? 1 : 0;
+        const bool agrees =
+            into.of(means) == row.of(means) || (std::isnan(into.of(means)) && std::isnan(row.of(means)));
+        all_.contradicted += repeats && !agrees && means != m::learning_rate ? 1 : 0;
         if (!repeats || std::isfinite(into.of(means))) into.set(means, row.of(means));
       }
     }
@@ -297,6 +305,7 @@ class row_reader {
       made.logged.grad_norm = row.of(m::grad_norm);
       made.logged.learning_rate = row.of(m::learning_rate);
       made.logged.loss_scale = row.of(m::loss_scale);
+      made.scale_is_rounded = is_logarithm();
       made.logged.loss_is_nan = row.has(m::loss) && std::isnan(made.logged.loss);
       made.logged.grad_norm_is_nan = row.has(m::grad_norm) && std::isnan(made.logged.grad_norm);
       if (!(made.logged.loss_scale >= 0) || std::isinf(made.logged.loss_scale)) made.logged.loss_scale = not_known;
@@ -312,6 +321,11 @@ class row_reader {
       all_.rows.push_back(made);
     }
     part.clear();
+  }
+
+  [[nodiscard]] bool is_logarithm() const {
+    const auto scale = chosen_.of(m::loss_scale);
+    return scale && table_.columns[*scale].reading && table_.columns[*scale].reading->is_log2;
   }
 
   [[nodiscard]] bool is_of_validation() const {

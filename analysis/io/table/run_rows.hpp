@@ -19,6 +19,7 @@ struct run_row {
   std::int64_t step = 0;
   step_scalars logged{};                  // found_inf: also of a step that was skipped
   std::optional<std::int64_t> skipped{};  // steps, since the row before
+  bool scale_is_rounded = false;          // as logarithms are
 
   // What was logged says that gradients were not finite.
   [[nodiscard]] bool is_nonfinite() const noexcept;
@@ -29,6 +30,7 @@ enum class counted_by : std::uint8_t { step, epoch, order };
 struct run_rows {
   std::vector<run_row> rows;  // in the order of the run; one that went on from an earlier step goes back
   counted_by numbers = counted_by::step;
+  std::uint64_t contradicted = 0;   // fields of which rows of one step have several values
   std::uint64_t of_validation = 0;  // rows whose loss is one of validation, and not finite
   std::vector<std::string> notes;
 };

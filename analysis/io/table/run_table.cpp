@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/bytes/printable.hpp>
@@ -55,6 +56,7 @@ void append_table(run_table& to, const run_table& more) {
   }
   const std::size_t begin = to.cells.size();
   for (const run_table::row& row : more.rows) to.rows.push_back({row.line, begin + row.begin});
+  to.of_other_runs += more.of_other_runs;
   for (const run_table::cell& cell : more.cells) to.cells.push_back({indices[cell.column], cell.value});
   for (const std::string& note : more.notes) to.notes.push_back(printable(more.path) + ": " + note);
 }
@@ -71,7 +73,7 @@ std::uint32_t table_builder::column(std::string_view name) {
   check_count(index + 1, limits_, table_.path, line_ == 0 ? "" : table_.place(line_), "columns");
   run_table::column made{.name = std::string(name), .reading = reading_of(name), .wrong_text = {}};
   for (const auto& [means, told] : told_)
-    if (told == name) made.reading = column_reading{.means = means};
+    if (told == name) made.reading = column_reading{.means = means, .is_log2 = made.reading && made.reading->is_log2};
   table_.columns.push_back(std::move(made));
   indices_.emplace(std::string(name), index);
   return index;
@@ -99,6 +101,7 @@ bool table_builder::is_of_other(column_meaning means, std::string_view text) {
 void table_builder::put(std::uint32_t column, std::string_view text, bool decimal_comma) {
   run_table::column& of = table_.columns[column];
   const auto means = meaning_of(column);
+  if (!means || *means == column_meaning::key) label(column, text);
   if (!means || is_left_out_) return;
   const cell_value value = value_of(text, decimal_comma);
   if (value.what == cell_value::kind::nothing) return;
@@ -133,6 +136,7 @@ void table_builder::put(std::uint32_t column, std::string_view text, bool decima
 
 void table_builder::put(std::uint32_t column, double value) {
   const auto means = meaning_of(column);
+  if (!means && std::isfinite(value)) label(column, decimal_text(value));
   if (!means || is_left_out_) return;
   if (*means >= column_meaning::rank) {
     put(column, decimal_text(value));
@@ -156,7 +160,90 @@ void table_builder::end() {
   table_.rows.push_back({line_, begin_});
 }
 
+void table_builder::label(std::uint32_t column, std::string_view text) {
+  constexpr std::size_t most = 64;
+  constexpr std::size_t longest = 200;
+  row_labels& of = labels_[column];
+  if (of.too_many || is_left_out_) return;
+  if (const auto known = of.texts.find(text); known != of.texts.end()) {
+    of.rows.emplace_back(table_.rows.size(), known->second);
+    return;
+  }
+  of.too_many = of.texts.size() == most || text.size() > longest;
+  if (of.too_many) {
+    of.rows = {};
+    return;
+  }
+  const auto index = static_cast<std::uint32_t>(of.texts.size());
+  of.texts.emplace(std::string(text), index);
+  of.rows.emplace_back(table_.rows.size(), index);
+}
+
+// Of each row, by the column that counts them; NaN where it has none.
+std::vector<double> table_builder::steps() const {
+  const run_table::column* best = nullptr;
+  for (const run_table::column& c : table_.columns) {
+    const bool counts = c.reading && c.reading->means == column_meaning::step && c.values > 0;
+    if (counts && (best == nullptr || *c.reading < *best->reading)) best = &c;
+  }
+  std::vector<double> all(best == nullptr ? 0 : table_.rows.size(), not_known);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const run_table::cell& c : table_.cells_of(i))
+      if (&table_.columns[c.column] == best) all[i] = c.value;
+  return all;
+}
+
+// Whether the rows of each text have steps that ascend, and another one begins where the first does or before it. One that begins
+// later may go on with it.
+bool table_builder::divides(const row_labels& by, const std::vector<double>& steps) {
+  if (by.too_many || by.texts.size() < 2) return false;
+  struct series {
+    std::size_t rows = 0;
+    double first = not_known;
+    double last = not_known;
+  };
+  std::vector<series> all(by.texts.size());
+  for (const auto& [row, text] : by.rows) {
+    if (row >= steps.size() || std::isnan(steps[row])) continue;
+    series& of = all[text];
+    if (of.rows++ == 0) of.first = steps[row];
+    if (of.rows > 1 && !(steps[row] > of.last)) return false;
+    of.last = steps[row];
+  }
+  const auto begins_anew = [&](const series& s) { return s.first <= all.front().first; };
+  return std::ranges::all_of(all, [](const series& s) { return s.rows > 1; }) &&
+         std::any_of(all.begin() + 1, all.end(), begins_anew);
+}
+
+void table_builder::keep_first_run() {
+  const bool has_values = std::ranges::any_of(
+      table_.columns, [](const auto& c) { return c.reading && c.reading->means == column_meaning::value; });
+  const std::vector<double> numbers = has_values ? std::vector<double>{} : steps();
+  const auto by = std::ranges::find_if(labels_, [&](const auto& of) { return divides(of.second, numbers); });
+  if (by == labels_.end()) return;
+  std::vector<bool> is_other(table_.rows.size());
+  for (const auto& [row, text] : by->second.rows)
+    if (row < is_other.size()) is_other[row] = text != 0;
+  std::vector<run_table::row> rows;
+  std::vector<run_table::cell> cells;
+  for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+    if (is_other[i]) continue;
+    rows.push_back({table_.rows[i].line, cells.size()});
+    const auto of = table_.cells_of(i);
+    cells.insert(cells.end(), of.begin(), of.end());
+  }
+  table_.of_other_runs = table_.rows.size() - rows.size();
+  table_.rows = std::move(rows);
+  table_.cells = std::move(cells);
+  const auto first = std::ranges::find(by->second.texts, 0U, [](const auto& t) { return t.second; });
+  table_.notes.push_back("steps repeat, and the column " + in_quotes(table_.columns[by->first].name) +
+                         " parts them into " + std::to_string(by->second.texts.size()) + " runs, of which only " +
+                         in_quotes(first->first) + " is read: " + rows_text(table_.of_other_runs) +
+                         " of others are not; give a table of each");
+}
+
 run_table table_builder::take() {
+  keep_first_run();
   for (const auto& [means, n] : left_out_) {
     if (means == column_meaning::part) table_.notes.push_back(rows_text(n) + " of validation: left out");
     if (means == column_meaning::rank)

@@ -48,7 +48,8 @@ struct run_table {
   std::vector<column> columns;
   std::vector<row> rows;
   std::vector<cell> cells;
-  std::vector<std::string> notes;  // of what was left out when it was read
+  std::vector<std::string> notes;   // of what was left out when it was read
+  std::uint64_t of_other_runs = 0;  // rows that were left out, where no column says by its name that they are of others
 
   [[nodiscard]] std::span<const cell> cells_of(std::size_t row_index) const;
   [[nodiscard]] std::string place(std::uint64_t line) const { return place_word + " " + std::to_string(line); }
@@ -77,6 +78,16 @@ class table_builder {
  private:
   [[nodiscard]] bool is_of_other(column_meaning means, std::string_view text);
   [[nodiscard]] std::optional<column_meaning> meaning_of(std::uint32_t column) const;
+  // Texts of a column that may tell runs apart: few, each in many rows.
+  struct row_labels {
+    std::map<std::string, std::uint32_t, std::less<>> texts;
+    std::vector<std::pair<std::size_t, std::uint32_t>> rows;  // and which of the texts they have
+    bool too_many = false;
+  };
+  void label(std::uint32_t column, std::string_view text);
+  [[nodiscard]] std::vector<double> steps() const;
+  [[nodiscard]] static bool divides(const row_labels& by, const std::vector<double>& steps);
+  void keep_first_run();
 
   run_table table_;
   told_columns told_;
@@ -92,6 +103,7 @@ class table_builder {
 
   std::map<column_meaning, std::string> first_;  // rank and run that count
   std::map<column_meaning, std::uint64_t> left_out_;
+  std::map<std::uint32_t, row_labels> labels_;  // by column
 };
 
 }  // namespace ulp::io

@@ -22,6 +22,7 @@ std::vector<scale_record> records_of(std::span<const run_row> rows, counted_by n
     const run_row& row = rows[i];
     scale_record r{.what = scale_record::kind::reached, .from = &dialect, .line = row.line, .step = row.step};
     r.after = row.logged.loss_scale;
+    r.scale_is_rounded = row.scale_is_rounded;
     r.loss = row.logged.loss;
     r.loss_is_nan = row.logged.loss_is_nan;
     r.grad_norm = row.logged.grad_norm;

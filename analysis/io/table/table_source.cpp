@@ -46,13 +46,15 @@ std::string names_of(const run_table& table) {
   return names.empty() ? "it has none" : "its columns are " + joined(names);
 }
 
-// Whose the columns are by their names: transformers integrations/integration_utils.py, rewrite_logs.
+// Whose the columns are by their names: transformers integrations/integration_utils.py, rewrite_logs; trainer_log.jsonl of
+// hiyouga/LLaMA-Factory train/callbacks.py, which holds what transformers logs.
 std::string framework_of(const run_table& table) {
   const auto has = [&](std::string_view name) {
     return std::ranges::find(table.columns, name, &run_table::column::name) != table.columns.end();
   };
   const bool is_of_trainer = has("train/global_step") && has("train/loss") && has("train/epoch");
-  return !table.framework.empty() || !is_of_trainer ? table.framework : "Hugging Face Trainer";
+  const bool is_by_trainer = has("current_steps") && has("total_steps") && has("loss") && has("percentage");
+  return !table.framework.empty() || !(is_of_trainer || is_by_trainer) ? table.framework : "Hugging Face Trainer";
 }
 
 chosen_columns chosen_of(const run_table& table, const told_columns& told, bool takes_rate) {
@@ -83,7 +85,7 @@ std::unique_ptr<source> open_run_table(const run_table& table, const told_column
   const std::string framework = framework_of(table);
   const std::string unit = rows.numbers == counted_by::epoch ? "epoch" : "step";
   scale_history history = history_of(rows, table.path, framework == "Hugging Face Trainer");
-  history.unread += chosen.of_other_runs;
+  history.unread += chosen.of_other_runs + table.of_other_runs + chosen.of_no_scale + rows.contradicted;
   auto inner = open_history(std::move(history));
   std::vector<std::string> notes{"columns: " + chosen.text};
   for (const auto& more : {chosen.notes, table.notes, rows.notes, inner->notes()}) append(notes, more);

@@ -334,14 +334,6 @@ void reach_positions(std::vector<scale_record>& records) {
   records = std::move(numbered);
 }
 
-// Six digits, as "1.04858e+06", may stand for a power of two that has more.
-double exact_scale(double printed) {
-  constexpr double rounded = 5e-6;
-  if (!(printed >= 0) || std::isinf(printed)) return not_known;
-  const double power = std::exp2(std::round(std::log2(printed)));
-  return printed > 1 && std::fabs(power - printed) <= rounded * printed ? power : printed;
-}
-
 struct numbered_line {
   std::uint64_t line = 0;
   std::int64_t step = -1;

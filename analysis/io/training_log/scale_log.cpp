@@ -8,6 +8,7 @@
 #include "scale_log.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -15,6 +16,7 @@
 
 #include "bytes/text.hpp"
 #include "history.hpp"
+#include "line_numbers.hpp"
 #include "scanner.hpp"
 
 namespace ulp::io {
@@ -222,6 +224,25 @@ std::string words_text(const std::vector<nonfinite_words>& words, std::uint64_t 
          in_quotes(words.front().text) + ", and no step that is read tells of it" + all;
 }
 
+// With blanks for those of other widths, and those at which no line breaks.
+std::string with_plain_blanks(const std::string& line) {
+  constexpr std::array<std::string_view, 3> blanks{"\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89"};
+  std::string all = line;
+  for (const std::string_view blank : blanks)
+    for (std::size_t at = all.find(blank); at != std::string::npos; at = all.find(blank, at + 1))
+      all.replace(at, blank.size(), " ");
+  return all;
+}
+
+// Whether a line without a break is whole by the one before it: as long, and with a last word that is.
+bool ends_like(std::string_view line, std::string_view before) {
+  const auto last_word = [](std::string_view text) {
+    const std::size_t at = text.find_last_of(" \t=:,");
+    return text.size() - (at == std::string_view::npos ? 0 : at + 1);
+  };
+  return !line.empty() && line.size() >= before.size() && last_word(line) == last_word(before);
+}
+
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
   return std::ranges::any_of(history.runs, [](const scale_run& run) {
@@ -236,12 +257,17 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   const std::string path = lines.path();
   lines.break_at_returns();
   record_scanner scanner;
-  scanner.line(first_line, lines.number());
+  line_numbers numbers([&](std::string_view line, std::uint64_t number) { scanner.line(line, number); });
+  const auto add = [&](const std::string& line) { numbers.line(with_plain_blanks(line), lines.number()); };
+  add(first_line);
   bool cut = false;
+  std::string before = first_line;
   for (std::string line; lines.next(line, "training log");) {
-    scanner.line(line, lines.number());
-    cut = !lines.ended();
+    add(line);
+    cut = !lines.ended() && !ends_like(line, before);
+    before.swap(line);
   }
+  numbers.finish();
   scanner.finish(cut);
   std::vector<scale_record> records = scanner.take();
   const std::vector<nonfinite_words> words = untold(scanner.nonfinite(), records);

@@ -16,6 +16,16 @@ using told_steps = std::span<scale_record* const>;
 bool says_overflow(const scale_record& r) { return r.is_nonfinite() || r.skipped > 0; }
 bool follows(const scale_record& next, const scale_record& before) { return next.step == before.step + 1; }
 
+// A scale that stands still where a step overflowed is one that never moves: beside every step it is the one before it.
+bool is_constant(told_steps told) {
+  bool stands = false;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    if (told[i]->after != told.front()->after) return false;
+    stands = stands || (i > 0 && i + 1 < told.size() && says_overflow(*told[i]) && follows(*told[i], *told[i - 1]));
+  }
+  return stands;
+}
+
 // Only steps that follow one another vote: between others the scale may fall for any of them.
 scale_place place_of(told_steps told, bool& changes) {
   std::uint64_t before = 0;
@@ -35,9 +45,18 @@ scale_place place_of(told_steps told, bool& changes) {
 }
 
 // A scaler lowers its scale behind a step whose norm is not finite: not where each step is told, all with finite norms. Then it is
-// another scale, or the norm is one after clipping, or an old one.
+// another scale, or the norm is one after clipping, or an old one. Nor beside finite norms, most of the times that it falls.
 bool is_contradicted(told_steps told) {
   bool any_falls = false;
+  std::uint64_t unexplained = 0;
+  std::uint64_t explained = 0;
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    if (!follows(*told[i], *told[i - 1]) || falls(told[i - 1]->after, told[i]->after) == 0) continue;
+    const bool is_told = says_overflow(*told[i]) || says_overflow(*told[i - 1]);
+    explained += is_told ? 1 : 0;
+    unexplained += !is_told && std::isfinite(told[i]->grad_norm) && std::isfinite(told[i - 1]->grad_norm) ? 1 : 0;
+  }
+  if (unexplained > explained && explained > 0) return true;
   for (std::size_t i = 0; i < told.size(); ++i) {
     if (says_overflow(*told[i]) || !std::isfinite(told[i]->grad_norm)) return false;
     if (i == 0) continue;
@@ -55,6 +74,26 @@ double scale_behind(const scale_record& r, double used, const scale_record* next
   return next != nullptr && next_used <= used / 2 ? used / 2 : not_known;
 }
 
+// Of steps that a fall proves to be skipped, one may be that of the line before, which says so itself: no step is counted twice.
+void leave_out_told(const scale_run& told, scale_run& run, std::vector<scale_run>& into) {
+  const bool says = told.nonfinite || (told.skipped && told.counted);
+  if (!says || run.retries) return;
+  scale_run one = run;
+  one.count = 1;
+  one.skipped = one.decided = false;
+  one.placed = false;
+  if (run.count == 1) {
+    run = one;
+    return;
+  }
+  one.after = not_known;
+  into.push_back(one);
+  run.used = not_known;
+  run.after_gap = false;
+  ++run.step;
+  --run.count;
+}
+
 // It may be the step before that overflowed, and a step at which the scale rises may have had the higher one.
 void leave_open(std::vector<scale_run>& runs) {
   std::vector<scale_run> all;
@@ -68,6 +107,7 @@ void leave_open(std::vector<scale_run>& runs) {
       before.decided = before.decided && (before.nonfinite || std::isfinite(before.grad_norm));
     }
     scale = run.after;
+    if (is_by_scale && !all.empty() && !run.after_gap) leave_out_told(scale_run(all.back()), run, all);
     all.push_back(run);
   }
   runs = std::move(all);
@@ -84,6 +124,10 @@ settled_scales settle_scales(std::vector<scale_record>& records) {
   }
   const auto has_scale = [](const scale_record* r) { return !std::isnan(r->after); };
   if (std::ranges::none_of(told, has_scale)) return all;
+  if (is_constant(told)) {
+    for (const scale_record* const r : told) all.used[r->step] = r->after;
+    return all;
+  }
   all.is_contradicted = is_contradicted(told);
   if (all.is_contradicted)
     for (scale_record* const r : told) r->after = not_known;
@@ -117,8 +161,8 @@ void apply(const settled_scales& scales, scale_history& into) {
   if (scales.is_contradicted) {
     for (scale_run& run : into.runs) run.decided = false;
     into.notes.push_back(
-        "the loss scale falls, although every step is logged with a norm that is finite: which of them is right is not "
-        "known, and the scale is not used");
+        "the loss scale falls beside steps that are logged with norms that are finite: which of them is right is not known, and "
+        "the scale is not used");
   }
   if (scales.place == scale_place::before)
     into.notes.push_back(

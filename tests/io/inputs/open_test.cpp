@@ -283,3 +283,14 @@ TEST_CASE("source: sums are left out on request") {
   CHECK(read.table("t").max_abs == 3);
   CHECK(place.open(names{"a.npz"}).table("t").has_sums);
 }
+
+TEST_CASE("open: a text in UTF-16 is named as such") {
+  const playground place;
+  const std::string text = "step 1 loss 2.5\nstep 2 loss 2.5\n";
+  for (const bool big : {false, true}) {
+    std::string wide = big ? "\xFE\xFF" : "\xFF\xFE";
+    for (const char c : text) wide += big ? std::string{'\0', c} : std::string{c, '\0'};
+    place.write("a.log", wide);
+    CHECK_THROWS_WITH(open_source({place.path("a.log")}), Catch::Contains("is UTF-16: convert it to UTF-8"));
+  }
+}

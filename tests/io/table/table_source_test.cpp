@@ -305,3 +305,128 @@ TEST_CASE("table: lines of logs in brackets are no JSON") {
   const contents read = place.open("a.log", "[1,  2000] loss: 2.2\nstep 1 loss 2.5\nstep 2 loss nan\n");
   CHECK(read.steps.size() == 2);
 }
+
+TEST_CASE("table: logarithms are no scales, unless the name says so") {
+  const playground place;
+  const contents logarithms = place.open("a.csv", "step,loss,loss_scale\n0,4,16\n1,4,16\n2,4,15\n3,4,15\n");
+  CHECK(skipped_in(logarithms).empty());
+  CHECK(has_note(logarithms, "holds no loss scales, but perhaps their logarithms"));
+  CHECK(logarithms.unread > 0);
+
+  const contents natural = place.open("b.csv", "step,loss,log_loss_scale\n0,4,11.0904\n1,4,11.0904\n2,4,10.3972\n");
+  CHECK(skipped_in(natural).empty());
+  CHECK(natural.unread > 0);
+
+  for (const std::string name : {"lg_loss_scale", "log2_scale", "loss_scale_log2"}) {
+    INFO(name);
+    const std::string text = "step,grad_norm," + name + "\n0,1,16\n1,1,16.001\n2,inf,16.002\n3,1,15.002\n4,1,15.003\n";
+    const contents named = place.open("c.csv", text);
+    CHECK(skipped_in(named) == steps{2});
+    CHECK(named.unread == 0);
+    source_options told;
+    told.columns = parse_columns("scale=" + name);
+    CHECK(skipped_in(place.open("c.csv", text, told)) == steps{2});
+  }
+
+  // Scales that are small from the first on, and one that is no power of two.
+  CHECK(skipped_in(place.open("d.csv", "step,grad_norm,loss_scale\n0,1,8\n1,inf,8\n2,1,4\n3,1,4\n")) == steps{1});
+  CHECK(skipped_in(place.open("e.csv", "step,grad_norm,loss_scale\n0,1,1000\n1,inf,1000\n2,1,500\n3,1,500\n")) ==
+        steps{1});
+}
+
+TEST_CASE("table: a scale with few digits is the power of two that it stands for") {
+  const playground place;
+  for (const std::string name : {"loss_scale", "scale"}) {
+    INFO(name);
+    const contents six = place.open(
+        "a.csv", "step,grad_norm," + name + "\n0,1,2.09715e+06\n1,inf,2.09715e+06\n2,1,1.04858e+06\n3,1,524288\n");
+    CHECK(six.steps[0].scalars.loss_scale == 2097152);
+    CHECK(six.steps[3].scalars.loss_scale == 524288);
+    const contents three =
+        place.open("b.csv", "step,grad_norm," + name + "\n0,1,2.10e+06\n1,inf,2.10e+06\n2,1,1.05e+06\n");
+    CHECK(skipped_in(three) == steps{1});
+    CHECK(three.steps[2].scalars.loss_scale == 1048576);
+  }
+}
+
+TEST_CASE("table: of several runs whose steps repeat the first is read, told apart by a column of words or numbers") {
+  const playground place;
+  const auto table = [](const std::string& name, const std::string& a, const std::string& b) {
+    std::string text = name + ",step,grad_norm,loss_scale\n";
+    for (int i = 0; i < 4; ++i) {
+      const std::string number = std::to_string(i);
+      text += a + "," + number + (i == 1 ? ",inf" : ",1") + (i < 2 ? ",65536\n" : ",32768\n");
+      text += b + "," + number + ",1,65536\n";
+    }
+    return text;
+  };
+  for (const std::string name : {"exp", "name", "id", "experiment_name", "anything"}) {
+    INFO(name);
+    const contents read = place.open("a.csv", table(name, "a", "b"));
+    CHECK(steps_of(read) == steps{0, 1, 2, 3});
+    CHECK(skipped_in(read) == steps{1});
+    CHECK(has_note(read, "the column '" + name + "' parts them into 2 runs, of which only 'a' is read: 4 rows"));
+    CHECK(read.unread == 4);
+  }
+  CHECK(place.open("b.csv", table("id", "7", "8")).unread == 4);
+  // A run that goes on from an earlier step with another job is one.
+  const contents resumed = place.open("c.csv", "job,step,grad_norm\n1,0,1\n1,1,1\n1,2,1\n2,1,1\n2,2,1\n2,3,1\n");
+  CHECK(steps_of(resumed).back() == 3);
+  CHECK(resumed.unread == 0);
+  // Without such a column nothing is certain.
+  CHECK(place.open("d.csv", "step,grad_norm\n0,1\n0,2\n1,inf\n1,2\n2,1\n2,2\n").unread > 0);
+  CHECK(place.open("e.csv", "step,grad_norm\n0,1\n0,1\n1,inf\n1,inf\n2,1\n2,1\n").unread == 0);
+}
+
+TEST_CASE("table: a scale that stands still where every step overflows never moved") {
+  const playground place;
+  for (const std::string norm : {"nan", "inf"}) {
+    std::string text = "step,loss,grad_norm,loss_scale\n";
+    for (int i = 0; i < 10; ++i) text += std::to_string(i) + ",4.0," + norm + ",65536\n";
+    const contents read = place.open("a.csv", text);
+    REQUIRE(read.steps.size() == 10);
+    for (const step& s : read.steps) CHECK(s.scalars.loss_scale == 65536);
+  }
+}
+
+TEST_CASE("table: a fall behind a row that overflowed itself does not count twice where the scale's place is open") {
+  const playground place;
+  const contents once =
+      place.open("a.csv", "step,grad_norm,loss_scale\n0,1,65536\n5,1,65536\n10,inf,131072\n15,1,65536\n20,1,65536\n");
+  CHECK(nonfinite_in(once) == steps{10});
+  CHECK(skipped_in(once).empty());
+  const contents twice =
+      place.open("b.log",
+                 "step 0 loss 3.9 scale 65536.0 found_inf False\nstep 10 loss 4.0 scale 131072.0 found_inf True\n"
+                 "step 20 loss 4.0 scale 32768.0 found_inf False\n");
+  CHECK(nonfinite_in(twice).size() == 2);
+}
+
+TEST_CASE("table: falls beside finite norms, and others beside infinite ones, leave the scale open") {
+  const playground place;
+  const contents read =
+      place.open("a.csv",
+                 "step,grad_norm,loss_scale\n0,1,65536\n1,inf,65536\n2,1,65536\n3,1,32768\n4,inf,32768\n"
+                 "5,1,32768\n6,inf,16384\n7,1,16384\n8,1,8192\n");
+  CHECK(nonfinite_in(read) == steps{1, 4, 6});
+  CHECK(has_note(read, "the scale is not used"));
+}
+
+TEST_CASE("table: LLaMA-Factory's loss of 0 to the end stands for one that is not finite") {
+  const playground place;
+  std::string text;
+  for (int i = 1; i <= 20; ++i)
+    text += R"({"current_steps": )" + std::to_string(i) + R"(, "total_steps": 100, "loss": )" +
+            (i < 10 ? "1.9" : "0.0") + R"(, "lr": 5e-05, "epoch": 0.1, "percentage": 1.0})" + "\n";
+  const contents read = place.open("trainer_log.jsonl", text);
+  CHECK(nonfinite_in(read).size() == 11);
+}
+
+TEST_CASE("table: what is finite says the opposite of found_inf") {
+  const playground place;
+  for (const std::string name : {"is_fin", "is_finite", "all_finite", "grads_finite"}) {
+    INFO(name);
+    CHECK(skipped_in(place.open("a.csv", "step,loss," + name + "\n0,4,1\n1,4,0\n2,4,1\n")) == steps{1});
+    CHECK(skipped_in(place.open("b.csv", "step,loss," + name + "\n0,4,True\n1,4,False\n2,4,True\n")) == steps{1});
+  }
+}

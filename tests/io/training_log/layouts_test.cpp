@@ -211,6 +211,18 @@ TEST_CASE("layouts: numbers as Microsoft's C library and Python's arrays print t
   CHECK(microsoft.steps[1].scalars.loss_is_nan);
   CHECK(microsoft.steps[1].scalars.grad_norm_is_nan);
 
+  for (const std::string word : {"NAN", "Nan", "-nan", "INF", "Inf", "-INF", "Infinity", "1.#INF", "1.#qnan"}) {
+    INFO(word);
+    const contents own = place.open("n.log", "step 1 loss 2.5 grad_norm 1.5\nstep 2 loss " + word + " grad_norm 1.5\n");
+    REQUIRE(own.steps.size() == 2);
+    CHECK(own.steps[1].scalars.found_inf == true);
+    const contents megatron = place.open(
+        "m.log", " iteration 700/ 3000 | lm loss 6.5E+00 | loss scale 4.0 |\n iteration 701/ 3000 | lm loss " + word +
+                     " | loss scale 4.0 |\n");
+    REQUIRE_FALSE(megatron.steps.empty());
+    CHECK(megatron.steps.back().scalars.found_inf == true);
+  }
+
   const contents wrapped = place.open("b.log",
                                       "step 1 loss tensor(2.5, device='cuda:0')\n"
                                       "step 2 loss tensor(nan, device='cuda:0')\n"
@@ -331,4 +343,87 @@ TEST_CASE("layouts: steps of all epochs together that no number holds") {
     log += "epoch " + std::to_string(e) + " step 9007199254740991 loss 1.5 grad_norm 0.5\nepoch " +
            std::to_string(e + 1) + " step 0 loss 1.5 grad_norm 0.5\n";
   CHECK(place.error("a.log", log).find("counts more steps over its epochs than can be numbered") != std::string::npos);
+}
+
+TEST_CASE("layouts: numbers of lines in front of them are no ranks, and nothing of the lines") {
+  const playground place;
+  const auto log = [](const std::string& before, const std::string& behind) {
+    std::string text;
+    for (int i = 1; i < 100; ++i)
+      text +=
+          before + std::to_string(i + 4) + behind + "iteration " + std::to_string(i) +
+          "/ 400 | lm loss: 9.0 | loss scale: 65536.0 | number of skipped iterations: 0 | number of nan iterations: 0 |\n";
+    return text;
+  };
+  for (const auto& [before, behind] :
+       {std::pair{"", ": "}, std::pair{"", ":"}, std::pair{"L", ": "}, std::pair{"  ", "\t"}}) {
+    INFO(before << "1" << behind);
+    const contents read = place.open("a.log", log(before, behind));
+    CHECK(read.steps.size() == 99);
+    CHECK(read.unread == 0);
+  }
+  // The ranks of srun --label repeat.
+  const contents ranks = place.open("b.log",
+                                    "0: step 1 loss 2.5 grad_norm 1\n1: step 1 loss 2.5 grad_norm 1\n"
+                                    "0: step 2 loss 2.5 grad_norm 1\n1: step 2 loss 2.5 grad_norm 1\n");
+  CHECK(ranks.steps.size() == 2);
+  CHECK(std::ranges::any_of(ranks.notes,
+                            [](const std::string& n) { return n.find("other ranks") != std::string::npos; }));
+  // Of steps, not of lines.
+  CHECK(place.open("c.log", "10:\t2.5\n20:\tnan\n30:\tnan\n40:\tnan\n").steps.back().key.step == 40);
+}
+
+TEST_CASE("layouts: of a bar with several losses, that of the training counts") {
+  const playground place;
+  const auto bar = [](int step, const std::string& loss) {
+    const std::string n = std::to_string(step);
+    return "Epoch 0:   3%|#         | " + n +
+           "/201 [2:12:20<76:15:08, 14.05s/it, loss=nan, v_num=, reduced_train_loss=" + loss +
+           ", gradient_norm=1.063]\r";
+  };
+  const contents read = place.open("a.log", bar(1, "4.003") + bar(2, "3.967") + bar(3, "nan") + "\n");
+  REQUIRE(read.steps.size() == 3);
+  CHECK(read.steps[0].scalars.loss == 4.003);
+  CHECK(read.steps[1].scalars.loss == 3.967);
+  CHECK(read.steps[2].scalars.loss_is_nan);
+}
+
+TEST_CASE("layouts: scales in thousands, gradients that are finite or not, blanks of other widths") {
+  const playground place;
+  for (const auto& [high, low] :
+       {std::pair{"64k", "32k"}, std::pair{"65,536", "32,768"}, std::pair{"65,536.0", "32,768.0"}}) {
+    INFO(high);
+    const contents read = place.open("a.log", "step 1 loss 2.5 grad_norm 1 scale " + std::string(high) +
+                                                  "\nstep 2 loss 2.5 grad_norm inf scale " + high +
+                                                  "\nstep 3 loss 2.5 grad_norm 1 scale " + low + "\n");
+    REQUIRE(read.steps.size() == 3);
+    CHECK(read.steps[1].scalars.loss_scale == 65536);
+    CHECK(read.steps[1].scalars.applied == false);
+  }
+  for (const std::string name : {"is_fin", "all_finite", "grads_finite"}) {
+    INFO(name);
+    const contents read = place.open("b.log", "step 1 loss 2.5 " + name + ": True\nstep 2 loss 2.5 " + name +
+                                                  ": False\nstep 3 loss 2.5 " + name + ": True\n");
+    REQUIRE(read.steps.size() == 3);
+    CHECK(read.steps[0].scalars.applied == true);
+    CHECK(read.steps[1].scalars.applied == false);
+  }
+  const contents blanks = place.open("c.log",
+                                     "step\xC2\xA0"
+                                     "1 loss\xC2\xA0"
+                                     "2.5\nstep\xC2\xA0"
+                                     "2 loss\xC2\xA0nan\n");
+  REQUIRE(blanks.steps.size() == 2);
+  CHECK(blanks.steps[1].scalars.loss_is_nan);
+}
+
+TEST_CASE("layouts: a last line without a break is whole if it is as long as the others") {
+  const playground place;
+  const std::string lines = "step 1 loss 2.51 scale 65536\nstep 2 loss 2.52 scale 65536\n";
+  CHECK(place.open("a.log", lines + "step 3 loss 2.53 scale 65536").steps.size() == 3);
+  CHECK(place.open("a.log", lines + "step 3 loss 2.53 scale 65536").steps.back().scalars.loss_scale == 65536);
+  CHECK_FALSE(place.open("b.log", lines + "step 3 loss 2.53 scale 6553").steps.back().scalars.loss_scale == 6553);
+  CHECK_FALSE(place.open("c.log", "step 9 loss 2.51 scale 65536\nstep 10 loss 2.53 scale 6553")
+                  .steps.back()
+                  .scalars.loss_scale == 6553);
 }

@@ -17,7 +17,8 @@ bool begins_name(const record_text& text, std::size_t begin, std::size_t at) noe
   if (before.empty()) return true;
   if (text.blank_before(at)) return !ends_in_evaluation(before);
   if (!is_of_name(before.back()) || is_digit(before.back())) return true;
-  return before.ends_with("nan") || before.ends_with("inf") || before.ends_with("NaN");
+  constexpr std::array nonfinite{"nan", "NaN", "NAN", "inf", "Inf", "INF"};
+  return std::ranges::any_of(nonfinite, [&](const char* word) { return before.ends_with(word); });
 }
 
 struct found_value {
@@ -29,6 +30,28 @@ struct found_value {
 // What stands between a key and its number, and after the number.
 constexpr std::string_view separators = ":=\"'[";
 constexpr std::string_view enders = ",(\"']|;)";
+
+// "65,536" and "64k": a loss scale is a power of two, and no other number is known by that.
+std::optional<found_value> grouped_scale(const record_text& text, const record_text::number& n) {
+  const std::string_view all = text.view();
+  double value = n.value;
+  std::size_t at = n.end;
+  const auto joined = [&](std::size_t i) { return i < all.size() && !text.blank_before(i); };
+  while (joined(at) && all[at] == ',') {
+    std::size_t digits = 0;
+    while (joined(at + 1 + digits) && is_digit(all[at + 1 + digits])) ++digits;
+    if (digits != 3) return std::nullopt;
+    for (std::size_t i = at + 1; i <= at + 3; ++i)
+      value = (i == at + 1 ? value * 1000 : value) + (all[i] - '0') * std::pow(10, at + 3 - i);
+    at += 4;
+  }
+  if (joined(at) && (all[at] == 'k' || all[at] == 'K')) {
+    value *= 1024;
+    ++at;
+  }
+  const bool ends = !joined(at) || !(is_letter(all[at]) || is_digit(all[at]));
+  return ends && is_power_of_two(value) ? std::optional{found_value{.value = value, .end = at}} : std::nullopt;
+}
 
 // "2**16" and "2^16". What goes on as "0,553", "65,536" or "1.2k" is no number that is known.
 std::optional<found_value> whole_number(const record_text& text, const record_text::number& n) {
@@ -54,7 +77,8 @@ std::optional<found_value> whole_number(const record_text& text, const record_te
 // "True" and "False", which stand for 1 and 0.
 enum class truth_words : std::uint8_t { none, allowed, needed };
 
-std::optional<found_value> value_at(const record_text& text, std::size_t from, std::size_t end, truth_words truth) {
+std::optional<found_value> value_at(const record_text& text, std::size_t from, std::size_t end, truth_words truth,
+                                    bool is_scale) {
   const std::string_view all = text.view();
   const std::size_t key_end = from;
   while (from < end && from - key_end < 4 && separators.find(all[from]) != std::string_view::npos) ++from;
@@ -69,7 +93,8 @@ std::optional<found_value> value_at(const record_text& text, std::size_t from, s
   }
   const bool is_apart = from > key_end || text.blank_before(from) || !is_digit(all[from]);
   const auto n = is_apart ? text.number_at(from, enders) : std::nullopt;
-  const auto found = n ? whole_number(text, *n) : std::nullopt;
+  auto found = n ? whole_number(text, *n) : std::nullopt;
+  if (n && !found && is_scale) found = grouped_scale(text, *n);
   return found && found->end <= end ? found : std::nullopt;
 }
 
@@ -94,7 +119,7 @@ std::optional<found_value> value_of(const record_text& text, std::size_t begin, 
                             : counts_skips     ? truth_words::allowed
                                                : truth_words::none;
   const auto value_behind = [&](std::size_t at, std::size_t within) {
-    auto found = value_at(text, at + of.key.size(), within, truth);
+    auto found = value_at(text, at + of.key.size(), within, truth, of.number == &scale_record::after);
     if (found) found->begin = at;
     return found;
   };
@@ -148,7 +173,7 @@ put_fields put_values(const record_text& text, std::size_t begin, std::size_t en
       into.*f.flag = static_cast<std::int64_t>(v->value);
       continue;
     }
-    into.put(f.number, f.is_log2 ? std::exp2(v->value) : v->value);
+    into.put(f.number, f.is_log2 ? std::exp2(v->value) : f.is_opposite ? (v->value == 0 ? 1 : 0) : v->value);
     into.scale_is_rounded = into.scale_is_rounded || f.is_log2;
     const bool has_mean = v->end < end && text.view()[v->end] == '(';
     const auto mean = has_mean ? text.number_at(v->end + 1, ")") : std::nullopt;

@@ -17,6 +17,7 @@ struct line_field {
   double scale_record::*number = nullptr;
   std::int64_t scale_record::*flag = nullptr;  // instead: 1 where "True" stands, 0 where "False" does
   bool is_log2 = false;                        // of the number
+  bool is_opposite = false;                    // 1 says 0, and 0 says 1
 };
 
 struct put_fields {

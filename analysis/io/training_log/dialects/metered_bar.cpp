@@ -13,12 +13,13 @@
 namespace ulp::io {
 namespace {
 
-// Beside the usual ones; of Lightning, kohya-ss/sd-scripts (avr_loss), diffusers and CarperAI/trlx (losses/total_loss).
+// Before the usual ones, since "loss" of Lightning may be NaN in a run that logs its losses itself; of NeMo, Lightning, kohya-ss/sd-scripts (avr_loss), diffusers and CarperAI/trlx (losses/total_loss).
 constexpr std::array bar_fields{
     line_field{"train_loss_step", &scale_record::loss},   line_field{"train/loss_step", &scale_record::loss},
     line_field{"loss_step", &scale_record::loss},         line_field{"step_loss", &scale_record::loss},
     line_field{"avr_loss", &scale_record::loss},          line_field{"Train/loss", &scale_record::loss},
-    line_field{"losses/total_loss", &scale_record::loss},
+    line_field{"losses/total_loss", &scale_record::loss}, line_field{"reduced_train_loss", &scale_record::loss},
+    line_field{"train_loss", &scale_record::loss},
 };
 
 // What stands in front of the percentage: "Epoch 0:", "Validation", "loss: 2.31".

@@ -131,7 +131,7 @@ bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) 
 
 // Where the last of these words ends, 0 where there is none. Few lines have any, so that their letters are looked for first.
 std::size_t put_skips(const record_text& text, std::size_t begin, std::size_t end, scale_record& r) {
-  constexpr std::array<std::string_view, 4> letters{"kip", "verflow", "ound_inf", "VERFLOW"};
+  constexpr std::array<std::string_view, 6> letters{"kip", "verflow", "ound_inf", "VERFLOW", "_fin", "_FIN"};
   const auto has = [&](std::string_view word) {
     const std::size_t at =
         text.first_place({word}, begin, [&](std::size_t from) { return text.view().find(word, from); });

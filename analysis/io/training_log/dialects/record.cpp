@@ -25,23 +25,27 @@ std::size_t without_date(std::string_view run) noexcept {
 }
 bool is_of_number(char c) noexcept { return is_digit(c) || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'; }
 
-// As Python, JSON and C++ spell what is no finite number.
+// As Python, JSON and C++ spell what is no finite number, the longer before what they begin with.
 struct nonfinite_word {
-  std::string_view text;
+  std::string_view text;  // in small letters: any case counts
   double value;
 };
 constexpr std::array nonfinite_words{
     nonfinite_word{"nan", not_known},
-    nonfinite_word{"NaN", not_known},
+    nonfinite_word{"infinity", std::numeric_limits<double>::infinity()},
     nonfinite_word{"inf", std::numeric_limits<double>::infinity()},
-    nonfinite_word{"Infinity", std::numeric_limits<double>::infinity()},
     nonfinite_word{"\xE2\x88\x9E", std::numeric_limits<double>::infinity()},  // the sign
     // printf of Microsoft's C library, before Visual Studio 2015; with a sign in front.
-    nonfinite_word{"1.#IND", not_known},
-    nonfinite_word{"1.#QNAN", not_known},
-    nonfinite_word{"1.#SNAN", not_known},
-    nonfinite_word{"1.#INF", std::numeric_limits<double>::infinity()},
+    nonfinite_word{"1.#ind", not_known},
+    nonfinite_word{"1.#qnan", not_known},
+    nonfinite_word{"1.#snan", not_known},
+    nonfinite_word{"1.#inf", std::numeric_limits<double>::infinity()},
 };
+
+bool begins_with(std::string_view text, std::string_view small) noexcept {
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  return text.size() >= small.size() && std::ranges::equal(text.substr(0, small.size()), small, same);
+}
 
 }  // namespace
 
@@ -125,7 +129,7 @@ std::optional<record_text::number> record_text::number_at(std::size_t offset, st
   };
   const std::size_t sign = offset < text_.size() && (text_[offset] == '-' || text_[offset] == '+') ? 1 : 0;
   for (const nonfinite_word& word : nonfinite_words) {
-    if (!view().substr(std::min(offset + sign, text_.size())).starts_with(word.text)) continue;
+    if (!begins_with(view().substr(std::min(offset + sign, text_.size())), word.text)) continue;
     std::size_t behind = offset + sign + word.text.size();
     if (word.text.starts_with("1.#"))  // "1.#IND00", in as many characters as were asked for
       while (behind < text_.size() && text_[behind] == '0') ++behind;
@@ -187,6 +191,20 @@ std::int64_t step_of(const record_text::number& n) noexcept {
 bool is_power_of_two(double x) noexcept {
   int exponent = 0;
   return x > 0 && std::isfinite(x) && std::frexp(x, &exponent) == 0.5;
+}
+
+double exact_scale(double printed) noexcept {
+  constexpr int fewest_digits = 3;
+  constexpr int most_digits = 6;
+  if (!(printed >= 0) || std::isinf(printed)) return not_known;
+  if (printed < 1) return printed;
+  const double power = std::exp2(std::round(std::log2(printed)));
+  for (int digits = fewest_digits; digits <= most_digits; ++digits) {
+    const double unit = std::pow(10.0, std::floor(std::log10(power)) + 1 - digits);
+    const double rounded = std::round(power / unit) * unit;
+    if (unit > 1 && std::fabs(rounded - printed) <= 1e-9 * printed) return power;
+  }
+  return printed;
 }
 
 }  // namespace ulp::io

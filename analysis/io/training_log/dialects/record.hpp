@@ -194,6 +194,9 @@ struct record_start {
 // A whole number that is a step; -1 where it is none.
 [[nodiscard]] std::int64_t step_of(const record_text::number& n) noexcept;
 [[nodiscard]] bool is_power_of_two(double x) noexcept;
+// The power of two that a scale with 3 to 6 digits stands for, as "1.04858e+06" and "2.10e+06" do; else the scale as it is, NaN
+// where it is none.
+[[nodiscard]] double exact_scale(double printed) noexcept;
 
 }  // namespace ulp::io
 
