@@ -232,11 +232,15 @@ bool evidence::is_unhandled(const lost_place& place) {
   return true;
 }
 
-// Long enough, or early enough, that it may be more than a scaler at work; at the scale 1 no scaler is.
+// Long enough, or early enough, that it may be more than a scaler at work; at the scale 1 no scaler is, unless the run
+// went on after such a step before.
 bool evidence::is_open(const lost_place& place) {
   constexpr std::size_t early = 10;
   const double scale = scale_of(steps[place.first]);
-  if (place.length() <= short_place && place.first >= early && scale > 1) return false;
+  const auto was_lost = [&](const step_survey& s) { return s.loss_scale == scale && is_lost(s); };
+  const auto before = steps.begin() + static_cast<std::ptrdiff_t>(place.first);
+  const bool may_help = scale > 1 || (scale == 1 && std::any_of(steps.begin(), before, was_lost));
+  if (place.length() <= short_place && place.first >= early && may_help) return false;
   open = {span_of(place), place.first == 0, scale, scale_of(steps[place.last])};
   return true;
 }
