@@ -269,7 +269,7 @@ TEST_CASE("rearranged logs: the same steps of another program behind those of th
   for (const auto& [first, second] : {std::pair{megatron, own}, std::pair{own, megatron}}) {
     std::string said;
     try {
-      open_source({place.write("both.log", first + second)});
+      static_cast<void>(open_source({place.write("both.log", first + second)}));
     } catch (const input_error& e) {
       said = e.what();
     }
