@@ -19,7 +19,7 @@
 
 #include <ulp/model/optimizers/optimizer.hpp>
 
-#include "machines/loss_scale/policy.hpp"
+#include "machines/parameters.hpp"
 #include "rows.hpp"
 #include "storage.hpp"
 #include "weight_store.hpp"
@@ -85,13 +85,6 @@ void set_field(P& parameters, std::string_view name, const parameter_value& valu
     found = true;
     const double* const number = std::get_if<double>(&value);
     using field_type = std::remove_cvref_t<decltype(field)>;
-    if constexpr (std::is_same_v<field_type, bool>) {
-      // Recorded runs have flags as numbers.
-      if (number != nullptr && (*number == 0 || *number == 1)) {
-        field = *number == 1;
-        return;
-      }
-    }
     if constexpr (std::is_same_v<field_type, std::string>) {
       if (const bool* const flag = std::get_if<bool>(&value)) {
         field = *flag ? "true" : "false";

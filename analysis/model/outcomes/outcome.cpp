@@ -61,6 +61,15 @@ outcome_thresholds divided(const outcome_thresholds& t, const multiplier& by) no
   return {divided(t.nonzero, by), divided(t.normal, by), divided(t.overflow, by)};
 }
 
+// Where values reach the threshold once they are rounded to float32, to nearest even. A format's threshold is an even
+// float32 number: halfway below it values are rounded up to it, halfway above it down.
+threshold before_float32(const threshold& t) noexcept {
+  const auto at = static_cast<float>(double_from(t.at));
+  const float next = std::nextafter(at, t.closed ? 0.0F : std::numeric_limits<float>::infinity());
+  if (std::isinf(next)) return t;
+  return {.at = magnitude_of((static_cast<double>(at) + static_cast<double>(next)) / 2), .closed = t.closed};
+}
+
 enum outcome : std::uint8_t { underflow, subnormal, normal, overflow };
 
 // Magnitudes from low to high, both possibly not included.
@@ -275,7 +284,8 @@ drawn_overflow drawn_overflow_of(const format& to) noexcept {
   return {.of_some = from(direction::toward_positive), .of_every = from(direction::toward_zero)};
 }
 
-threshold divided(const threshold& t, const multiplier& by) noexcept {
+threshold divided(const threshold& of, const multiplier& by) noexcept {
+  const threshold t = by.in_float32 ? before_float32(of) : of;
   const unpacked scale = decode(by.scale);
   const unpacked factor = decode(by.factor);
   if (scale.significand == factor.significand)

@@ -97,11 +97,14 @@ struct drawn_overflow {
 // Whether an infinity is delivered as infinity or NaN, rather than as the largest finite number.
 [[nodiscard]] bool keeps_infinity(const treatment& how) noexcept;
 
-// What recorded values are multiplied by: scale / factor, not rounded. factor > 0 and finite; a scale of 0 loses every
-// value, an infinite one overflows every value.
+// What recorded values are multiplied by: scale / factor. factor > 0 and finite; a scale of 0 loses every value, an
+// infinite one overflows every value, and so does NaN.
 struct multiplier {
   double scale = 1;
   double factor = 1;
+  // Whether the product is rounded to float32 (to nearest even) before the format's rounding, as kernels that scale do.
+  // Powers of two need no such rounding.
+  bool in_float32 = false;
 
   // Whether it leaves any value above zero and finite.
   [[nodiscard]] constexpr bool usable() const noexcept {
@@ -117,7 +120,8 @@ struct multiplier {
 // How many values of the table have |x| * by.scale / by.factor > edge > 0; infinities do, NaNs do not. by is usable.
 [[nodiscard]] count_range count_above(const cell_table& table, double edge, multiplier by) noexcept;
 
-// The threshold on |x| that |x| * by.scale / by.factor meets at `t`, to the last bit that tells doubles apart.
+// The threshold on |x| that |x| * by.scale / by.factor, rounded as `by` says, meets at `t`, to the last bit that tells
+// doubles apart.
 [[nodiscard]] threshold divided(const threshold& t, const multiplier& by) noexcept;
 
 // With DAZ, values of that type below 2^this are read as zero; INT_MIN without.

@@ -1,0 +1,130 @@
+#include <ulp/model/replay/fp8_replay.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include <ulp/model/outcomes/row_outcomes.hpp>
+
+#include "outcomes/ramps.hpp"
+
+namespace ulp {
+namespace {
+
+// As float32; NaN where the table does not know it.
+double amax_of(const tensor_row& row, bool passes_over_nan) {
+  const cell_table& t = row.table;
+  if (t.nans > 0 && !passes_over_nan) return not_known;
+  if (t.infinities() > 0) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(static_cast<float>(t.max_abs / row.unit()));
+}
+
+// x * scale, or x / scale, of the true value x.
+multiplier multiplier_of(const fp8_scales& scales, bool divides, double factor) {
+  const multiplier by = divides ? multiplier{.scale = 1, .factor = scales.used * factor}
+                                : multiplier{.scale = scales.used, .factor = factor};
+  const bool is_exact = is_power_of_two(by.scale) && is_power_of_two(by.factor);
+  return {.scale = by.scale, .factor = by.factor, .in_float32 = !is_exact};
+}
+
+// An infinite or absent divisor leaves nothing, or too much.
+multiplier usable(multiplier by) {
+  if (by.factor > 0 && std::isfinite(by.factor)) return by;
+  return {.scale = by.factor > 0 ? 0 : std::numeric_limits<double>::infinity()};
+}
+
+void count_steps(count_range& steps, const count_range& elements) {
+  steps.low += elements.low > 0 ? 1 : 0;
+  steps.high += elements.high > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+double fp8_row::binades_off() const noexcept { return std::log2(multiplied_by / ideal); }
+
+bool fp8_row::is_stale() const noexcept { return std::fabs(binades_off()) > 1; }
+
+void fp8_tensor_summary::add(const fp8_row& row) {
+  if (steps == 0) first_scale = row.scales.used;
+  last_scale = row.scales.used;
+  ++steps;
+  count_steps(saturating, row.counts.overflow);
+  if (row.is_stale()) {
+    ++stale;
+    if (!first_stale) first_stale = row.key.step;
+  }
+  most_binades_above = std::fmax(most_binades_above, row.binades_off());
+  most_binades_below = std::fmax(most_binades_below, -row.binades_off());
+  infinite += std::isinf(row.amax) ? 1 : 0;
+  nan += std::isnan(row.amax) ? 1 : 0;
+  held += row.scales.held ? 1 : 0;
+  counts += row.counts;
+  noise += row.noise;
+  as_recorded = as_recorded || row.as_recorded;
+}
+
+fp8_tensor_summary& fp8_tensor_summary::operator+=(const fp8_tensor_summary& other) {
+  steps += other.steps;
+  saturating += other.saturating;
+  stale += other.stale;
+  if (other.first_stale) first_stale = std::min(first_stale.value_or(*other.first_stale), *other.first_stale);
+  most_binades_above = std::max(most_binades_above, other.most_binades_above);
+  most_binades_below = std::max(most_binades_below, other.most_binades_below);
+  infinite += other.infinite;
+  nan += other.nan;
+  held += other.held;
+  first_scale = last_scale = not_known;
+  counts += other.counts;
+  noise += other.noise;
+  as_recorded = as_recorded || other.as_recorded;
+  return *this;
+}
+
+fp8_choice choice_of(const tensor_info& t, const fp8_recipe& recipe, bool has_activation_grads) {
+  if (!recipe.is_of_linear_layers) return fp8_choice::cast;
+  const bool is_parameter = t.kind == tensor_kind::weight || t.kind == tensor_kind::weight_grad;
+  if (is_parameter && t.shape.size() == 1) return fp8_choice::vector;
+  if (t.kind == tensor_kind::update) return fp8_choice::output;
+  if (t.kind != tensor_kind::weight_grad) return fp8_choice::cast;
+  return has_activation_grads ? fp8_choice::output : fp8_choice::in_place_of;
+}
+
+void fp8_replayer::see(const std::vector<tensor_info>& tensors) {
+  for (; seen_ < tensors.size(); ++seen_)
+    has_activation_grads_ = has_activation_grads_ || tensors[seen_].kind == tensor_kind::activation_grad;
+}
+
+fp8_replayer::machine* fp8_replayer::machine_of(std::uint32_t index, const std::vector<tensor_info>& tensors) {
+  const auto [choice, is_new] = choices_.try_emplace(index, fp8_choice::cast);
+  if (is_new) choice->second = choice_of(tensors[index], recipe_, has_activation_grads_);
+  if (choice->second == fp8_choice::vector || choice->second == fp8_choice::output) return nullptr;
+  const fp8_treatment& as = recipe_.of(tensors[index]);
+  return &machines_.try_emplace(index, machine{.of = as.start, .how = as.how}).first->second;
+}
+
+std::vector<fp8_row> fp8_replayer::advance(const step& now, const std::vector<tensor_info>& tensors) {
+  see(tensors);
+  std::vector<fp8_row> rows;
+  for (const tensor_row& t : now.tensors) {
+    if (!counted_.takes(tensors[t.tensor])) continue;
+    machine* const by = machine_of(t.tensor, tensors);
+    if (by == nullptr) continue;
+    if (std::isnan(t.table.max_abs))
+      throw std::invalid_argument("step " + std::to_string(now.key.step) + ", tensor '" + tensors[t.tensor].name +
+                                  "': the input does not know the largest magnitude, which these policies scale by");
+    const fp8_scaler_entry& policy = by->of.entry();
+    fp8_row row{.key = now.key, .tensor = t.tensor, .amax = amax_of(t, policy.ignores_nan)};
+    row.scales = by->of.update(row.amax);
+    row.multiplied_by = policy.divides ? 1 / row.scales.used : row.scales.used;
+    if (row.amax > 0 && std::isfinite(row.amax)) row.ideal = by->of.largest() / row.amax;
+    const multiplier multiplied = usable(multiplier_of(row.scales, policy.divides, t.unit()));
+    row.counts = outcomes_of(t, by->how, multiplied);
+    row.noise = noise_of(t, by->how, multiplied);
+    row.as_recorded = !t.factor_known();
+    summaries_[t.tensor].add(row);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace ulp
