@@ -14,6 +14,7 @@
 
 #include "command.hpp"
 #include "configuration.hpp"
+#include "fp8_replay.hpp"
 #include "interrupt.hpp"
 #include "listening.hpp"
 #include "live_rows.hpp"
@@ -29,6 +30,8 @@ struct options {
   replay_question asked;
   config_file config;
   std::string per_tensor;  // a CSV file
+  std::string recipe;
+  bool hexadecimal = false;
   bool follow = false;
   output_options output;
 };
@@ -155,6 +158,29 @@ int run(const options& o) {
   return done;
 }
 
+// The question with a scale for each tensor, where this is one; it knows nothing of what else loss scaling has.
+fp8_question fp8_question_of(const options& o) {
+  const scenario_text& what = o.asked.what;
+  for (const auto& [option, is_given] : {std::pair{"--check", !what.check.empty()},
+                                         {"--clip-norm", !what.clip_norm.empty()},
+                                         {"--clip-value", !what.clip_value.empty()},
+                                         {"--order", !what.order.empty()},
+                                         {"--start", !what.start.empty()},
+                                         {"--rounding", what.rounding != rounding_text{}},
+                                         {"--group", !o.asked.run.groups.empty()},
+                                         {"--per-tensor", !o.per_tensor.empty()},
+                                         {"--follow", o.follow},
+                                         {"--config", !o.config.path.empty()}})
+    if (is_given)
+      throw usage_error(fmt::format("{}: not with a scale for each tensor ({}); remove one of the two", option,
+                                    o.recipe.empty() ? "--scaler " + what.scaler : "--recipe " + o.recipe));
+  return {.run = o.asked.run,
+          .recipe = o.recipe,
+          .scaler = what.scaler,
+          .parameters = what.parameters,
+          .format = what.format};
+}
+
 }  // namespace
 
 command replay_command() {
@@ -167,6 +193,11 @@ command replay_command() {
   add_output(made, o->output);
   made.add("--per-tensor", &o->per_tensor, "write CSV with a row for each step and counted tensor to this file",
            {.type = "FILE", .check = a_name});
+  made.add("--recipe", &o->recipe,
+           "a scale for each tensor, as FP8 training has it: te_delayed:hybrid, te_current, torchao_tensorwise, flax, "
+           "keras, msamp; ulp scalers lists the policies, which --scaler with --format takes for all tensors",
+           {.type = "NAME", .excludes = "--scaler"});
+  made.add("--hex", &o->hexadecimal, "with a scale for each tensor: numbers in CSV as C prints them with %a");
   made.add(
       "--follow", &o->follow,
       "keep reading a recording that is being written, from before it exists until it is closed or Ctrl-C: rows are "
@@ -180,6 +211,9 @@ command replay_command() {
       "Example:\n"
       "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16";
   made.run = [o] {
+    if (asks_for_fp8(o->recipe, o->asked.what.scaler))
+      return replay_fp8(fp8_question_of(*o), o->output, o->hexadecimal);
+    if (o->hexadecimal) throw usage_error("--hex: only with a scale for each tensor (--recipe, or an FP8 --scaler)");
     o->asked = completed(o->asked, o->config);
     return run(*o);
   };

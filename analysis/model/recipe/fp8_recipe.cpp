@@ -11,9 +11,9 @@ namespace ulp {
 namespace {
 
 constexpr std::string_view by_row =
-    "it has a scale for each row, and a histogram of the tensor does not know rows: record raw dumps";
+    "it has a scale for each row, and a recorded histogram does not know which values share one";
 constexpr std::string_view by_block =
-    "it has a scale for each block, and a histogram of the tensor does not know blocks: record raw dumps";
+    "it has a scale for each block, and a recorded histogram does not know which values share one";
 
 struct variant {
   std::string_view name;

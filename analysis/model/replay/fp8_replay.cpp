@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include <ulp/model/outcomes/row_outcomes.hpp>
+#include <ulp/model/recipe/scaling.hpp>
 
 #include "outcomes/ramps.hpp"
 
@@ -33,11 +34,6 @@ multiplier usable(multiplier by) {
   return {.scale = by.factor > 0 ? 0 : std::numeric_limits<double>::infinity()};
 }
 
-void count_steps(count_range& steps, const count_range& elements) {
-  steps.low += elements.low > 0 ? 1 : 0;
-  steps.high += elements.high > 0 ? 1 : 0;
-}
-
 }  // namespace
 
 double fp8_row::binades_off() const noexcept { return std::log2(multiplied_by / ideal); }
@@ -48,7 +44,7 @@ void fp8_tensor_summary::add(const fp8_row& row) {
   if (steps == 0) first_scale = row.scales.used;
   last_scale = row.scales.used;
   ++steps;
-  count_steps(saturating, row.counts.overflow);
+  saturating += row.saturates ? 1 : 0;
   if (row.is_stale()) {
     ++stale;
     if (!first_stale) first_stale = row.key.step;
@@ -102,25 +98,43 @@ fp8_replayer::machine* fp8_replayer::machine_of(std::uint32_t index, const std::
   return &machines_.try_emplace(index, machine{.of = as.start, .how = as.how}).first->second;
 }
 
+fp8_row fp8_replayer::machine::advance(const step_key& key, std::uint32_t tensor, double amax) {
+  const bool divides = of.entry().divides;
+  fp8_row row{.key = key, .tensor = tensor, .amax = amax, .scales = of.update(amax)};
+  row.multiplied_by = divides ? 1 / row.scales.used : row.scales.used;
+  if (!(amax > 0 && std::isfinite(amax))) return row;
+  row.ideal = of.largest() / amax;
+  const multiplier by = usable(multiplier_of(row.scales, divides, 1));
+  row.saturates = by.usable() ? reaches(thresholds_of(how, false).overflow, by, amax) : by.scale != 0;
+  return row;
+}
+
+std::optional<fp8_row> fp8_replayer::advance(const step_key& key, std::uint32_t tensor, double amax,
+                                             const std::vector<tensor_info>& tensors) {
+  see(tensors);
+  machine* const by = counted_.takes(tensors[tensor]) ? machine_of(tensor, tensors) : nullptr;
+  if (by == nullptr) return std::nullopt;
+  const fp8_row row = by->advance(key, tensor, amax);
+  summaries_[tensor].add(row);
+  return row;
+}
+
 std::vector<fp8_row> fp8_replayer::advance(const step& now, const std::vector<tensor_info>& tensors) {
   see(tensors);
   std::vector<fp8_row> rows;
   for (const tensor_row& t : now.tensors) {
-    if (!counted_.takes(tensors[t.tensor])) continue;
-    machine* const by = machine_of(t.tensor, tensors);
+    machine* const by = counted_.takes(tensors[t.tensor]) ? machine_of(t.tensor, tensors) : nullptr;
     if (by == nullptr) continue;
     if (std::isnan(t.table.max_abs))
       throw std::invalid_argument("step " + std::to_string(now.key.step) + ", tensor '" + tensors[t.tensor].name +
                                   "': the input does not know the largest magnitude, which these policies scale by");
     const fp8_scaler_entry& policy = by->of.entry();
-    fp8_row row{.key = now.key, .tensor = t.tensor, .amax = amax_of(t, policy.ignores_nan)};
-    row.scales = by->of.update(row.amax);
-    row.multiplied_by = policy.divides ? 1 / row.scales.used : row.scales.used;
-    if (row.amax > 0 && std::isfinite(row.amax)) row.ideal = by->of.largest() / row.amax;
+    fp8_row row = by->advance(now.key, t.tensor, amax_of(t, policy.ignores_nan));
     const multiplier multiplied = usable(multiplier_of(row.scales, policy.divides, t.unit()));
     row.counts = outcomes_of(t, by->how, multiplied);
+    row.saturates = row.saturates || row.counts.overflow.low > 0;
     row.noise = noise_of(t, by->how, multiplied);
-    row.as_recorded = !t.factor_known();
+    row.as_recorded = !t.factor_known() && is_scaled(tensors[t.tensor]);
     summaries_[t.tensor].add(row);
     rows.push_back(std::move(row));
   }

@@ -31,7 +31,8 @@ struct fp8_row {
   // `ideal` is NaN where amax is 0 or not finite.
   double multiplied_by = 0;
   double ideal = not_known;
-  outcome_counts counts;
+  bool saturates = false;  // a finite value is above what rounds to the largest number
+  outcome_counts counts;     // of no values where only amax is known
   rounding_noise noise;
   bool as_recorded = false;  // the factor is not known
 
@@ -44,7 +45,7 @@ struct fp8_row {
 // All steps of one tensor.
 struct fp8_tensor_summary {
   std::uint64_t steps = 0;
-  count_range saturating;  // steps in which a value saturates
+  std::uint64_t saturating = 0;  // steps in which a finite value saturates
   std::uint64_t stale = 0;
   std::optional<std::int64_t> first_stale;
   double most_binades_above = 0;  // of binades_off(), over the steps
@@ -80,6 +81,9 @@ class fp8_replayer {
   // The rows of the next step, of the tensors that are cast. Steps are those that the selection takes, in ascending order.
   // Throws std::invalid_argument where the input does not know a tensor's largest magnitude.
   [[nodiscard]] std::vector<fp8_row> advance(const step& now, const std::vector<tensor_info>& tensors);
+  // Likewise of one tensor in one step, of which only amax is known; nullopt where it is not cast.
+  [[nodiscard]] std::optional<fp8_row> advance(const step_key& key, std::uint32_t tensor, double amax,
+                                               const std::vector<tensor_info>& tensors);
 
   // By tensor, of those that were cast.
   [[nodiscard]] const std::map<std::uint32_t, fp8_tensor_summary>& summaries() const noexcept { return summaries_; }
@@ -91,6 +95,8 @@ class fp8_replayer {
   struct machine {
     fp8_scaler of;
     treatment how;
+
+    [[nodiscard]] fp8_row advance(const step_key& key, std::uint32_t tensor, double amax);
   };
   [[nodiscard]] machine* machine_of(std::uint32_t index, const std::vector<tensor_info>& tensors);
   void see(const std::vector<tensor_info>& tensors);

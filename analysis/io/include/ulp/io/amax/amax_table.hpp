@@ -1,0 +1,41 @@
+// Largest magnitudes (amax) of tensors, step by step, with nothing else known of them: a CSV table with the columns step,
+// tensor and amax, in any order, others being passed over; lines before the header that begin with # are passed over, too.
+// Numbers are decimal or as C prints them in hexadecimal (0x1.8p+1), inf or nan; they are rounded to float32.
+#ifndef ULP_IO_AMAX_AMAX_TABLE_HPP
+#define ULP_IO_AMAX_AMAX_TABLE_HPP
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <ulp/io/bytes/limits.hpp>
+
+namespace ulp {
+
+struct amax_row {
+  std::int64_t step = 0;
+  std::string tensor;
+  float amax = 0;  // not below 0; infinity, NaN
+};
+
+// Read row by row: the steps of each tensor ascend, tensors may take turns in any way. Throws input_error.
+class amax_table {
+ public:
+  // "-" is standard input. nullptr where the text is no such table: its header lacks one of the columns.
+  [[nodiscard]] static std::unique_ptr<amax_table> open(const std::string& path, const read_limits& limits = {});
+  ~amax_table();
+  amax_table(const amax_table&) = delete;
+  amax_table& operator=(const amax_table&) = delete;
+
+  // The next row; false at the end.
+  [[nodiscard]] bool next(amax_row& into);
+
+ private:
+  struct reading;
+  explicit amax_table(std::unique_ptr<reading> from);
+  std::unique_ptr<reading> from_;
+};
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,29 @@
+// What a replay with a scale for each tensor yields, as tables.
+#ifndef ULP_REPORT_TABLES_FP8_TABLE_HPP
+#define ULP_REPORT_TABLES_FP8_TABLE_HPP
+
+#include <span>
+#include <vector>
+
+#include <ulp/ask/runs/fp8_answer.hpp>
+#include <ulp/report/tables/replay_summary.hpp>
+#include <ulp/report/tables/table.hpp>
+
+namespace ulp {
+
+// How numbers of policies are written for machines.
+enum class real_text : std::uint8_t { decimal, hexadecimal };
+
+// Rows for machines. `with_counts`: what became of the values too, where the input has them.
+[[nodiscard]] table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_info>& tensors,
+                                   real_text reals, bool with_counts);
+
+// A row for each tensor, those that lose most first.
+[[nodiscard]] table fp8_tensors_table(const fp8_answer& answer);
+
+// The run as a whole.
+[[nodiscard]] std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question& asked);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,225 @@
+#include <ulp/report/tables/fp8_table.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <ulp/formats/names.hpp>
+
+namespace ulp {
+namespace {
+
+// As C prints it with %a, whatever the locale.
+std::string hexadecimal(double x) {
+  if (std::isnan(x)) return "nan";
+  if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), std::fabs(x), std::chars_format::hex).ptr;
+  return (std::signbit(x) ? "-0x" : "0x") + std::string(text.data(), end);
+}
+
+// NaN is a number here like others, not nothing.
+table_value real(double x, real_text as) {
+  if (as == real_text::hexadecimal) return hexadecimal(x);
+  if (std::isnan(x)) return std::string{"nan"};
+  return x;
+}
+
+std::string format_name(const fp8_treatment& t) { return to_string(t.how.format); }
+
+struct tensor_line {
+  const tensor_info& tensor;
+  const fp8_treatment& as;
+  const fp8_tensor_summary& sum;
+};
+
+double share(const count_range& part, const outcome_counts& of) { return share_of_nonzero(of, part).high; }
+
+// What a person looks at first: values that saturate, then values that vanish.
+bool is_worse(const tensor_line& a, const tensor_line& b) {
+  const auto rank = [](const tensor_line& t) {
+    return std::tuple{t.sum.infinite + t.sum.nan > 0, t.sum.saturating, share(t.sum.counts.underflow, t.sum.counts)};
+  };
+  return rank(b) < rank(a);
+}
+
+table_value text_if(bool known, const std::string& text) { return known ? table_value{text} : table_value{}; }
+
+std::string step_share(std::uint64_t n, std::uint64_t of) {
+  return n == 0
+             ? "0"
+             : fmt::format("{} ({} %)", grouped(n), percent_number(static_cast<double>(n) / static_cast<double>(of)));
+}
+
+table_value sqnr_of(const rounding_noise& noise) { return value_if(noise.values > 0, noise.sqnr()); }
+std::string sqnr_text(const rounding_noise& noise) {
+  const double x = noise.sqnr();
+  if (noise.values == 0 || std::isnan(x)) return "-";
+  return fmt::format("{}{:.1f}", noise.squares_exact ? "" : "~", x);
+}
+
+}  // namespace
+
+table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_info>& tensors, real_text reals,
+                     bool with_counts) {
+  using row = fp8_row;
+  const auto as = [=](auto part) { return [=](const row& r) { return real(part(r), reals); }; };
+  const auto counted = [](auto part) { return [=](const row& r) { return table_value{std::invoke(part, r.counts)}; }; };
+  std::vector<column<row>> columns = {
+      {"step", "", [](const row& r) { return r.key.step; }},
+      {"tensor", "", [&](const row& r) { return tensors[r.tensor].name; }},
+      {"amax", "", as([](const row& r) { return r.amax; })},
+      {"scale_before", "", as([](const row& r) { return r.scales.before; })},
+      {"scale_used", "", as([](const row& r) { return r.scales.used; })},
+      {"scale_after", "", as([](const row& r) { return r.scales.after; })},
+  };
+  if (with_counts) {
+    const std::vector<column<row>> more = {
+        {"multiplied_by", "", as([](const row& r) { return r.multiplied_by; })},
+        {"ideal_scale", "", [=](const row& r) { return std::isnan(r.ideal) ? table_value{} : real(r.ideal, reals); }},
+        {"stale", "", &row::is_stale},
+        {"held", "", [](const row& r) { return r.scales.held; }},
+        {"saturates", "", &row::saturates},
+        {"numel", "", counted([](const outcome_counts& c) { return exactly(c.numel); })},
+        {"zero", "", counted(&outcome_counts::zeros), range_keys::where_open},
+        {"nonfinite", "", counted([](const outcome_counts& c) { return exactly(c.nonfinite); })},
+        {"underflow", "", counted([](const outcome_counts& c) { return c.underflow; }), range_keys::both},
+        {"subnormal", "", counted([](const outcome_counts& c) { return c.subnormal; }), range_keys::both},
+        {"saturated", "", counted([](const outcome_counts& c) { return c.overflow; }), range_keys::both},
+        {"sqnr_db", "", [](const row& r) { return sqnr_of(r.noise); }},
+        {"sqnr_exact", "", [](const row& r) { return value_if(r.noise.values > 0, r.noise.squares_exact); }},
+    };
+    columns.insert(columns.end(), more.begin(), more.end());
+  }
+  return table_of(columns, rows);
+}
+
+table fp8_tensors_table(const fp8_answer& answer) {
+  using row = tensor_line;
+  constexpr auto right = alignment::right;
+  std::vector<row> lines;
+  for (const auto& [tensor, sum] : answer.by.summaries()) {
+    const tensor_info& info = answer.tensors[tensor];
+    lines.push_back({info, answer.by.recipe().of(info), sum});
+  }
+  std::vector<std::size_t> order(lines.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return is_worse(lines[a], lines[b]); });
+  std::vector<row> sorted;
+  for (const std::size_t i : order) sorted.push_back(lines[i]);
+
+  const bool has_counts = !answer.is_of_amaxes;
+  const auto counted = [=](auto part) {
+    return [=](const row& r) { return value_if(has_counts, std::invoke(part, r.sum.counts)); };
+  };
+  const auto percent = [=](auto part) {
+    return [=](const row& r) {
+      return text_if(has_counts, percent_text(share_of_nonzero(r.sum.counts, std::invoke(part, r.sum.counts))));
+    };
+  };
+  const auto underflow = [](const outcome_counts& c) { return c.underflow; };
+  const auto subnormal = [](const outcome_counts& c) { return c.subnormal; };
+  const auto overflow = [](const outcome_counts& c) { return c.overflow; };
+  const std::vector<column<row>> columns = {
+      {"tensor", "tensor", [](const row& r) { return r.tensor.name; }},
+      {"kind", "", [](const row& r) { return std::string{to_string(r.tensor.kind)}; }},
+      {"format", "format", [](const row& r) { return format_name(r.as); }},
+      {"steps", "steps", [](const row& r) { return integer(r.sum.steps); }},
+      {"first_scale", "", [](const row& r) { return r.sum.first_scale; }},
+      {"last_scale", "last scale", [](const row& r) { return r.sum.last_scale; }},
+      {"saturating_steps", "", [](const row& r) { return integer(r.sum.saturating); }},
+      {"", "saturating steps", [](const row& r) { return step_share(r.sum.saturating, r.sum.steps); }, {}, right},
+      {"stale_steps", "", [](const row& r) { return integer(r.sum.stale); }},
+      {"first_stale_step", "first stale",
+       [](const row& r) { return r.sum.first_stale ? table_value{*r.sum.first_stale} : table_value{}; }},
+      {"", "stale steps", [](const row& r) { return step_share(r.sum.stale, r.sum.steps); }, {}, right},
+      {"most_binades_above", "", [](const row& r) { return r.sum.most_binades_above; }},
+      {"most_binades_below", "", [](const row& r) { return r.sum.most_binades_below; }},
+      {"infinite_steps", "amax inf",
+       [](const row& r) { return value_if(r.sum.infinite > 0, integer(r.sum.infinite)); }},
+      {"nan_steps", "amax NaN", [](const row& r) { return value_if(r.sum.nan > 0, integer(r.sum.nan)); }},
+      {"held_steps", "scale held", [](const row& r) { return value_if(r.sum.held > 0, integer(r.sum.held)); }},
+      {"numel", "", counted([](const outcome_counts& c) { return exactly(c.numel); })},
+      {"nonzero", "", counted(&outcome_counts::nonzero), range_keys::both},
+      {"saturated", "", counted(overflow), range_keys::both},
+      {"underflow", "", counted(underflow), range_keys::both},
+      {"subnormal", "", counted(subnormal), range_keys::both},
+      {"", "saturated", percent(overflow), {}, right},
+      {"", "underflow", percent(underflow), {}, right},
+      {"", "subnormal", percent(subnormal), {}, right},
+      {"sqnr_db", "", [](const row& r) { return sqnr_of(r.sum.noise); }},
+      {"", "SQNR dB", [=](const row& r) { return text_if(has_counts, sqnr_text(r.sum.noise)); }, {}, right},
+  };
+  return table_of(columns, sorted);
+}
+
+std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question& asked) {
+  fp8_tensor_summary all;
+  std::uint64_t held_tensors = 0;
+  for (const auto& [tensor, sum] : answer.by.summaries()) {
+    all += sum;
+    held_tensors += sum.held > 0 ? 1 : 0;
+  }
+  const fp8_recipe& recipe = answer.by.recipe();
+  const fp8_scaler& policy = recipe.forward.start;
+  std::string parameters;
+  named_values values;
+  for (const auto& p : policy.parameters()) {
+    if (std::holds_alternative<std::monostate>(p.value)) continue;
+    parameters += (parameters.empty() ? "" : " ") + p.name + "=" + to_string(p.value);
+    values.all.push_back({p.name, std::visit([](const auto& v) { return table_value{v}; }, p.value)});
+  }
+  const std::string forward = format_name(recipe.forward);
+  const std::string gradient = format_name(recipe.gradient);
+  std::vector<summary_line> lines;
+  if (!asked.recipe.empty()) lines.push_back({"recipe", recipe.name, {{"recipe", recipe.name}}});
+  lines.push_back({"policy",
+                   fmt::format("{} {}", policy.entry().name, parameters),
+                   {{"policy", std::string{policy.entry().name}}, {"parameters", std::move(values)}}});
+  lines.push_back({"format",
+                   forward == gradient ? forward : fmt::format("{}, of gradients {}", forward, gradient),
+                   {{"format", forward}, {"gradient_format", gradient}}});
+  lines.push_back({"steps",
+                   fmt::format("{}, of {} tensor{}", grouped(answer.steps), grouped(answer.by.summaries().size()),
+                               answer.by.summaries().size() == 1 ? "" : "s"),
+                   {{"steps", integer(answer.steps)}, {"tensors", integer(answer.by.summaries().size())}}});
+  lines.push_back({"saturate",
+                   fmt::format("in {} of a tensor's steps", step_share(all.saturating, all.steps)),
+                   {{"saturating_tensor_steps", integer(all.saturating)}, {"tensor_steps", integer(all.steps)}}});
+  lines.push_back({"stale scale",
+                   all.stale == 0 ? "never off by more than a binade"
+                                  : fmt::format("off by more than a binade in {}, the first at step {}",
+                                                step_share(all.stale, all.steps), *all.first_stale),
+                   {{"stale_tensor_steps", integer(all.stale)},
+                    {"first_stale_step", all.first_stale ? table_value{*all.first_stale} : table_value{}}}});
+  if (all.infinite + all.nan > 0)
+    lines.push_back({"amax not finite",
+                     fmt::format("in {} ({} infinite, {} NaN); kept {} from a new scale in {}",
+                                 step_share(all.infinite + all.nan, all.steps), grouped(all.infinite), grouped(all.nan),
+                                 held_tensors == 1 ? "a tensor" : fmt::format("{} tensors", grouped(held_tensors)),
+                                 step_share(all.held, all.steps)),
+                     {{"infinite_tensor_steps", integer(all.infinite)},
+                      {"nan_tensor_steps", integer(all.nan)},
+                      {"held_tensor_steps", integer(all.held)}}});
+  if (!answer.is_of_amaxes) {
+    const auto counted = [&](const std::string& title, const count_range& part) {
+      const std::string count =
+          part.exact() ? grouped(part.low) : fmt::format("{} to {}", grouped(part.low), grouped(part.high));
+      lines.push_back({title,
+                       fmt::format("{} ({} of nonzero)", count, percent_text(share_of_nonzero(all.counts, part))),
+                       {{title, part}}});
+    };
+    counted("saturated", all.counts.overflow);
+    counted("underflow", all.counts.underflow);
+    counted("subnormal", all.counts.subnormal);
+  }
+  return lines;
+}
+
+}  // namespace ulp

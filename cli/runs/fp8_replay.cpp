@@ -1,0 +1,73 @@
+#include "fp8_replay.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <ulp/report/tables/fp8_table.hpp>
+#include <vector>
+
+#include "command.hpp"
+#include "listening.hpp"
+#include "tables/summary.hpp"
+
+namespace ulp::cli {
+namespace {
+
+// Rows as they come, some thousands at a time: a run may have millions.
+class rows_csv {
+ public:
+  rows_csv(const std::string& path, real_text reals) : csv_(path), reals_(reals) {}
+
+  void add(const std::vector<fp8_row>& rows, const std::vector<tensor_info>& tensors) {
+    constexpr std::size_t enough = 4096;
+    kept_.insert(kept_.end(), rows.begin(), rows.end());
+    if (kept_.size() >= enough) write(tensors);
+  }
+  void finish(const std::vector<tensor_info>& tensors) {
+    write(tensors);
+    csv_.finish();
+  }
+
+ private:
+  void write(const std::vector<tensor_info>& tensors) {
+    const bool has_counts = !kept_.empty() && kept_.front().counts.numel > 0;
+    if (!kept_.empty()) with_counts_ = with_counts_.value_or(has_counts);
+    csv_.write(fp8_rows_table(kept_, tensors, reals_, with_counts_.value_or(false)));
+    kept_.clear();
+  }
+
+  csv_stream csv_;
+  real_text reals_;
+  std::vector<fp8_row> kept_;
+  std::optional<bool> with_counts_;
+};
+
+}  // namespace
+
+int replay_fp8(const fp8_question& asked, const output_options& output, bool hexadecimal) {
+  refuse_overwriting_inputs(output, asked.run.files());
+  const real_text reals = hexadecimal ? real_text::hexadecimal : real_text::decimal;
+  std::optional<rows_csv> csv;
+  if (!output.csv.empty()) csv.emplace(output.csv, reals);
+  listening to(output.machine_stdout());
+  const fp8_answer answer = fp8_replay_over(
+      asked, to, csv ? [&](const auto& rows, const auto& tensors) { csv->add(rows, tensors); } : fp8_hearer{});
+  if (csv) csv->finish(answer.tensors);
+  if (output.csv == "-") return done;
+  const std::vector<summary_line> lines = lines_of(answer, asked);
+  const table tensors = fp8_tensors_table(answer);
+  if (output.json) {
+    print_json("replay-fp8", lines, "tensors", tensors);
+    return done;
+  }
+  print_text(lines);
+  constexpr std::size_t most = 40;
+  table shown = tensors;
+  if (shown.rows.size() > most) shown.rows.resize(most);
+  fmt::print("\nTensors, the worst first{}\n{}",
+             tensors.rows.size() > most ? fmt::format(" ({} of {}; all with --json)", most, tensors.rows.size()) : "",
+             to_text(shown));
+  return done;
+}
+
+}  // namespace ulp::cli
