@@ -51,6 +51,12 @@ bool is_worse(const tensor_line& a, const tensor_line& b) {
 
 table_value text_if(bool known, const std::string& text) { return known ? table_value{text} : table_value{}; }
 
+// "19 of 750 (2.53 %)"
+std::string among(std::uint64_t n, std::uint64_t of) {
+  return fmt::format("{} of {} ({} %)", grouped(n), grouped(of),
+                     percent_number(static_cast<double>(n) / static_cast<double>(of)));
+}
+
 std::string step_share(std::uint64_t n, std::uint64_t of) {
   return n == 0
              ? "0"
@@ -186,24 +192,23 @@ std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question&
                    forward == gradient ? forward : fmt::format("{}, of gradients {}", forward, gradient),
                    {{"format", forward}, {"gradient_format", gradient}}});
   lines.push_back({"steps",
-                   fmt::format("{}, of {} tensor{}", grouped(answer.steps), grouped(answer.by.summaries().size()),
-                               answer.by.summaries().size() == 1 ? "" : "s"),
+                   fmt::format("{}, of {}", grouped(answer.steps), count_text(answer.by.summaries().size(), "tensor")),
                    {{"steps", integer(answer.steps)}, {"tensors", integer(answer.by.summaries().size())}}});
-  lines.push_back({"saturate",
-                   fmt::format("in {} of a tensor's steps", step_share(all.saturating, all.steps)),
+  lines.push_back({"saturation",
+                   all.saturating == 0 ? "in no step of any tensor"
+                                       : fmt::format("in {} steps of a tensor", among(all.saturating, all.steps)),
                    {{"saturating_tensor_steps", integer(all.saturating)}, {"tensor_steps", integer(all.steps)}}});
   lines.push_back({"stale scale",
                    all.stale == 0 ? "never off by more than a binade"
                                   : fmt::format("off by more than a binade in {}, the first at step {}",
-                                                step_share(all.stale, all.steps), *all.first_stale),
+                                                among(all.stale, all.steps), *all.first_stale),
                    {{"stale_tensor_steps", integer(all.stale)},
                     {"first_stale_step", all.first_stale ? table_value{*all.first_stale} : table_value{}}}});
   if (all.infinite + all.nan > 0)
     lines.push_back({"amax not finite",
-                     fmt::format("in {} ({} infinite, {} NaN); kept {} from a new scale in {}",
-                                 step_share(all.infinite + all.nan, all.steps), grouped(all.infinite), grouped(all.nan),
-                                 held_tensors == 1 ? "a tensor" : fmt::format("{} tensors", grouped(held_tensors)),
-                                 step_share(all.held, all.steps)),
+                     fmt::format("in {}: {} infinite, {} NaN; no new scale from it in {}, of {}",
+                                 among(all.infinite + all.nan, all.steps), grouped(all.infinite), grouped(all.nan),
+                                 among(all.held, all.steps), count_text(held_tensors, "tensor")),
                      {{"infinite_tensor_steps", integer(all.infinite)},
                       {"nan_tensor_steps", integer(all.nan)},
                       {"held_tensor_steps", integer(all.held)}}});
