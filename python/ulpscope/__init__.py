@@ -32,7 +32,7 @@ _PLACES = {
     "outcomes": "_outcomes",
     **dict.fromkeys(("Recording", "Run", "Scenario", "advise", "open", "precision", "replay", "sweep", "views"), "_recorded_runs"),
     **dict.fromkeys(("Following", "Step", "follow"), "_following"),
-    **dict.fromkeys(("Scaler", "ScalerError", "scaler", "scalers"), "_scalers"),
+    **dict.fromkeys(("Fp8Scaler", "Scaler", "ScalerError", "scaler", "scalers"), "_scalers"),
     **dict.fromkeys(("Binades", "Picture", "Table"), "_run_tables"),
     "emulate": "emulation",
     "Recorder": "_recorder",
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ._recorded_runs import Recording, Run, Scenario, advise, open, precision, replay, sweep, views
     from ._recorder import Recorder
     from ._run_tables import Binades, Picture, Table
-    from ._scalers import Scaler, ScalerError, scaler, scalers
+    from ._scalers import Fp8Scaler, Scaler, ScalerError, scaler, scalers
     from .emulation import emulate
 
 

@@ -250,8 +250,16 @@ def replay(input: Input, scaler: Optional[str] = None, format: Any = None, **set
     `per_tensor`, a `Table` with a row for each step and counted tensor. Where the scaler raised, the table ends and
     `summary["error"]` says what it raised. Gradients stay those that were recorded: `summary["first_diverged_step"]` is
     the step from which on that is open loop.
+
+    `recipe` ("te_delayed:hybrid"), or a policy that scales each tensor as `scaler`, replays FP8 scales: a row for each
+    step and tensor, and in `per_tensor` one for each tensor, the worst first. `input` may be a table of amaxes, too.
     """
     settings = {"scaler": scaler, "format": format, **settings}
+    if _runs.asks_for_fp8(str(settings.get("recipe") or ""), str(scaler or "")):
+        columns, notes, summary, tensors = _ask(_runs.run_replay_fp8, input, settings)
+        table = Table(columns, schema="ulp.replay-fp8/1", notes=notes, summary=summary)
+        table.per_tensor = Table(tensors, notes=notes)
+        return table
     columns, notes, summary, tensors = _ask(_runs.run_replay, input, settings)
     table = Table(columns, schema="ulp.replay/1", notes=notes, summary=summary)
     if tensors is not None:

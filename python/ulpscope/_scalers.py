@@ -1,4 +1,4 @@
-"""Loss-scale policies: the catalogue, and scalers to step by hand."""
+"""Policies of loss scaling and of FP8 scales: the catalogue, and scalers to step by hand."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import numbers
 from typing import Any, Dict, Mapping, Optional
 
 from . import _runs
+from ._formats import format_name
 from ._run_tables import Table
 
-__all__ = ["Scaler", "ScalerError", "scaler", "scalers"]
+__all__ = ["Fp8Scaler", "Scaler", "ScalerError", "scaler", "scalers"]
 
 
 class ScalerError(RuntimeError):
@@ -17,7 +18,10 @@ class ScalerError(RuntimeError):
 
 
 def scalers(name: Optional[str] = None) -> Table:
-    """The loss-scale policies, a row each: `ulp scalers`; of one of them a row for each parameter."""
+    """The policies, a row each: `ulp scalers`; of one of them a row for each parameter.
+
+    `scope` is "run" for loss scalers, "tensor" for policies that scale each tensor.
+    """
     if name is None:
         return Table(_runs.scaler_catalog(), schema="ulp.scalers/1")
     return Table(_runs.scaler_parameters(name), schema="ulp.scaler/1")
@@ -28,7 +32,7 @@ def scaler(name: str, *, start: Optional[Mapping[str, float]] = None, **paramete
 
     `parameters` are the framework's own, see `scalers(name)`; `window` is the growth interval of any. `start` is the
     state before the first step: {"scale": 1024}. Raises ValueError for a value that the framework would refuse,
-    TypeError for a parameter that it does not have.
+    TypeError for a parameter that it does not have. Policies that scale each tensor give an `Fp8Scaler`.
     """
     return Scaler(name, start, parameters)
 
@@ -39,8 +43,13 @@ class Scaler:
     Parameters are keywords, Scaler("pytorch", growth_interval=3), or a dictionary where their names are no keywords.
 
     A step: multiply the loss by `scale`, look for infinities and NaN among the gradients, `update` with what was
-    found. Not to be stepped by several threads at once.
+    found. Not to be stepped by several threads at once. Of the name of a policy that scales each tensor it is an
+    `Fp8Scaler`.
     """
+
+    def __new__(cls, name: str = "", *args: Any, **keywords: Any) -> Any:
+        is_of_tensors = cls is Scaler and isinstance(name, str) and _runs.asks_for_fp8("", name)
+        return object.__new__(Fp8Scaler if is_of_tensors else cls)
 
     def __init__(
         self,
@@ -160,6 +169,94 @@ class Scaler:
 
     def __repr__(self) -> str:
         return f"<Scaler {self.name}: {', '.join(f'{name}={value:g}' for name, value in self.state.items())}>"
+
+
+class Fp8Scaler(Scaler):
+    """A policy that scales a tensor by its largest magnitudes, as its framework has it: one for each tensor.
+
+    Fp8Scaler("te_delayed_bulk", format="float8_e5m2", amax_history_len=16); `format` is what values are rounded to,
+    float8_e4m3fn by default. A step: `update` with the tensor's largest magnitude (amax) gives what its values are
+    multiplied by, or divided by where `divides`. Numbers are float32; infinity and NaN are amaxes like others.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        start: Optional[Mapping[str, float]] = None,
+        parameters: Optional[Mapping[str, Any]] = None,
+        *,
+        format: Any = "float8_e4m3fn",
+        **keywords: Any,
+    ) -> None:
+        if start:
+            raise TypeError("start: policies of tensors start from the parameter initial_scale")
+        given = {**(parameters or {}), **keywords}
+        self._format = format_name(given.pop("format", format))
+        self._of = _runs.Fp8Scaler(name, self._format, given)
+
+    @property
+    def scale(self) -> float:
+        """What it has decided so far; 0 where it decides in the step, by that step's amax."""
+        return self._of.scale()
+
+    @property
+    def divides(self) -> bool:
+        """Whether values are divided by its scale, not multiplied."""
+        return self._of.divides()
+
+    @property
+    def largest(self) -> float:
+        """What amax is scaled to: the largest number of the format unless a parameter says otherwise."""
+        return self._of.largest()
+
+    @property
+    def state(self) -> Dict[str, float]:
+        """The scale; it cannot be assigned."""
+        return {"scale": self.scale}
+
+    @property
+    def edge(self) -> float:
+        return math.nan
+
+    def update(self, amax: Any) -> float:  # type: ignore[override]
+        """Ends a step of the tensor; returns the scale that this step's values are cast with."""
+        return float(self.run([amax])["scale_used"][0])
+
+    def run(self, amaxes: Any) -> Table:  # type: ignore[override]
+        """`update` for each of many steps: an array (N,), rounded to float32.
+
+        A `Table` with a row for each step: amax, scale_before, scale_used, scale_after, and held, whether an amax that
+        is not finite kept it from deciding anew. Raises ValueError for amaxes below 0.
+        """
+        import numpy
+
+        given = numpy.asarray(amaxes, dtype=numpy.float32).ravel()
+        if (given < 0).any():
+            raise ValueError(f"amaxes: {given[given < 0][0]} is below 0, which no largest magnitude is")
+        before, used, after, held = self._of.run(given)
+        return Table(
+            {
+                "amax": given,
+                "scale_before": before,
+                "scale_used": used,
+                "scale_after": after,
+                "held": held.astype(bool),
+            },
+            schema="ulp.fp8_scaler_run/1",
+        )
+
+    def copy(self) -> Fp8Scaler:
+        made: Fp8Scaler = super().copy()  # type: ignore[assignment]
+        made._format = self._format
+        return made
+
+    __copy__ = copy
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an Fp8Scaler cannot be pickled: its history stays in the process; copy() it")
+
+    def __repr__(self) -> str:
+        return f"<Fp8Scaler {self.name} to {self._format}: scale={self.scale:g}>"
 
 
 def _check_state(values: Any) -> None:

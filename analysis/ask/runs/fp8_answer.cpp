@@ -113,6 +113,10 @@ bool asks_for_fp8(const std::string& recipe, const std::string& scaler) {
   return !recipe.empty() || find_fp8_scaler(scaler) != nullptr;
 }
 
+const fp8_scaler_entry& policy_of(const fp8_question& asked) {
+  return *find_fp8_scaler(asked.recipe.empty() ? asked.scaler : fp8_recipe_entry_named(asked.recipe).policy);
+}
+
 fp8_recipe recipe_of(const fp8_question& asked) {
   const auto parameters = values_of(asked.parameters);
   if (!asked.recipe.empty()) {
@@ -120,7 +124,7 @@ fp8_recipe recipe_of(const fp8_question& asked) {
       throw std::invalid_argument("--format: a recipe has its own formats; remove one of the two (see --recipe)");
     return fp8_recipe_named(asked.recipe, parameters);
   }
-  const fp8_scaler_entry& policy = *find_fp8_scaler(asked.scaler);
+  const fp8_scaler_entry& policy = policy_of(asked);
   if (asked.format.empty())
     throw std::invalid_argument(
         fmt::format("--format is required with --scaler {}: float8_e4m3fn or float8_e5m2", policy.name));

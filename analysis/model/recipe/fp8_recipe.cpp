@@ -34,16 +34,6 @@ std::string listed(const std::vector<std::string_view>& names) {
   return all;
 }
 
-const fp8_recipe_entry& entry_named(std::string_view family) {
-  std::vector<std::string_view> names;
-  for (const fp8_recipe_entry& e : fp8_recipe_catalog()) {
-    if (e.name == family) return e;
-    names.push_back(e.name);
-  }
-  throw std::invalid_argument("unknown recipe '" + std::string{family} +
-                              "'; near: " + std::string{nearest_name(family, names)} + "; recipes: " + listed(names));
-}
-
 }  // namespace
 
 const fp8_treatment& fp8_recipe::of(const tensor_info& t) const noexcept {
@@ -117,10 +107,21 @@ std::span<const fp8_recipe_entry> fp8_recipe_catalog() {
   return all;
 }
 
+const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name) {
+  const std::string_view family = name.substr(0, name.find(':'));
+  std::vector<std::string_view> names;
+  for (const fp8_recipe_entry& e : fp8_recipe_catalog()) {
+    if (e.name == family) return e;
+    names.push_back(e.name);
+  }
+  throw std::invalid_argument("unknown recipe '" + std::string{family} +
+                              "'; near: " + std::string{nearest_name(family, names)} + "; recipes: " + listed(names));
+}
+
 fp8_recipe fp8_recipe_named(std::string_view name,
                             const std::vector<std::pair<std::string, parameter_value>>& parameters) {
   const std::size_t colon = name.find(':');
-  const fp8_recipe_entry& entry = entry_named(name.substr(0, colon));
+  const fp8_recipe_entry& entry = fp8_recipe_entry_named(name);
   if (!entry.unfit.empty())
     throw std::invalid_argument("recipe " + std::string{entry.name} + ": " + std::string{entry.unfit});
   const std::string_view asked = colon == std::string_view::npos ? entry.variants.front() : name.substr(colon + 1);

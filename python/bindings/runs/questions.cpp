@@ -10,6 +10,7 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/runs/advice_answer.hpp>
+#include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/ask/runs/outcome_answer.hpp>
 #include <ulp/ask/runs/page_answer.hpp>
 #include <ulp/ask/runs/replay_answer.hpp>
@@ -19,6 +20,7 @@
 #include <ulp/report/findings/advice.hpp>
 #include <ulp/report/page/figures.hpp>
 #include <ulp/report/page/page.hpp>
+#include <ulp/report/tables/fp8_table.hpp>
 #include <ulp/report/tables/outcome_table.hpp>
 #include <ulp/report/tables/regret_text.hpp>
 #include <ulp/report/tables/replay_summary.hpp>
@@ -103,6 +105,46 @@ py::tuple replay(const py::list& inputs, const py::dict& options) {
   });
   return py::make_tuple(steps.arrays(), heard.notes(), dict_of_lines(lines),
                         per_tensor ? py::object(tensors.arrays()) : py::none());
+}
+
+// (columns, notes, summary, columns by tensor)
+py::tuple replay_fp8(const py::list& inputs, const py::dict& options) {
+  keywords given("replay", options);
+  fp8_question asked{.run = run_of(inputs, given)};
+  given.take("recipe", &asked.recipe);
+  given.take("scaler", &asked.scaler);
+  given.take("format", &asked.format);
+  std::vector<std::string> names;
+  for (const scaler_parameter& p : policy_of(asked).parameters) names.push_back(p.name);
+  given.take_parameters(names, asked.parameters);
+  given.refuse_others();
+  note_keeper heard;
+  growing_table rows;
+  std::vector<summary_line> lines;
+  table of_tensors;
+  unlocked([&] {
+    std::vector<fp8_row> kept;
+    std::vector<tensor_info> known;
+    bool has_counts = false;
+    const auto write = [&] {
+      rows.add(fp8_rows_table(kept, known, real_text::decimal, has_counts));
+      kept.clear();
+    };
+    constexpr std::size_t in_a_part = 4096;
+    const fp8_answer answer = fp8_replay_over(asked, heard, [&](const auto& now, const auto& tensors) {
+      kept.insert(kept.end(), now.begin(), now.end());
+      if (kept.size() < in_a_part) return;
+      has_counts = kept.front().counts.numel > 0;
+      known = tensors;
+      write();
+    });
+    known = answer.tensors;
+    has_counts = !answer.is_of_amaxes;
+    write();
+    lines = lines_of(answer, asked);
+    of_tensors = fp8_tensors_table(answer);
+  });
+  return py::make_tuple(rows.arrays(), heard.notes(), dict_of_lines(lines), arrays_of(of_tensors));
 }
 
 // The command line that does the same.
@@ -244,8 +286,14 @@ void bind_questions(py::module_& module) {
   module.def("run_plot", &plot);
   module.def("run_views", &figure_names);
   module.def("scaler_catalog", [] { return arrays_of(scaler_table()); });
-  module.def("scaler_parameters",
-             [](const std::string& name) { return arrays_of(parameter_table(scaler_named(name))); });
+  module.def("scaler_parameters", [](const std::string& name) {
+    if (const fp8_scaler_entry* const e = find_fp8_scaler(name))
+      return arrays_of(parameter_table(e->name, e->parameters));
+    const scaler_entry& e = scaler_named(name);
+    return arrays_of(parameter_table(e.name, e.parameters));
+  });
+  module.def("run_replay_fp8", &replay_fp8);
+  module.def("asks_for_fp8", &asks_for_fp8);
 }
 
 }  // namespace ulp::python

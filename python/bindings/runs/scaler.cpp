@@ -1,10 +1,12 @@
-// A loss-scale policy, stepped from Python.
+// Policies, stepped from Python.
 #include <pybind11/stl.h>
 
 #include <algorithm>
 #include <string>
 #include <ulp/ask/questions/scenario_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/ask/runs/fp8_answer.hpp>
+#include <ulp/model/machines/fp8_scaler.hpp>
 #include <ulp/model/machines/scaler.hpp>
 #include <utility>
 #include <variant>
@@ -39,7 +41,8 @@ py::object value_of(const parameter_value& value) {
   return py::none();
 }
 
-py::dict parameters(const scaler& of) {
+template <typename Policy>
+py::dict parameters(const Policy& of) {
   py::dict all;
   for (const scaler_parameter& p : of.parameters()) all[py::str(p.name)] = value_of(p.value);
   return all;
@@ -56,6 +59,34 @@ py::tuple update(scaler& of, bool found_inf, double unscaled_norm, double max_ab
                  double up_to_edge) {
   const scaler_verdict verdict = of.update({found_inf, unscaled_norm, max_abs, above_edge, up_to_edge});
   return py::make_tuple(verdict.skipped, text_of(verdict.error), verdict.lacks_input);
+}
+
+fp8_scaler made_fp8_scaler(const std::string& name, const std::string& of, const py::dict& parameters) {
+  keywords given("scaler", parameters);
+  fp8_question asked{.scaler = name, .format = of};
+  std::vector<std::string> names;
+  for (const scaler_parameter& p : policy_of(asked).parameters) names.push_back(p.name);
+  given.take_parameters(names, asked.parameters);
+  given.refuse_others();
+  return recipe_of(asked).forward.start;
+}
+
+// (scales before, used, after; whether each was held) of steps with these amaxes, float32 numbers.
+py::tuple run_amaxes(fp8_scaler& of, const py::array_t<float, py::array::c_style | py::array::forcecast>& amaxes) {
+  const std::vector<float> given(amaxes.data(), amaxes.data() + amaxes.size());
+  std::vector<double> before(given.size());
+  std::vector<double> used(given.size());
+  std::vector<double> after(given.size());
+  std::vector<std::uint8_t> held(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const fp8_scales s = of.update(static_cast<double>(given[i]));
+    before[i] = s.before;
+    used[i] = s.used;
+    after[i] = s.after;
+    held[i] = s.held ? 1 : 0;
+  }
+  return py::make_tuple(array_of(std::move(before)), array_of(std::move(used)), array_of(std::move(after)),
+                        array_of(std::move(held)));
 }
 
 using flags = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
@@ -82,11 +113,20 @@ void bind_scaler(py::module_& module) {
       .def("scale", &scaler::scale)
       .def("edge", &scaler::edge)
       .def("per_layer", [](const scaler& s) { return s.scope() == machine_scope::tensor; })
-      .def("parameters", &parameters)
+      .def("parameters", &parameters<scaler>)
       .def("state", &state)
       .def("set_state", [](scaler& of, const std::string& name, double value) { of.set_state(name, value); })
       .def("update", &update)
       .def("run", &run);
+  py::class_<fp8_scaler>(module, "Fp8Scaler")
+      .def(py::init(&made_fp8_scaler))
+      .def("copy", [](const fp8_scaler& of) { return fp8_scaler(of); })
+      .def("name", [](const fp8_scaler& of) { return text_of(of.entry().name); })
+      .def("scale", &fp8_scaler::scale)
+      .def("divides", [](const fp8_scaler& of) { return of.entry().divides; })
+      .def("largest", &fp8_scaler::largest)
+      .def("parameters", &parameters<fp8_scaler>)
+      .def("run", &run_amaxes);
 }
 
 }  // namespace ulp::python

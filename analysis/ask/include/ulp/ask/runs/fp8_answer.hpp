@@ -24,6 +24,9 @@ struct fp8_question {
 // Whether these name a replay with a scale for each tensor, rather than one of loss scaling.
 [[nodiscard]] bool asks_for_fp8(const std::string& recipe, const std::string& scaler);
 
+// The policy that it names, or its recipe does. Throws std::invalid_argument.
+[[nodiscard]] const fp8_scaler_entry& policy_of(const fp8_question& asked);
+
 // Throws std::invalid_argument, whose text names the option.
 [[nodiscard]] fp8_recipe recipe_of(const fp8_question& asked);
 

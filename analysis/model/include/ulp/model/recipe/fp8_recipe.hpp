@@ -49,6 +49,9 @@ struct fp8_recipe_entry {
 // In the order in which they are listed to people.
 [[nodiscard]] std::span<const fp8_recipe_entry> fp8_recipe_catalog();
 
+// Of a name, with or without a variant. Throws std::invalid_argument.
+[[nodiscard]] const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name);
+
 // By its name, "te_delayed:e4m3"; `parameters` are the policy's. Throws std::invalid_argument, parameter_error: no such recipe
 // or variant, one that histograms do not decide, or a parameter that the policy refuses.
 [[nodiscard]] fp8_recipe fp8_recipe_named(std::string_view name,
