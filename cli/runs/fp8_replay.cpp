@@ -70,4 +70,21 @@ int replay_fp8(const fp8_question& asked, const output_options& output, bool hex
   return done;
 }
 
+int sweep_fp8(const fp8_grid& grid, const run_text& of, const output_options& output, std::uint64_t most) {
+  refuse_overwriting_inputs(output, of.files());
+  listening to(output.machine_stdout());
+  const fp8_sweep_answer answer = fp8_sweep_over(grid, of, to);
+  table t = fp8_sweep_table(answer);
+  write_table("sweep-fp8", t, output, false);
+  if (output.machine_stdout()) return done;
+  fmt::print("{} over {} of {}; * Pareto-optimal in steps that saturate and underflow\n\n",
+             count_text(answer.recipes.size(), "recipe"), count_text(answer.steps, "step"),
+             count_text(answer.tensors, "tensor"));
+  const std::size_t rows = t.rows.size();
+  if (rows > most) t.rows.resize(most);
+  fmt::print("{}", to_text(t));
+  if (rows > most) fmt::print("\nthe first {} of {}; more with --show N, all with --csv FILE\n", most, grouped(rows));
+  return done;
+}
+
 }  // namespace ulp::cli

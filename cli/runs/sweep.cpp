@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "configuration.hpp"
+#include "fp8_replay.hpp"
 #include "hindsight_csv.hpp"
 #include "listening.hpp"
 #include "options.hpp"
@@ -22,13 +23,31 @@ struct options {
   run_text run;
   grid_text grid;
   config_file config;
+  std::vector<std::string> recipes;
   std::string magnitude_cost = "1";
   std::string hindsight;  // a CSV file
   std::uint64_t show = 40;
   output_options output;
 };
 
+// The grid with a scale for each tensor, where this is one; it knows nothing of what else loss scaling has.
+fp8_grid fp8_grid_of(const options& o) {
+  const scenario_text& base = o.grid.base;
+  for (const auto& [option, is_given] : {std::pair{"--check", !base.check.empty()},
+                                         {"--clip-norm", !base.clip_norm.empty()},
+                                         {"--clip-value", !base.clip_value.empty()},
+                                         {"--order", !base.order.empty()},
+                                         {"--start", !base.start.empty()},
+                                         {"--rounding", !o.grid.roundings.empty() || base.rounding != rounding_text{}},
+                                         {"--hindsight", !o.hindsight.empty()},
+                                         {"--config", !o.config.path.empty()}})
+    if (is_given) throw usage_error(fmt::format("{}: not with a scale for each tensor; remove it", option));
+  return {.recipes = o.recipes, .scalers = o.grid.scalers, .formats = o.grid.formats, .parameters = base.parameters};
+}
+
 int run(const options& o) {
+  if (!o.recipes.empty() || std::ranges::any_of(o.grid.scalers, find_fp8_scaler))
+    return sweep_fp8(fp8_grid_of(o), o.run, o.output, o.show);
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config.path);
   refuse_overwriting_inputs(o.output, read);
@@ -83,6 +102,8 @@ command sweep_command() {
   add_run(made, o->run);
   made.add("--scaler", &o->grid.scalers, "the policies (see ulp scalers)",
            {.type = "NAME,...", .split_at_commas = true});
+  made.add("--recipe", &o->recipes, "a scale for each tensor, as in ulp replay: recipes of FP8 training",
+           {.type = "NAME,...", .split_at_commas = true});
   add_config(made, o->config, {}, "adds a policy, and takes format and clipping unless given,");
   made.add(
       "--set", &o->grid.base.parameters,
@@ -106,7 +127,8 @@ command sweep_command() {
       "Each scenario gives the numbers of ulp replay. Ranges of underflow may be wider; they rank by their upper end.\n"
       "Example:\n"
       "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
-      "fp16,cb16";
+      "fp16,cb16\n"
+      "  ulp sweep examples/digits.ulp --recipe te_delayed,te_current --set amax_history_len=1,16,1024";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -10,10 +10,8 @@
 namespace ulp {
 namespace {
 
-constexpr std::string_view by_row =
-    "it has a scale for each row, and a recorded histogram does not know which values share one";
-constexpr std::string_view by_block =
-    "it has a scale for each block, and a recorded histogram does not know which values share one";
+constexpr std::string_view by_row = "it has a scale for each row, and histograms do not know rows";
+constexpr std::string_view by_block = "it has a scale for each block, and histograms do not know blocks";
 
 struct variant {
   std::string_view name;

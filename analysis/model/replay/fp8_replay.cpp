@@ -133,7 +133,7 @@ std::vector<fp8_row> fp8_replayer::advance(const step& now, const std::vector<te
     const multiplier multiplied = usable(multiplier_of(row.scales, policy.divides, t.unit()));
     row.counts = outcomes_of(t, by->how, multiplied);
     row.saturates = row.saturates || row.counts.overflow.low > 0;
-    row.noise = noise_of(t, by->how, multiplied);
+    if (noise_ == with_noise::yes) row.noise = noise_of(t, by->how, multiplied);
     row.as_recorded = !t.factor_known() && is_scaled(tensors[t.tensor]);
     summaries_[t.tensor].add(row);
     rows.push_back(std::move(row));

@@ -165,6 +165,52 @@ table fp8_tensors_table(const fp8_answer& answer) {
   return table_of(columns, sorted);
 }
 
+table fp8_sweep_table(const fp8_sweep_answer& answer) {
+  using row = swept_fp8;
+  constexpr auto right = alignment::right;
+  const bool has_counts = !answer.is_of_amaxes;
+  const auto percent = [=](auto part) {
+    return [=](const row& r) {
+      return text_if(has_counts, percent_text(share_of_nonzero(r.sum.counts, std::invoke(part, r.sum.counts))));
+    };
+  };
+  const auto counted = [=](auto part) {
+    return [=](const row& r) { return value_if(has_counts, std::invoke(part, r.sum.counts)); };
+  };
+  const auto underflow = [](const outcome_counts& c) { return c.underflow; };
+  const auto subnormal = [](const outcome_counts& c) { return c.subnormal; };
+  const auto overflow = [](const outcome_counts& c) { return c.overflow; };
+  const std::vector<column<row>> columns = {
+      {"pareto", "", &row::on_front},
+      {"", "*", [](const row& r) { return std::string{r.on_front ? "*" : ""}; }},
+      {"recipe", "", [](const row& r) { return r.asked.recipe; }},
+      {"scaler", "", [](const row& r) { return r.asked.scaler; }},
+      {"format", "", [](const row& r) { return r.asked.format; }},
+      {"", "recipe",
+       [](const row& r) {
+         return r.asked.recipe.empty() ? r.asked.scaler + " " + r.asked.format : recipe_of(r.asked).name;
+       }},
+      {"parameters", "parameters", [](const row& r) { return fmt::format("{}", fmt::join(r.asked.parameters, " ")); }},
+      {"tensor_steps", "", [](const row& r) { return integer(r.sum.steps); }},
+      {"saturating_steps", "", [](const row& r) { return integer(r.sum.saturating); }},
+      {"", "saturating steps", [](const row& r) { return step_share(r.sum.saturating, r.sum.steps); }, {}, right},
+      {"stale_steps", "", [](const row& r) { return integer(r.sum.stale); }},
+      {"", "stale steps", [](const row& r) { return step_share(r.sum.stale, r.sum.steps); }, {}, right},
+      {"infinite_steps", "", [](const row& r) { return integer(r.sum.infinite); }},
+      {"nan_steps", "", [](const row& r) { return integer(r.sum.nan); }},
+      {"held_steps", "", [](const row& r) { return integer(r.sum.held); }},
+      {"", "scale held", [](const row& r) { return step_share(r.sum.held, r.sum.steps); }, {}, right},
+      {"nonzero", "", counted(&outcome_counts::nonzero), range_keys::both},
+      {"saturated", "", counted(overflow), range_keys::both},
+      {"underflow", "", counted(underflow), range_keys::both},
+      {"subnormal", "", counted(subnormal), range_keys::both},
+      {"", "saturated", percent(overflow), {}, right},
+      {"", "underflow", percent(underflow), {}, right},
+      {"", "subnormal", percent(subnormal), {}, right},
+  };
+  return table_of(columns, answer.recipes);
+}
+
 std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question& asked) {
   fp8_tensor_summary all;
   std::uint64_t held_tensors = 0;

@@ -44,6 +44,33 @@ struct fp8_answer {
 // std::invalid_argument.
 [[nodiscard]] fp8_answer fp8_replay_over(const fp8_question& asked, listener& to, const fp8_hearer& hears = {});
 
+// Many recipes and policies over one run, which is read once.
+struct fp8_grid {
+  std::vector<std::string> recipes;
+  std::vector<std::string> scalers;  // each with each of `formats`
+  std::vector<std::string> formats;
+  std::vector<std::string> parameters;  // "key=v1,v2": values in turn, for the policies that have it
+};
+
+struct swept_fp8 {
+  fp8_question asked;
+  fp8_tensor_summary sum;  // over the tensors
+  bool on_front = false;   // no other saturates in as few steps and underflows as little, and less of one of them
+};
+
+struct fp8_sweep_answer {
+  std::vector<swept_fp8> recipes;  // ranked: the front first, then by steps that saturate, then by underflow
+  std::uint64_t steps = 0;
+  std::uint64_t tensors = 0;
+  bool is_of_amaxes = false;
+};
+
+// The questions of a grid, each of one recipe or policy. Throws std::invalid_argument.
+[[nodiscard]] std::vector<fp8_question> questions_of(const fp8_grid& grid, const run_text& run);
+
+// Throws input_error, std::invalid_argument.
+[[nodiscard]] fp8_sweep_answer fp8_sweep_over(const fp8_grid& grid, const run_text& run, listener& to);
+
 }  // namespace ulp
 
 #endif

@@ -73,10 +73,14 @@ enum class fp8_choice : std::uint8_t {
 // `has_activation_grads`: the input has gradients that are cast.
 [[nodiscard]] fp8_choice choice_of(const tensor_info& t, const fp8_recipe& recipe, bool has_activation_grads);
 
+// Whether rounding errors are summed, which takes most of the time.
+enum class with_noise : std::uint8_t { no, yes };
+
 class fp8_replayer {
  public:
   // Of what `counted` takes.
-  fp8_replayer(fp8_recipe recipe, selection counted) : recipe_(std::move(recipe)), counted_(std::move(counted)) {}
+  fp8_replayer(fp8_recipe recipe, selection counted, with_noise noise = with_noise::yes)
+      : recipe_(std::move(recipe)), counted_(std::move(counted)), noise_(noise) {}
 
   // The rows of the next step, of the tensors that are cast. Steps are those that the selection takes, in ascending order.
   // Throws std::invalid_argument where the input does not know a tensor's largest magnitude.
@@ -103,6 +107,7 @@ class fp8_replayer {
 
   fp8_recipe recipe_;
   selection counted_;
+  with_noise noise_;
   std::size_t seen_ = 0;
   bool has_activation_grads_ = false;
   std::map<std::uint32_t, fp8_choice> choices_;

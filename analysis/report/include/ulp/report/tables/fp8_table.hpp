@@ -21,6 +21,9 @@ enum class real_text : std::uint8_t { decimal, hexadecimal };
 // A row for each tensor, those that lose most first.
 [[nodiscard]] table fp8_tensors_table(const fp8_answer& answer);
 
+// A row for each recipe or policy of a sweep, in its order.
+[[nodiscard]] table fp8_sweep_table(const fp8_sweep_answer& answer);
+
 // The run as a whole.
 [[nodiscard]] std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question& asked);
 

@@ -1,0 +1,25 @@
+// A run as several replays with a scale for each tensor read it, once.
+#ifndef ULP_ASK_RUNS_FP8_READING_HPP
+#define ULP_ASK_RUNS_FP8_READING_HPP
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <ulp/ask/runs/fp8_answer.hpp>
+
+namespace ulp {
+
+struct fp8_reading {
+  std::vector<tensor_info> tensors;
+  std::uint64_t steps = 0;
+  bool is_of_amaxes = false;
+};
+
+// All of them see the selected steps; `hears` the rows of the first. Throws input_error, std::invalid_argument.
+[[nodiscard]] fp8_reading read_into(std::span<fp8_replayer> replays, const run_text& run, listener& to,
+                                    const fp8_hearer& hears = {});
+
+}  // namespace ulp
+
+#endif
