@@ -9,6 +9,7 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/io/config/configuration_lines.hpp>
 #include <ulp/io/source/source.hpp>
 #include <utility>
@@ -36,12 +37,61 @@ std::vector<scenario> scaler_trials(const advice_options& options, const selecti
   return all;
 }
 
+// Current scaling, and delayed scaling with histories of several lengths, in both formats of 8 bits.
+fp8_trials trials_of_tensors(const advice_options& options, const selection& counted) {
+  fp8_trials made;
+  if (scaling_in(options.how.format) != scaling_kind::tensor) return made;
+  for (const auto& [name, to] : {std::pair{"float8_e4m3fn", float8_e4m3fn}, {"float8_e5m2", float8_e5m2}})
+    for (const std::int64_t history : {0, 1, 16, 1024}) {
+      const bool is_current = history == 0;
+      const std::string_view policy = is_current ? "te_current_cuda" : "te_delayed_bulk";
+      std::vector<std::pair<std::string, parameter_value>> parameters;
+      if (!is_current) parameters.emplace_back("amax_history_len", static_cast<double>(history));
+      fp8_recipe recipe = uniform_recipe(
+          {.how = {.format = to, .rounding = {.overflow = overflow_mode::saturate}, .scale = scale_source::tensor},
+           .start = make_fp8_scaler(*find_fp8_scaler(policy), to, parameters)});
+      made.all.push_back(
+          {.policy = policy,
+           .format_name = name,
+           .history = history,
+           .by = fp8_replayer(std::move(recipe), counted, is_current ? with_noise::yes : with_noise::no)});
+    }
+  return made;
+}
+
+// Steps with infinities or NaN are those of the run's own scaling, as a rule, and are left out.
+void add_to(fp8_trials& trials, const step& now, const std::vector<tensor_info>& tensors, const selection& counted) {
+  if (trials.all.empty()) return;
+  const auto is_counted = [&](const tensor_row& t) { return counted.takes(tensors[t.tensor]); };
+  if (std::ranges::any_of(now.tensors,
+                          [&](const tensor_row& t) { return is_counted(t) && std::isnan(t.table.max_abs); })) {
+    trials.all.clear();
+    return;
+  }
+  if (std::ranges::any_of(now.tensors, [&](const tensor_row& t) { return is_counted(t) && t.table.nonfinite() > 0; })) {
+    ++trials.not_finite;
+    return;
+  }
+  for (fp8_trial& t : trials.all) static_cast<void>(t.by.advance(now, tensors));
+}
+
 name_predicate checked_by(const advice_question& asked) {
   if (asked.check.empty()) return {};
   return regex_of(asked.check, "--check");
 }
 
 }  // namespace
+
+scaling_kind scaling_in(const format& f) noexcept {
+  if (f.width() <= 8) return scaling_kind::tensor;
+  return f.emin() <= binary32.emin() && f.emax() >= binary32.emax() ? scaling_kind::none : scaling_kind::run;
+}
+
+const fp8_trial* fp8_trials::find(std::string_view format_name, std::int64_t history) const noexcept {
+  const auto found = std::ranges::find_if(
+      all, [&](const fp8_trial& t) { return t.format_name == format_name && t.history == history; });
+  return found == all.end() ? nullptr : &*found;
+}
 
 std::string whose_words(const source& from, const std::string& otherwise) {
   const std::string logged = from.framework().substr(0, from.framework().find(" and "));
@@ -76,15 +126,18 @@ run_examination::run_examination(advice_options options, selection counted, name
     : options_(std::move(options)),
       counted_(std::move(counted)),
       checked_(std::move(checked)),
-      scenarios_(scaler_trials(options_, counted_, checked_)),
+      scenarios_(scaling_in(options_.how.format) == scaling_kind::run ? scaler_trials(options_, counted_, checked_)
+                                                                      : std::vector<scenario>{}),
       whole_(counted_, checked_),
-      trials_(std::in_place, scenarios_) {
+      trials_(std::in_place, scenarios_),
+      fp8_(trials_of_tensors(options_, counted_)) {
   options_.ends_early = counted_.end_step != std::numeric_limits<std::int64_t>::max();
 }
 
 void run_examination::add(const step& now, const std::vector<tensor_info>& tensors) {
   whole_.add(now, tensors);
   trials_->add(now, tensors);
+  add_to(fp8_, now, tensors, counted_);
 }
 
 std::optional<selection> run_examination::again(const std::vector<tensor_info>& tensors) {
@@ -94,12 +147,14 @@ std::optional<selection> run_examination::again(const std::vector<tensor_info>& 
   less.end_step = *found_->died_at;
   less_.emplace(less, checked_);
   trials_.emplace(scenarios_);
+  fp8_ = trials_of_tensors(options_, less);
   return less;
 }
 
 void run_examination::add_again(const step& now, const std::vector<tensor_info>& tensors) {
   less_->add(now, tensors);
   trials_->add(now, tensors);
+  add_to(fp8_, now, tensors, counted_);
 }
 
 examined_run run_examination::result(const std::vector<tensor_info>& tensors, std::optional<kept_weights> weights) {
@@ -111,6 +166,7 @@ examined_run run_examination::result(const std::vector<tensor_info>& tensors, st
                    .found = std::move(*found_),
                    .trials = std::move(scenarios_),
                    .tried = {},
+                   .fp8 = std::move(fp8_),
                    .weights = std::move(weights)};
   if (!all.died_at_once() && all.has_maxima()) all.tried = trials_->results();
   return all;

@@ -62,6 +62,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   if (!updates) updates = unmoved_by_updates(run, tensors, o.configured);
   if (updates) weights.push_back(std::move(*updates));
   const summary_of told(whole, run, tensors, o, examined.found, w, weights);
+  const scaling_kind scaling = scaling_in(o.how.format);
   for (const finding& f : told.causes()) all.findings.push_back(f);
   const auto is_well = [](const weights_told& of) { return of.about.grade == finding_grade::fine; };
   for (const weights_told& of : weights)
@@ -71,20 +72,23 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   if (!examined.died_at_once() && (values || maxima)) {
     if (run.as_recorded()) all.findings.push_back(recorded_values());
     if (values && !run.as_recorded()) all.findings.push_back(which_format(run, kinds, o));
-    if (maxima && !is_clipped) {
+    if (maxima && !is_clipped && scaling != scaling_kind::tensor)
       all.findings.push_back(which_scale(run, kinds, w, o, values));
+    if (maxima && !is_clipped && scaling == scaling_kind::run)
       all.findings.push_back(which_policy(run, tensors, examined.trials, examined.tried, best));
-    }
+    for (finding& f : which_tensor_scales(examined.fp8, tensors)) all.findings.push_back(std::move(f));
     if (values) {
       constexpr int usual = 16;
-      const int scale_log2 = std::min(w.largest_safe().value_or(usual), usual);
+      const int scale_log2 = scaling == scaling_kind::run ? std::min(w.largest_safe().value_or(usual), usual) : 0;
       std::vector<compared_sets> sets{{sets_by_tensor(run, tensors), "tensor"}};
       if (!o.groups.empty()) sets.push_back({sets_by_group(run, tensors, o.groups), "group"});
-      for (const compared_sets& of : sets) all.findings.push_back(which_lose_most(run, of, scale_log2, o));
+      if (scaling != scaling_kind::tensor)
+        for (const compared_sets& of : sets) all.findings.push_back(which_lose_most(run, of, scale_log2, o));
       if (!run.as_recorded() && !is_clipped &&
           std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
         all.findings.push_back(which_clipping(run));
-      for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(run, of, w, o));
+      if (scaling == scaling_kind::run)
+        for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(run, of, w, o));
     }
     // What happened tells more than that there is nothing of the kind.
     finding beyond = what_scaling_cannot_help(run, tensors, w, o);
@@ -99,7 +103,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   }
   for (const weights_told& of : weights)
     if (is_well(of)) all.findings.push_back(of.about);
-  all.first = told.summary(best);
+  all.first = told.summary(best, tell_recipe(examined.fp8, tensors));
   all.thresholds = fmt::format(
       "A finding stands out where underflow takes more than {} of the magnitude (more than {} of a tensor is "
       "trouble), where more than one step in {} overflows, where no 16-bit format or static scale suffices, or where "

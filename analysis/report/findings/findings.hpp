@@ -91,6 +91,18 @@ struct best_trial {
 [[nodiscard]] finding which_policy(const survey& run, const std::vector<tensor_info>& tensors,
                                    const std::vector<scenario>& scenarios, const std::vector<sweep_result>& results,
                                    std::optional<best_trial>& best_of);
+// Of formats with a scale for each tensor: which format, how long a history, and what no such scale holds. None where the
+// trials are empty.
+[[nodiscard]] std::vector<finding> which_tensor_scales(const fp8_trials& trials,
+                                                       const std::vector<tensor_info>& tensors);
+// What these amount to in a line, and how a recipe says it; nullopt where the trials are empty.
+struct fp8_choice_told {
+  std::string change;
+  std::vector<std::string> lines;
+};
+[[nodiscard]] std::optional<fp8_choice_told> tell_recipe(const fp8_trials& trials,
+                                                         const std::vector<tensor_info>& tensors);
+
 // nullopt where every recorded tensor is finite throughout.
 [[nodiscard]] std::optional<finding> which_overflow_first(const survey& run, const std::vector<tensor_info>& tensors,
                                                           const advice_options& o);

@@ -127,12 +127,13 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
   }
 }
 
-advice_summary summary_of::summary(const std::optional<best_trial>& best) const {
+advice_summary summary_of::summary(const std::optional<best_trial>& best,
+                                   const std::optional<fp8_choice_told>& recipe) const {
   advice_summary s;
   if (first_) {
     s = {first_name_, first_->happened, first_->change, first_->lines, first_->sure, finding_grade::trouble, {}};
   } else {
-    s = without_cause(best);
+    s = without_cause(best, recipe);
     if (weights_)
       take_weights(s);
     else if (!open_of_weights_.empty())
@@ -171,7 +172,8 @@ void summary_of::take_weights(advice_summary& s) const {
 
 // The stages of a run without a cause: what was not judged, what overflowed, whether the loss rose, what underflows, and what
 // would be better.
-advice_summary summary_of::without_cause(const std::optional<best_trial>& best) const {
+advice_summary summary_of::without_cause(const std::optional<best_trial>& best,
+                                         const std::optional<fp8_choice_told>& recipe) const {
   if (const auto s = not_judged()) return *s;
   advice_summary s{.cause = "healthy"};
   const bool has_values = std::ranges::any_of(judged_.tensors(), [](const tensor_survey& t) { return t.max_abs > 0; });
@@ -181,13 +183,21 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     return s;
   }
   if (excerpt_) say_it_is_short(s, has_values);
-  if (!has_values || say_what_underflows(s)) return s;
-  say_what_would_underflow(s);
+  const scaling_kind scaling = scaling_in(options_.how.format);
+  if (!has_values || (scaling != scaling_kind::tensor && say_what_underflows(s))) return s;
+  if (scaling != scaling_kind::tensor) say_what_would_underflow(s);
   if (judged_.censored() > 0) s.sure += "; values rounded to zero before recording are unknown";
-  if (judged_.as_recorded())
+  if (judged_.as_recorded()) {
     s.sure += "; their factor is unknown, so scales are not judged";
-  else if (best && (!weights_ || skips_often(skipped_, skipped_of_)))
+  } else if (recipe) {
+    s.change = fmt::format("nothing; for {}: {}", options_.format_name, recipe->change);
+    s.lines = recipe->lines;
+    s.sure += "; what a format holds is exact or a range, what training makes of it these values do not show";
+  } else if (scaling == scaling_kind::none) {
+    recommend_no_scale(s);
+  } else if (best && (!weights_ || skips_often(skipped_, skipped_of_))) {
     recommend(s, *best);
+  }
   return s;
 }
 
@@ -320,7 +330,9 @@ std::vector<tensor_set> summary_of::sets_that_matter() const {
 bool summary_of::say_what_underflows(advice_summary& s) const {
   const std::optional<double> own = scale_of_the_run(judged_);
   constexpr int usual = 16;
-  const double scale = own.value_or(std::ldexp(1.0, std::min(window_.largest_safe().value_or(usual), usual)));
+  const bool is_scaled = scaling_in(options_.how.format) == scaling_kind::run;
+  const double scale =
+      own.value_or(is_scaled ? std::ldexp(1.0, std::min(window_.largest_safe().value_or(usual), usual)) : 1);
   const std::vector<tensor_set> judged_sets = sets_that_matter();
   const auto losers_at = [&](double at) {
     std::vector<std::pair<double, std::string>> losers;
@@ -370,6 +382,14 @@ void summary_of::say_what_would_underflow(advice_summary& s) const {
                            names.empty() ? "" : fmt::format(" (most: {})", fmt::join(names, ", ")), safe,
                            percent(zeros_at(std::ldexp(1.0, safe), nullptr)), s.happened);
   if (zeros_at(std::ldexp(1.0, safe), nullptr) >= noticeable) s.grade = finding_grade::notable;
+}
+
+// A format that reaches as far as float32 needs no loss scale.
+void summary_of::recommend_no_scale(advice_summary& s) const {
+  const own_configuration& own = options_.configured;
+  if (own.is_static) return;
+  s.change = fmt::format("nothing; for a new run of this kind: {} without a loss scale", options_.format_name);
+  s.lines = lines_for(about_, {.format = options_.format_name});
 }
 
 void summary_of::recommend(advice_summary& s, const best_trial& best) const {

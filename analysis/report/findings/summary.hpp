@@ -20,10 +20,13 @@ class summary_of {
   [[nodiscard]] const std::vector<finding>& causes() const noexcept { return causes_; }
   // Other than what the scaler handled.
   [[nodiscard]] bool has_cause() const noexcept { return first_.has_value(); }
-  [[nodiscard]] advice_summary summary(const std::optional<best_trial>& best) const;
+  // `recipe`: of formats with a scale for each tensor.
+  [[nodiscard]] advice_summary summary(const std::optional<best_trial>& best,
+                                       const std::optional<fp8_choice_told>& recipe) const;
 
  private:
-  [[nodiscard]] advice_summary without_cause(const std::optional<best_trial>& best) const;
+  [[nodiscard]] advice_summary without_cause(const std::optional<best_trial>& best,
+                                             const std::optional<fp8_choice_told>& recipe) const;
   [[nodiscard]] std::optional<advice_summary> not_judged() const;
   void say_what_overflowed(advice_summary& s, bool has_values) const;
   void say_the_loss_rose(advice_summary& s) const;
@@ -33,6 +36,7 @@ class summary_of {
   void say_what_would_underflow(advice_summary& s) const;
   void say_it_is_short(advice_summary& s, bool has_values) const;
   void recommend(advice_summary& s, const best_trial& best) const;
+  void recommend_no_scale(advice_summary& s) const;
   void take_weights(advice_summary& s) const;
   void say_what_was_not_read(advice_summary& s) const;
 

@@ -17,6 +17,7 @@
 #include <ulp/formats/treatment.hpp>
 #include <ulp/model/causes/diagnosis.hpp>
 #include <ulp/model/cells/step.hpp>
+#include <ulp/model/replay/fp8_replay.hpp>
 #include <ulp/model/replay/scenario.hpp>
 #include <ulp/model/replay/survey.hpp>
 #include <ulp/model/sweep/sweep.hpp>
@@ -54,6 +55,28 @@ struct advice_options {
 // Whose words say what to change where no configuration is named: those of the framework whose log the run is, else `otherwise`.
 [[nodiscard]] std::string whose_words(const source& from, const std::string& otherwise);
 
+// What training in a format multiplies by.
+enum class scaling_kind : std::uint8_t {
+  run,    // a loss scale
+  none,   // nothing: its exponents reach as far as those of float32
+  tensor  // a scale for each tensor: formats of 8 bits and fewer
+};
+[[nodiscard]] scaling_kind scaling_in(const format& f) noexcept;
+
+// A policy that scales each tensor, for one format, over the finite steps of a run.
+struct fp8_trial {
+  std::string_view policy;
+  std::string_view format_name;
+  std::int64_t history = 0;  // steps; 0: the step's own amax
+  fp8_replayer by;
+};
+
+struct fp8_trials {
+  std::vector<fp8_trial> all;    // empty where the input does not tell the largest magnitudes
+  std::uint64_t not_finite = 0;  // steps that were left out
+  [[nodiscard]] const fp8_trial* find(std::string_view format_name, std::int64_t history) const noexcept;
+};
+
 struct examined_run {
   advice_options options;
   std::vector<tensor_info> tensors;
@@ -62,6 +85,7 @@ struct examined_run {
   diagnosis found;
   std::vector<scenario> trials;     // of PyTorch's GradScaler
   std::vector<sweep_result> tried;  // their results on what is judged; empty where nothing follows from them
+  fp8_trials fp8;                   // where the format has a scale for each tensor
   std::optional<kept_weights> weights;
 
   [[nodiscard]] const survey& judged() const noexcept { return less ? *less : whole; }
@@ -106,6 +130,7 @@ class run_examination {
   survey whole_;
   std::optional<survey> less_;
   std::optional<sweep> trials_;
+  fp8_trials fp8_;
   std::optional<diagnosis> found_;
 };
 

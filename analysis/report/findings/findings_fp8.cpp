@@ -1,0 +1,183 @@
+// What advice says of formats in which each tensor has a scale of its own.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <ulp/model/replay/fp8_replay.hpp>
+
+#include "findings.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::string_view e4m3 = "float8_e4m3fn";
+constexpr std::string_view e5m2 = "float8_e5m2";
+// A tensor of which more of the nonzero values vanish under the best scale is not held.
+constexpr double much_vanishes = 0.01;
+// Between two formats this share of the nonzero values makes no difference.
+constexpr double as_good = 0.001;
+
+struct kind_line {
+  tensor_kind kind;
+  std::string_view noun;
+};
+constexpr std::array kinds{kind_line{tensor_kind::activation, "activations"},
+                           kind_line{tensor_kind::weight, "weights"},
+                           kind_line{tensor_kind::activation_grad, "activation gradients"},
+                           kind_line{tensor_kind::weight_grad, "weight gradients"},
+                           kind_line{tensor_kind::update, "updates"},
+                           kind_line{tensor_kind::unknown, "tensors of unknown kind"}};
+
+fp8_tensor_summary sum_of(const fp8_trial& trial, const std::vector<tensor_info>& tensors,
+                          std::optional<tensor_kind> kind = {}) {
+  fp8_tensor_summary all;
+  for (const auto& [tensor, sum] : trial.by.summaries())
+    if (!kind || tensors[tensor].kind == *kind) all += sum;
+  return all;
+}
+
+double vanished(const fp8_tensor_summary& sum) { return underflow_share(sum.counts).high; }
+
+std::string held_text(std::string_view name, const fp8_tensor_summary& sum) {
+  return fmt::format("{} SQNR {:.1f} dB, {} of nonzero underflow", name, sum.noise.sqnr(),
+                     percent_text(underflow_share(sum.counts)));
+}
+
+// Of one kind of tensors, each at the scale of its own step.
+struct comparison {
+  fp8_tensor_summary precise;  // E4M3
+  fp8_tensor_summary wide;     // E5M2
+
+  [[nodiscard]] bool any() const { return precise.counts.nonzero().high > 0; }
+  [[nodiscard]] bool needs_range() const { return vanished(precise) > vanished(wide) + as_good; }
+};
+
+comparison compare(const fp8_trials& trials, const std::vector<tensor_info>& tensors, std::optional<tensor_kind> kind) {
+  return {sum_of(*trials.find(e4m3, 0), tensors, kind), sum_of(*trials.find(e5m2, 0), tensors, kind)};
+}
+
+std::string left_out(const fp8_trials& trials) {
+  return trials.not_finite == 0 ? ""
+                                : fmt::format(" {} with infinities or NaN left out.", steps_text(trials.not_finite));
+}
+
+finding which_fp8_format(const fp8_trials& trials, const std::vector<tensor_info>& tensors) {
+  finding f{.topic = "fp8_format", .question = "E4M3 or E5M2, with a scale for each tensor?"};
+  std::vector<std::string> verdicts;
+  named_values numbers;
+  for (const kind_line& k : kinds) {
+    const comparison c = compare(trials, tensors, k.kind);
+    if (!c.any()) continue;
+    verdicts.push_back(fmt::format("{}: {}", k.noun, c.needs_range() ? "E5M2 keeps more" : "E4M3"));
+    f.evidence.push_back(fmt::format("{}: {}; {}", k.noun, held_text("E4M3", c.precise), held_text("E5M2", c.wide)));
+    for (const auto& [name, sum] : {std::pair{"e4m3", &c.precise}, {"e5m2", &c.wide}})
+      numbers.all.push_back(
+          {fmt::format("{}_{}", to_string(k.kind), name),
+           named_values{{{"sqnr_db", sum->noise.sqnr()}, {"underflow_share", underflow_share(sum->counts)}}}});
+  }
+  f.conclusion = fmt::format("{}", fmt::join(verdicts, "; "));
+  f.numbers = std::move(numbers.all);
+  f.limits =
+      "At the scale that takes each step's largest magnitude to the largest number (current scaling). E4M3 is named "
+      "unless it makes 0.1 % more of the nonzero values zero than E5M2 does: it has a bit more of fraction. Whether "
+      "training needs what vanishes, values do not show." +
+      left_out(trials);
+  return f;
+}
+
+finding how_long_a_history(const fp8_trials& trials, const std::vector<tensor_info>& tensors) {
+  finding f{.topic = "fp8_history", .question = "Delayed scaling, and with how long a history?"};
+  const fp8_trial* best = nullptr;
+  std::uint64_t least = 0;
+  for (const std::int64_t history : {1024, 16, 1}) {
+    const fp8_trial* const trial = trials.find(e4m3, history);
+    const fp8_tensor_summary sum = sum_of(*trial, tensors);
+    f.evidence.push_back(fmt::format(
+        "{}: saturates in {} of {} steps of a tensor, its scale is off by more than a binade in {} %",
+        history == 1 ? "the step before" : fmt::format("{} steps", history), grouped(sum.saturating),
+        grouped(sum.steps),
+        percent_number(sum.steps == 0 ? 0 : static_cast<double>(sum.stale) / static_cast<double>(sum.steps))));
+    f.numbers.push_back(
+        {fmt::format("history_{}", history), named_values{{{"saturating_steps", integer(sum.saturating)},
+                                                           {"stale_steps", integer(sum.stale)},
+                                                           {"tensor_steps", integer(sum.steps)}}}});
+    if (best == nullptr || sum.saturating < least) {
+      best = trial;
+      least = sum.saturating;
+    }
+  }
+  f.conclusion = least == 0
+                     ? fmt::format("with {} steps nothing saturates; current scaling never does", best->history)
+                     : fmt::format("current scaling saturates nothing; of delayed scaling {} saturates least",
+                                   best->history == 1 ? "the step before" : fmt::format("{} steps", best->history));
+  f.limits =
+      "TransformerEngine's delayed scaling (te_delayed_bulk, E4M3, margin 0), from its start at scale 1. Open loop: "
+      "what saturates would have changed the steps after it." +
+      left_out(trials);
+  return f;
+}
+
+finding what_no_scale_holds(const fp8_trials& trials, const std::vector<tensor_info>& tensors) {
+  finding f{.topic = "fp8_tensors", .question = "Which tensors does a scale of their own not hold?"};
+  struct loser {
+    double share;
+    std::string name;
+    const fp8_tensor_summary* precise;
+    const fp8_tensor_summary* wide;
+  };
+  std::vector<loser> losers;
+  const fp8_replayer& in_e5m2 = trials.find(e5m2, 0)->by;
+  const fp8_replayer& in_e4m3 = trials.find(e4m3, 0)->by;
+  for (const auto& [tensor, wide] : in_e5m2.summaries()) {
+    const fp8_tensor_summary& precise = in_e4m3.summaries().at(tensor);
+    const double share = std::min(vanished(wide), vanished(precise));
+    if (share > much_vanishes) losers.push_back({share, tensors[tensor].name, &precise, &wide});
+  }
+  std::ranges::sort(losers, [](const loser& a, const loser& b) { return b.share < a.share; });
+  constexpr std::size_t most = 5;
+  for (const loser& l : std::span(losers).first(std::min(losers.size(), most)))
+    f.evidence.push_back(fmt::format("{}: {}; {}", l.name, held_text("E5M2", *l.wide), held_text("E4M3", *l.precise)));
+  f.conclusion = losers.empty()
+                     ? fmt::format("none: of every tensor at most {} of the nonzero values vanish, in E4M3 or in E5M2",
+                                   percent(much_vanishes))
+                     : fmt::format(
+                           "{} of {}: more than {} of their nonzero values vanish in either format, at any scale "
+                           "that does not saturate; blocks with a scale each, or 16 bits, hold them",
+                           losers.size(), count_text(in_e5m2.summaries().size(), "tensor"), percent(much_vanishes));
+  f.numbers.push_back({"tensors", integer(losers.size())});
+  if (!losers.empty()) {
+    f.grade = finding_grade::notable;
+    f.tensor = losers.front().name;
+  }
+  f.limits = "Summed over the run, each step at its own scale." + left_out(trials);
+  return f;
+}
+
+bool has_steps(const fp8_trials& trials) { return !trials.all.empty() && !trials.all.front().by.summaries().empty(); }
+
+}  // namespace
+
+std::vector<finding> which_tensor_scales(const fp8_trials& trials, const std::vector<tensor_info>& tensors) {
+  if (!has_steps(trials)) return {};
+  return {which_fp8_format(trials, tensors), how_long_a_history(trials, tensors), what_no_scale_holds(trials, tensors)};
+}
+
+std::optional<fp8_choice_told> tell_recipe(const fp8_trials& trials, const std::vector<tensor_info>& tensors) {
+  if (!has_steps(trials)) return std::nullopt;
+  bool gradients_need_range = false;
+  for (const tensor_kind kind : {tensor_kind::activation_grad, tensor_kind::weight_grad}) {
+    const comparison c = compare(trials, tensors, kind);
+    gradients_need_range = gradients_need_range || (c.any() && c.needs_range());
+  }
+  const std::string_view format = gradients_need_range ? "HYBRID" : "E4M3";
+  const std::string recipe = gradients_need_range ? "te_current:hybrid" : "te_current:e4m3";
+  return fp8_choice_told{
+      .change = fmt::format("a scale for each tensor ({}), not a loss scale: {}", recipe,
+                            gradients_need_range ? "gradients in E5M2, the rest in E4M3" : "E4M3 for gradients, too"),
+      .lines = {fmt::format("Float8CurrentScaling(fp8_format=Format.{})  # TransformerEngine; ulp replay --recipe {}",
+                            format, recipe)}};
+}
+
+}  // namespace ulp
