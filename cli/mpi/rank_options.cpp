@@ -89,7 +89,8 @@ class ranked_source final : public forwarding_source {
 std::unique_ptr<source> with_ranks(std::unique_ptr<source> from, const rank_options& options,
                                    const std::string& appended_to) {
   run_header header = header_of(*from, options, appended_to);
-  const bool own_ranks = !from->header().run_id.empty() && !options.rank && !options.world;
+  const bool knows_ranks = !from->header().run_id.empty() || from->header().world > 1;
+  const bool own_ranks = knows_ranks && !options.rank && !options.world;
   return std::make_unique<ranked_source>(std::move(from), std::move(header), own_ranks);
 }
 

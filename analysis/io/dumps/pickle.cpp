@@ -78,6 +78,8 @@ enum class kind : std::uint8_t {
   rebuild_with_state,  // a parameter with attributes
   rebuild_from_type,   // a tensor with attributes
   tensor_class,
+  // A name that is not known, and what it makes: by the index of the name.
+  other_object,
 };
 
 struct value {
@@ -118,8 +120,9 @@ std::optional<value> global_called(std::string_view module, std::string_view nam
 
 class machine {
  public:
-  machine(byte_span bytes, const std::string& file, const std::string& what, const read_limits& limits)
-      : bytes_(bytes), file_(file), what_(what), limits_(limits), in_(file, what, 0, bytes) {}
+  machine(byte_span bytes, const std::string& file, const std::string& what, const read_limits& limits,
+          std::vector<pickled_object>* objects)
+      : bytes_(bytes), file_(file), what_(what), limits_(limits), in_(file, what, 0, bytes), objects_(objects) {}
 
   std::vector<pickled_tensor> run() {
     do at_ = in_.offset();
@@ -204,17 +207,17 @@ class machine {
 
   void append(const items& added) {
     const value list = pop();
-    if (list.what != kind::sequence) fail("appends to something that is not a list");
-    items& to = contents(list);
-    to.insert(to.end(), added.begin(), added.end());
+    if (list.what != kind::sequence && list.what != kind::other_object) fail("appends to something that is not a list");
+    if (list.what == kind::sequence) contents(list).insert(contents(list).end(), added.begin(), added.end());
     stack_.push_back(list);
   }
   void set(const items& added) {
     const value dictionary = pop();
-    if (dictionary.what != kind::dictionary) fail("sets items of something that is not a dict");
+    if (dictionary.what != kind::dictionary && dictionary.what != kind::other_object)
+      fail("sets items of something that is not a dict");
     if (added.size() % 2 != 0) fail("sets a key without a value");
-    items& to = contents(dictionary);
-    to.insert(to.end(), added.begin(), added.end());
+    if (dictionary.what == kind::dictionary)
+      contents(dictionary).insert(contents(dictionary).end(), added.begin(), added.end());
     stack_.push_back(dictionary);
   }
 
@@ -263,6 +266,12 @@ class machine {
       case 'Q': push(persistent(pop())); break;
       case 'R': reduce(); break;
       case 'b': build(); break;
+      case 0x81:  // makes an object of a class
+        if (objects_ != nullptr) {
+          reduce();
+          break;
+        }
+        [[fallthrough]];
       default: {
         constexpr std::string_view hex = "0123456789ABCDEF";
         fail(std::string("the opcode 0x") + hex[opcode >> 4] + hex[opcode & 15] +
@@ -276,10 +285,16 @@ class machine {
     const std::string module = take_line();
     const std::string name = take_line();
     const auto known = global_called(module, name);
+    if (!known && objects_ != nullptr) return push(other_object(module + "." + name));
     if (!known)
       fail("names " + in_quotes(module + "." + name) +
            "; only tensors in dicts, lists and tuples are read: save those alone");
     push(*known);
+  }
+
+  value other_object(std::string name) {
+    others_.push_back(std::move(name));
+    return {kind::other_object, static_cast<std::int64_t>(others_.size() - 1)};
   }
 
   // ('storage', class, key, location, numel), and once a view, which was always None.
@@ -304,6 +319,7 @@ class machine {
     push(call(callable, arguments));
   }
   value call(value callable, value arguments) {
+    if (callable.what == kind::other_object) return callable;
     if (arguments.what != kind::sequence) fail("calls a function with arguments that are not a tuple");
     const items given = contents(arguments);
     const auto only = [&](kind what) { return given.size() == 1 && given[0].what == what; };
@@ -336,6 +352,7 @@ class machine {
 
   // (function, class, its arguments, attributes)
   value with_attributes(const items& given) {
+    if (given.size() == 4 && given[1].what == kind::other_object) return given[1];
     const bool right = given.size() == 4 && given[1].what == kind::tensor_class &&
                        (given[0].what == kind::rebuild_tensor || given[0].what == kind::rebuild_typed_tensor);
     if (!right) fail("makes a tensor with attributes from something other than a tensor and its class");
@@ -386,7 +403,8 @@ class machine {
   void build() {
     pop();
     const value object = pop();
-    if (object.what != kind::dictionary) fail("sets attributes of something that is not a dict");
+    if (object.what != kind::dictionary && object.what != kind::other_object)
+      fail("sets attributes of something that is not a dict");
     stack_.push_back(object);
   }
 
@@ -394,6 +412,7 @@ class machine {
   void collect(value v, std::size_t depth) {
     if (depth > deepest) in_.fail("is nested deeper than 100 levels");
     if (v.what == kind::tensor) return found(tensors_[static_cast<std::size_t>(v.number)]);
+    if (v.what == kind::other_object) return found(others_[static_cast<std::size_t>(v.number)]);
     const bool by_key = v.what == kind::dictionary;
     if (!by_key && v.what != kind::sequence) return;
     const items& parts = contents(v);
@@ -419,8 +438,14 @@ class machine {
     found_.push_back(tensor);
     found_.back().name = name_;
   }
+  void found(const std::string& made_by) {
+    name_bytes_ += name_.size() + made_by.size();
+    if (name_bytes_ > most_name_bytes) in_.fail("has objects with longer names than are read in one file");
+    objects_->push_back({name_, made_by});
+  }
   static bool is_leaf(value v) {
-    return v.what != kind::tensor && v.what != kind::dictionary && v.what != kind::sequence;
+    return v.what != kind::tensor && v.what != kind::dictionary && v.what != kind::sequence &&
+           v.what != kind::other_object;
   }
   std::string key_text(value key) const {
     if (key.what == kind::text) return std::string(text_of(key).substr(0, longest_name + 1));
@@ -441,6 +466,8 @@ class machine {
   std::vector<items> containers_;  // of a dict keys and values in turn
   std::vector<storage> storages_;
   std::vector<pickled_tensor> tensors_;
+  std::vector<std::string> others_;
+  std::vector<pickled_object>* objects_;
   std::size_t sizes_ = 0;  // of tensors_
   std::string name_;
   std::size_t visited_ = 0;
@@ -452,8 +479,8 @@ class machine {
 }  // namespace
 
 std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file, const std::string& what,
-                                        const read_limits& limits) {
-  return machine(bytes, file, what, limits).run();
+                                        const read_limits& limits, std::vector<pickled_object>* objects) {
+  return machine(bytes, file, what, limits, objects).run();
 }
 
 }  // namespace ulp::io

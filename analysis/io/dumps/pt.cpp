@@ -8,11 +8,13 @@
 #include <set>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
 #include "bytes/zip.hpp"
 #include "pickle.hpp"
+#include "pt.hpp"
 #include "rows.hpp"
 
 namespace ulp::io {
@@ -154,7 +156,7 @@ class view_stream final : public byte_stream {
 
 class pt_reader final : public dump_reader {
  public:
-  pt_reader(const std::string& path, const read_limits& limits) : archive_(path, limits) {
+  pt_reader(const std::string& path, const read_limits& limits, bool with_objects) : archive_(path, limits) {
     const zip_member* const pickle = find_pickle(archive_);
     if (pickle == nullptr) throw input_error(path, "", "has no data.pkl");
     const std::string place = "member " + in_quotes(pickle->name);
@@ -165,13 +167,17 @@ class pt_reader final : public dump_reader {
     std::map<std::string_view, const zip_member*> members;
     for (const zip_member& member : archive_.members()) members.emplace(member.name, &member);
     std::set<std::string> names;
-    for (pickled_tensor& tensor : read_pickle(contents_of(archive_, *pickle), path, place, limits)) {
+    std::vector<pickled_object> objects;
+    for (pickled_tensor& tensor :
+         read_pickle(contents_of(archive_, *pickle), path, place, limits, with_objects ? &objects : nullptr)) {
       if (tensor.name.empty()) tensor.name = stem;
       if (!names.insert(tensor.name).second)
         throw input_error(path, "tensor " + in_quotes(tensor.name), "there are two tensors of this name");
       const auto member = members.find(folder_ + "data/" + tensor.storage);
       add(std::move(tensor), member == members.end() ? nullptr : member->second);
     }
+    for (const pickled_object& object : objects)
+      ignored_.push_back(in_quotes(object.name.empty() ? stem : object.name) + " (" + printable(object.made_by) + ")");
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
@@ -302,8 +308,12 @@ dump_kind pt_kind() {
                 return starts_zip(start) && find_pickle(zip_archive(path, limits)) != nullptr;
               },
           .open = [](const std::string& path, const read_limits& limits) -> std::unique_ptr<dump_reader> {
-            return std::make_unique<pt_reader>(path, limits);
+            return std::make_unique<pt_reader>(path, limits, /*with_objects=*/false);
           }};
+}
+
+std::unique_ptr<dump_reader> open_pt_with_objects(const std::string& path, const read_limits& limits) {
+  return std::make_unique<pt_reader>(path, limits, /*with_objects=*/true);
 }
 
 }  // namespace ulp::io

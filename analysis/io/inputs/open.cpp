@@ -78,7 +78,7 @@ std::vector<input_format> input_formats() {
 
 std::unique_ptr<source> open_source(const std::vector<std::string>& named, const source_options& options) {
   if (named.empty()) throw input_error("input", "", "none is given");
-  const std::vector<std::string> inputs = io::with_event_files(named);
+  const std::vector<std::string> inputs = io::with_files_of_folders(named);
   if (options.scalars == "-" && std::ranges::find(inputs, "-") != inputs.end())
     throw input_error("-", "", "standard input cannot be both the input and the scalars");
   std::vector<std::string> notes;
