@@ -33,6 +33,7 @@ struct pickled_tensor {
   std::uint64_t offset = 0;
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> strides;  // as many
+  std::uint64_t inside = 0;            // of read_plain_pickle: where the values of its storage begin among the bytes
 };
 
 // An object of another class, of which nothing is made.
@@ -47,6 +48,11 @@ struct pickled_object {
 [[nodiscard]] std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file, const std::string& what,
                                                       const read_limits& limits = {},
                                                       std::vector<pickled_object>* objects = nullptr);
+
+// The same of what pickle.dumps makes of them, without torch.save: newer protocols, and the values of storages, which have
+// no key, within. Other objects are passed over.
+[[nodiscard]] std::vector<pickled_tensor> read_plain_pickle(byte_span bytes, const std::string& file,
+                                                            const std::string& what, const read_limits& limits = {});
 
 }  // namespace ulp::io
 

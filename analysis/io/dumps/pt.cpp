@@ -154,12 +154,15 @@ class view_stream final : public byte_stream {
   std::uint64_t window_from_ = 0;
 };
 
+// The place of the pickle in errors.
+std::string place_of(const zip_member& pickle) { return "member " + in_quotes(pickle.name); }
+
 class pt_reader final : public dump_reader {
  public:
   pt_reader(const std::string& path, const read_limits& limits, bool with_objects) : archive_(path, limits) {
     const zip_member* const pickle = find_pickle(archive_);
     if (pickle == nullptr) throw input_error(path, "", "has no data.pkl");
-    const std::string place = "member " + in_quotes(pickle->name);
+    const std::string place = place_of(*pickle);
     check_header(pickle->size, limits, archive_.file(), place);
     folder_ = pickle->name.substr(0, pickle->name.size() - pickle_name.size());
     if (const zip_member* const order = member_called(archive_, folder_ + "byteorder")) read_order(*order);
@@ -310,6 +313,33 @@ dump_kind pt_kind() {
           .open = [](const std::string& path, const read_limits& limits) -> std::unique_ptr<dump_reader> {
             return std::make_unique<pt_reader>(path, limits, /*with_objects=*/false);
           }};
+}
+
+std::vector<std::pair<std::string, std::vector<std::uint8_t>>> bytes_in_pt(const std::string& path,
+                                                                           std::string_view end,
+                                                                           const read_limits& limits) {
+  const zip_archive archive(path, limits);
+  const zip_member* const pickle = find_pickle(archive);
+  if (pickle == nullptr) throw input_error(path, "", "has no data.pkl");
+  check_header(pickle->size, limits, archive.file(), place_of(*pickle));
+  const std::string folder = pickle->name.substr(0, pickle->name.size() - pickle_name.size());
+  std::vector<pickled_object> objects;
+  std::vector<std::pair<std::string, std::vector<std::uint8_t>>> all;
+  const std::vector<std::uint8_t> pickled = contents_of(archive, *pickle);
+  for (const pickled_tensor& t : read_pickle(pickled, path, place_of(*pickle), limits, &objects)) {
+    if (!t.name.ends_with(end) || t.type->name != "uint8" || t.shape.size() != 1 || t.shape[0] == 0) continue;
+    const auto fail = [&](const std::string& reason) {
+      throw input_error(path, "tensor " + in_quotes(t.name), reason);
+    };
+    const zip_member* const storage = member_called(archive, folder + "data/" + t.storage);
+    if (storage == nullptr) fail("its storage " + in_quotes(t.storage) + " is not in the file");
+    if (t.strides[0] != 1 || t.offset > storage->size || t.shape[0] > storage->size - t.offset)
+      fail("its values reach past the end of its storage of " + std::to_string(storage->size) + " bytes");
+    const std::vector<std::uint8_t> values = contents_of(archive, *storage);
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(t.offset);
+    all.emplace_back(t.name, std::vector(first, first + static_cast<std::ptrdiff_t>(t.shape[0])));
+  }
+  return all;
 }
 
 std::unique_ptr<dump_reader> open_pt_with_objects(const std::string& path, const read_limits& limits) {

@@ -31,6 +31,12 @@ struct amax_rows {
 // and max. Of a step that is logged again the last counts. Throws input_error, also where no tensor has either.
 [[nodiscard]] amax_rows read_statistics_log(const std::string& path, const read_limits& limits = {});
 
+// The amax histories that TransformerEngine's modules keep under delayed scaling, from a checkpoint of torch.save: of each
+// `_extra_state` of a state_dict the slots in use, the newest last. Nothing in it is executed. The steps are not known:
+// slots are numbered from 0, so that the newest of all histories of one length have the same number. Tensors are
+// "MODULE.GEMM1_INPUT", as TransformerEngine numbers them. Throws input_error, also where there is none.
+[[nodiscard]] amax_rows read_amax_histories(const std::string& path, const read_limits& limits = {});
+
 }  // namespace ulp
 
 #endif
