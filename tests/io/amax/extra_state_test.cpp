@@ -1,4 +1,6 @@
 // Amax histories in checkpoints, with a file that PyTorch 1.13 wrote as TransformerEngine's get_extra_state() does.
+#include <cstring>
+
 #include <ulp/io/amax/amax_rows.hpp>
 #include <ulp/io/bytes/error.hpp>
 
@@ -38,18 +40,34 @@ TEST_CASE("amax histories: slots in use, the newest last") {
   CHECK(all.notes[0].ends_with(": histories of amax have no steps: their slots are numbered from the oldest, 0"));
 }
 
-TEST_CASE("amax histories: a damaged state is an error, whichever byte it is") {
-  const playground place;
+TEST_CASE("amax histories: what is damaged or malicious is an error, and nothing else") {
   const std::string whole = read_file(checkpoint);
-  const std::size_t state = whole.find("amax_history_fwd");
-  REQUIRE(state != std::string::npos);
-  // The archive's checksum finds all.
-  for (std::size_t at = state; at < state + 600; at += 7) {
-    std::string damaged = whole;
-    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
-    INFO(at);
-    CHECK(error_of(place.write("damaged.pt", damaged)).find("damaged.pt: ") != std::string::npos);
+  const std::size_t begin = whole.find("\x80\x04\x95");  // one frame, with its length
+  REQUIRE(begin != std::string::npos);
+  std::uint64_t frame = 0;
+  std::memcpy(&frame, whole.data() + begin + 3, sizeof frame);
+  const std::string state = whole.substr(begin, 11 + frame);
+  const playground place;
+  const auto error_with = [&](const std::string& bytes) {
+    const std::string size = little(bytes.size(), 4);
+    const std::string text =
+        "X" + little(7, 4) + "storage" + "ctorch\nByteStorage\nX" + little(1, 4) + "0X" + little(3, 4) + "cpuJ" + size;
+    const std::string tensor = "ctorch._utils\n_rebuild_tensor_v2\n((" + text + "tQK" + little(0, 1) + "J" + size +
+                               "\x85K\x01\x85\x89Nt" + "R";
+    const std::string pickle = "\x80\x02}X" + little(15, 4) + "fc._extra_state" + tensor + "s.";
+    return error_of(place.write(
+        "a.pt", zip({{.name = "a/data.pkl", .contents = pickle}, {.name = "a/data/0", .contents = bytes}})));
+  };
+  REQUIRE(error_with(state).empty());
+  for (std::size_t size = 1; size < state.size(); size += 3) CHECK_FALSE(error_with(state.substr(0, size)).empty());
+  for (std::size_t at = 0; at < state.size(); ++at) {
+    std::string damaged = state;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    static_cast<void>(error_with(damaged));
   }
+  // Nothing is called: what would be made is not a history.
+  CHECK(error_with("\x80\x04\x8C\x05posix\x8C\x06system\x93\x8C\x04true\x85R.")
+            .ends_with("has no amax in its 1 _extra_state: nothing was run"));
 }
 
 TEST_CASE("amax histories: a file without them is refused") {
