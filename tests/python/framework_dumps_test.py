@@ -145,7 +145,7 @@ class FrameworkDumps(support.InFolder):
             for step, tensors in steps.items():
                 save_npz(self.path(f"rank{rank}_step{step}.npz"), tensors)
             ranks.append(self.record([f"rank{rank}_step{step}.npz" for step in steps], *kind_options(names), "--run-id", "a",
-                                     "--rank", str(rank), "--world", "2", "--layout", "replica", "--reduction", "local"))
+                                     "--rank", str(rank), "--world", "2", "--layout", "shard", "--reduction", "local"))
         merged = self.path("merged.ulp")
         support.ulp("merge", *ranks, "-o", merged)
         whole = self.record(["tensor_dumps"])

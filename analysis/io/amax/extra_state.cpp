@@ -20,38 +20,38 @@
 namespace ulp {
 namespace {
 
-constexpr std::string_view key = "_extra_state";
+constexpr std::string_view extra_state = "_extra_state";
 
-struct direction {
+struct pass_history {
   std::string_view history;
   std::array<std::string_view, 3> tensors;  // of one matrix product
   std::size_t count;
   bool number_last;
 };
-constexpr std::array directions{
-    direction{"amax_history_fwd", {"INPUT", "WEIGHT", "OUTPUT"}, 3, false},
-    direction{"amax_history_bwd", {"GRAD_OUTPUT", "GRAD_INPUT"}, 2, true},
+constexpr std::array pass_histories{
+    pass_history{"amax_history_fwd", {"INPUT", "WEIGHT", "OUTPUT"}, 3, false},
+    pass_history{"amax_history_bwd", {"GRAD_OUTPUT", "GRAD_INPUT"}, 2, true},
 };
 
 // "GEMM2_INPUT", "GRAD_OUTPUT2".
-std::string column_name(const direction& of, std::size_t column) {
+std::string column_name(const pass_history& of, std::size_t column) {
   const std::string number = std::to_string(column / of.count + 1);
   const std::string tensor(of.tensors[column % of.count]);
   return of.number_last ? tensor + number : "GEMM" + number + "_" + tensor;
 }
 
-struct table {
+struct slot_table {
   std::size_t slots = 0;
   std::size_t columns = 0;
   std::vector<float> values;  // slot by slot
 };
 
-class reader {
+class history_reader {
  public:
-  reader(const std::string& path, const read_limits& limits) : path_(path), limits_(limits) {}
+  history_reader(const std::string& path, const read_limits& limits) : path_(path), limits_(limits) {}
 
   amax_rows read() {
-    const auto states = io::bytes_in_pt(path_, key, limits_);
+    const auto states = io::bytes_in_pt(path_, extra_state, limits_);
     if (states.empty())
       throw input_error(
           path_, "",
@@ -71,17 +71,17 @@ class reader {
   void read(const std::string& name, const std::vector<std::uint8_t>& bytes) {
     const std::string place = "tensor " + io::in_quotes(name);
     for (const io::pickled_tensor& t : io::read_plain_pickle(bytes, path_, place, limits_))
-      for (const direction& of : directions)
-        if (t.name == of.history) add(name.substr(0, name.size() - key.size()), of, table_of(t, bytes, place));
+      for (const pass_history& of : pass_histories)
+        if (t.name == of.history) add(name.substr(0, name.size() - extra_state.size()), of, table_of(t, bytes, place));
   }
 
-  [[nodiscard]] table table_of(const io::pickled_tensor& t, io::byte_span bytes, const std::string& place) const {
+  [[nodiscard]] slot_table table_of(const io::pickled_tensor& t, io::byte_span bytes, const std::string& place) const {
     const auto count = io::checked_product(t.shape);
     const bool fits = t.type->name == "float32" && t.shape.size() == 2 && t.strides[0] == t.shape[1] &&
                       t.strides[1] == 1 && count && t.offset <= t.storage_bytes / sizeof(float) &&
                       *count <= t.storage_bytes / sizeof(float) - t.offset;
     if (!fits) throw input_error(path_, place, t.name + " is no matrix of float32 with a row for each slot");
-    table made{t.shape[0], t.shape[1], std::vector<float>(*count)};
+    slot_table made{t.shape[0], t.shape[1], std::vector<float>(*count)};
     for (std::size_t i = 0; i < *count; ++i)
       made.values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(
           io::bits_at(&bytes[t.inside + (t.offset + i) * sizeof(float)], sizeof(float), std::endian::little)));
@@ -89,7 +89,7 @@ class reader {
   }
 
   // Slot 0 gathers what is not over yet, 1 is the oldest. Slots that were never filled are 0.
-  void add(const std::string& module, const direction& of, const table& history) {
+  void add(const std::string& module, const pass_history& of, const slot_table& history) {
     for (std::size_t column = 0; column < history.columns; ++column) {
       io::check_count(++tensors_, limits_, path_, "", "tensors with a history");
       const std::string name = module + column_name(of, column);
@@ -115,7 +115,7 @@ class reader {
 }  // namespace
 
 amax_rows read_amax_histories(const std::string& path, const read_limits& limits) {
-  return reader(path, limits).read();
+  return history_reader(path, limits).read();
 }
 
 }  // namespace ulp

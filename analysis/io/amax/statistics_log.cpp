@@ -21,7 +21,7 @@
 namespace ulp {
 namespace {
 
-constexpr const char* kind = "statistics log of nvdlfw_inspect";
+constexpr const char* log_kind = "statistics log of nvdlfw_inspect";
 // Values have four decimals: below this, they are off by more than 1 %.
 constexpr float coarse_below = 0.005F;
 
@@ -31,7 +31,7 @@ struct statistic {
   std::string_view value;
 };
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   constexpr std::string_view blanks = " \t\r";
   const std::size_t first = text.find_first_not_of(blanks);
   return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
@@ -49,12 +49,12 @@ std::optional<statistic> statistic_in(std::string_view line) {
   if (const std::size_t at = name.rfind(before_name); at != std::string_view::npos)
     name.remove_prefix(at + before_name.size());
   const std::size_t digits = step + before_step.size();
-  return statistic{trimmed(name), trimmed(line.substr(digits, value - digits)),
-                   trimmed(line.substr(value + before_value.size()))};
+  return statistic{without_blanks(name), without_blanks(line.substr(digits, value - digits)),
+                   without_blanks(line.substr(value + before_value.size()))};
 }
 
 template <typename T>
-std::optional<T> number_of(std::string_view text) {
+std::optional<T> number_from(std::string_view text) {
   T number{};
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
@@ -90,13 +90,13 @@ struct logged {
   }
 };
 
-class reader {
+class statistics_reader {
  public:
-  reader(const std::string& path, const read_limits& limits) : lines_(path, limits), limits_(limits) {}
+  statistics_reader(const std::string& path, const read_limits& limits) : lines_(path, limits), limits_(limits) {}
 
   amax_rows read() {
     std::string line;
-    while (lines_.next(line, kind))
+    while (lines_.next(line, log_kind))
       if (const auto found = statistic_in(line)) see(*found);
     if (statistics_ == 0)
       throw_nothing(
@@ -114,8 +114,8 @@ class reader {
 
   void see(const statistic& found) {
     ++statistics_;
-    const auto step = number_of<std::uint64_t>(found.step);
-    const auto value = number_of<float>(found.value);
+    const auto step = number_from<std::uint64_t>(found.step);
+    const auto value = number_from<float>(found.value);
     if (!step || !value) {
       // The last line of a log that was cut.
       if (!lines_.ended()) return void(cut_ = true);
@@ -176,13 +176,13 @@ bool is_statistics_log(const std::string& path, const read_limits& limits) {
   constexpr int looked_at = 20;  // there is nothing else in such a log
   io::line_reader lines(path, limits);
   std::string line;
-  for (int i = 0; i < looked_at && lines.next(line, kind); ++i)
+  for (int i = 0; i < looked_at && lines.next(line, log_kind); ++i)
     if (statistic_in(line)) return true;
   return false;
 }
 
 amax_rows read_statistics_log(const std::string& path, const read_limits& limits) {
-  return reader(path, limits).read();
+  return statistics_reader(path, limits).read();
 }
 
 }  // namespace ulp
