@@ -8,6 +8,7 @@
 #include <ulp/io/recording/recording.hpp>
 
 #include "dump_steps.hpp"
+#include "dumps/layouts.hpp"
 #include "file_kind.hpp"
 #include "folders.hpp"
 #include "source/inferred_roles.hpp"
@@ -75,6 +76,8 @@ std::vector<input_format> input_formats() {
     all.push_back({.name = kind.name, .globs = kind.globs, .is_dump = kind.is_dump()});
   return all;
 }
+
+std::vector<std::string> dumps_of_framework(const std::string& folder) { return io::files_in_layout(folder); }
 
 std::unique_ptr<source> open_source(const std::vector<std::string>& named, const source_options& options) {
   if (named.empty()) throw input_error("input", "", "none is given");

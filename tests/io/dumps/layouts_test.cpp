@@ -80,6 +80,23 @@ TEST_CASE("layouts: quantized tensors are not read, and said once") {
         std::string::npos);
 }
 
+TEST_CASE("layouts: no object is made, whatever it is") {
+  const playground place;
+  const auto text = [](const std::string& t) { return "X" + little(t.size(), 4) + t; };
+  const auto open = [&](const std::string& object) {
+    const std::string pickle = "\x80\x02}" + text("quantized") + object + "s.";
+    place.write("tensor_dumps/rank_0/iter_000001/fc_weight.pt", zip({{.name = "a/data.pkl", .contents = pickle}}));
+    return place.open(names{"tensor_dumps"}, empty_allowed()).notes.at(0);
+  };
+  const std::string made = place.path("made");
+  // A call, an object with a state, and what is appended to it and set in it.
+  CHECK(open("cposix\nsystem\n" + text("touch " + made) + "\x85R").ends_with("not read: 'quantized' (posix.system)"));
+  CHECK(open("ca\nlist\n)\x81}b(K" + little(1, 1) + "eNa").ends_with("not read: 'quantized' (a.list)"));
+  CHECK(open("ca\ndict\n)\x81NNs(NNu").ends_with("not read: 'quantized' (a.dict)"));
+  CHECK(open("]ca\nb\na").ends_with("not read: 'quantized.0' (a.b)"));
+  CHECK_FALSE(std::filesystem::exists(made));
+}
+
 TEST_CASE("layouts: Megatron-LM's dumps are what an .npz of its tensors is") {
   const std::string expected = digest_of(*open_data("megatron_step100.npz"));
   const auto all = open_source(
