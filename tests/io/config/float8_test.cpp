@@ -11,7 +11,7 @@ TEST_CASE("float8: Megatron-LM's arguments and defaults") {
   const importer read;
   const std::string rest = "--bf16 --num-layers 24 --lr 1e-4 ";
   const auto float8_of = [&](const std::string& arguments) {
-    CHECK(read(rest + arguments) == "none in bfloat16, norm 1");
+    CHECK(read(rest + arguments, "c", {}, "Megatron-LM") == "none in bfloat16, norm 1");
     return read.last().float8;
   };
   CHECK_FALSE(float8_of(""));
@@ -31,7 +31,7 @@ TEST_CASE("float8: Megatron-LM's arguments and defaults") {
   CHECK(float8_of("--fp8-format hybrid --fp8-amax-history-len $LENGTH --fp8-amax-compute-algo $ALGO") ==
         said_float8{
             .recipe = "delayed", .format = "hybrid", .history = {}, .algorithm = "", .margin = 0, .kept_out = {}});
-  CHECK(read(rest + "--fp8-format hybrid --fp8-amax-history-len 0") ==
+  CHECK(read(rest + "--fp8-format hybrid --fp8-amax-history-len 0", "c", {}, "Megatron-LM") ==
         "c: line 1: --fp8-amax-history-len must be an integer above 0");
 }
 

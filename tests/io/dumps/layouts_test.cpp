@@ -34,14 +34,14 @@ std::string quantized_only() { return read_file(data / "tensor_dumps/rank_0/iter
 
 }  // namespace
 
-TEST_CASE("layouts: a rank of TransformerEngine's dumps is what .npz files of its tensors are") {
+TEST_CASE("folders of dumps: a rank of TransformerEngine's dumps is what .npz files of its tensors are") {
   for (const std::string rank : {"0", "1"}) {
     CHECK(digest_of(*open_data("tensor_dumps/rank_" + rank)) ==
           digest_of(*open_data("te_rank" + rank + "_step100.npz", kinds_of_te())));
   }
 }
 
-TEST_CASE("layouts: the ranks of TransformerEngine's dumps are counted together") {
+TEST_CASE("folders of dumps: the ranks of TransformerEngine's dumps are counted together") {
   const auto from = open_data("tensor_dumps");
   const run_header header = from->header();
   CHECK(header.rank == 0);
@@ -64,7 +64,7 @@ TEST_CASE("layouts: the ranks of TransformerEngine's dumps are counted together"
   CHECK(open_data("tensor_dumps/rank_1")->header().rank == 1);
 }
 
-TEST_CASE("layouts: quantized tensors are not read, and said once") {
+TEST_CASE("folders of dumps: quantized tensors are not read, and said once") {
   const contents read = read_all(*open_data("tensor_dumps"));
   REQUIRE(read.notes.size() == 1);
   CHECK(read.notes[0].find("tensor_dumps/rank_0/iter_000100/proj_weight.pt and 3 more: not read: 'quantized' "
@@ -80,7 +80,7 @@ TEST_CASE("layouts: quantized tensors are not read, and said once") {
         std::string::npos);
 }
 
-TEST_CASE("layouts: no object is made, whatever it is") {
+TEST_CASE("folders of dumps: no object is made, whatever it is") {
   const playground place;
   const auto text = [](const std::string& t) { return "X" + little(t.size(), 4) + t; };
   const auto open = [&](const std::string& object) {
@@ -97,7 +97,7 @@ TEST_CASE("layouts: no object is made, whatever it is") {
   CHECK_FALSE(std::filesystem::exists(made));
 }
 
-TEST_CASE("layouts: Megatron-LM's dumps are what an .npz of its tensors is") {
+TEST_CASE("folders of dumps: Megatron-LM's dumps are what an .npz of its tensors is") {
   const std::string expected = digest_of(*open_data("megatron_step100.npz"));
   const auto all = open_source(
       {(data / "wgrads").string(), (data / "dgrads").string(), (data / "activations/iter_0000100").string()}, {});
@@ -111,7 +111,7 @@ TEST_CASE("layouts: Megatron-LM's dumps are what an .npz of its tensors is") {
   CHECK(wgrads.tensors[0].kind == tensor_kind::weight_grad);
 }
 
-TEST_CASE("layouts: the shards of a step keep apart") {
+TEST_CASE("folders of dumps: the shards of a step keep apart") {
   const playground place;
   const std::string bytes = read_file(data / "wgrads/iter_0000100/mp_rank_00_001.pth");
   for (const std::string shard : {"00_000", "00_001", "01_001"})
@@ -125,7 +125,7 @@ TEST_CASE("layouts: the shards of a step keep apart") {
   CHECK(read.notes.empty());
 }
 
-TEST_CASE("layouts: files are known by their folders, and other names are other tensors") {
+TEST_CASE("folders of dumps: files are known by their folders, and other names are other tensors") {
   const playground place;
   place.write("tensor_dumps/rank_3/iter_000005/fc_dgrad.pt", one_tensor());
   const contents read = place.open(names{"tensor_dumps/rank_3/iter_000005/fc_dgrad.pt"});
@@ -136,7 +136,7 @@ TEST_CASE("layouts: files are known by their folders, and other names are other 
   CHECK(place.open("dumps/rank_3/iter_000005/fc_dgrad.pt", one_tensor()).tensors.at(0).name == "high_precision");
 }
 
-TEST_CASE("layouts: what cannot be is refused") {
+TEST_CASE("folders of dumps: what cannot be is refused") {
   const playground place;
   place.write("a/tensor_dumps/rank_0/iter_000001/fc_wgrad.pt", one_tensor());
   place.write("a/wgrads/iter_0000001/mp_rank_00.pth", one_tensor());

@@ -30,7 +30,7 @@ program_row torchtitan_program() {
                      .weights = "float32",
                      .meaning = in_float32}},
       .clipping = {{.key = "training.max_norm", .otherwise = 1, .clips_to_zero = true}},
-      .float8 = {{.when = "model.converters=quantize.linear.float8",
+      .float8 = {{.when = "model.converters=float8 quantize.linear.float8",
                   .recipe = "quantize.linear.float8.recipe_name",
                   .otherwise = "tensorwise",
                   .kept_out = "quantize.linear.float8.filter_fqns"},
