@@ -41,6 +41,17 @@ run_header header_of(const source& from, const rank_options& o, const std::strin
           fmt::format("{}: {} has {}; remove the option, or record into another file", option, appended_to, value));
     value = given;
   };
+  // Folders of dumps that say whose they are.
+  if (const run_header said = from.header(); from.kind() == source_kind::dump && said.world > 1) {
+    if (o.rank && (said.rank == 0 || *o.rank != said.rank))
+      throw usage_error(
+          fmt::format("--rank: the folders of the input say which ranks wrote it, {}; remove the option, "
+                      "or name the folder of one rank",
+                      said.rank == 0 ? "several" : fmt::format("rank {}", said.rank)));
+    if (o.world && *o.world < said.world)
+      throw usage_error(fmt::format("--world: {} is not above rank {}, which the folders of the input say", *o.world,
+                                    said.world - 1));
+  }
   set(header.run_id, o.run_id, !o.run_id.empty(), "--run-id");
   set(header.rank, o.rank.value_or(0), o.rank.has_value(), "--rank");
   set(header.world, o.world.value_or(1), o.world.has_value(), "--world");
@@ -89,7 +100,8 @@ class ranked_source final : public forwarding_source {
 std::unique_ptr<source> with_ranks(std::unique_ptr<source> from, const rank_options& options,
                                    const std::string& appended_to) {
   run_header header = header_of(*from, options, appended_to);
-  const bool own_ranks = !from->header().run_id.empty() && !options.rank && !options.world;
+  const bool is_dump_of_ranks = from->kind() == source_kind::dump && from->header().world > 1;
+  const bool own_ranks = is_dump_of_ranks || (!from->header().run_id.empty() && !options.rank && !options.world);
   return std::make_unique<ranked_source>(std::move(from), std::move(header), own_ranks);
 }
 

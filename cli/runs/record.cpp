@@ -227,7 +227,8 @@ command record_command() {
   made.footer =
       "Example:\n"
       "  ulp record tests/data/digits.step00100.safetensors --factor 1 -o /tmp/digits.ulp\n"
-      "The step of a dump is taken from its path; the last line printed says which steps were found.";
+      "The step of a dump is taken from its path; the last line printed says which steps were found. A folder is read if "
+      "it has TensorBoard event files, tensor_dumps of TransformerEngine, or wgrads, dgrads or activations of Megatron-LM.";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -91,7 +91,7 @@ set(layers_model cells outcomes updates machines machines/loss_scale recipe repl
 set(layers_io
   bytes output encoding database                       # bytes, files, SQLite
   source                                               # what a run is read through
-  csv dumps training_log/dialects training_log table tensorboard recording inputs  # the forms of a run, and what opens any of them
+  csv dumps amax training_log/dialects training_log table tensorboard recording inputs  # the forms of a run, and what opens any of them
   merge export arrays                                  # what writes files from files
   config/syntax config/shell config/programs config)   # configurations of frameworks
 set(layers_ask questions progress columns reading precision runs)

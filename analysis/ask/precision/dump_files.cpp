@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/open.hpp>
 
 namespace ulp {
 namespace {
@@ -50,6 +51,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& inputs, std::s
     std::vector<std::string> inside;
     for (const fs::directory_entry& entry : fs::directory_iterator(input))
       if (entry.is_regular_file()) inside.push_back(entry.path().string());
+    if (inside.empty()) inside = dumps_of_framework(input);
     if (inside.empty()) throw input_error(input, "", fmt::format("holds no file; give a folder with {}", of));
     std::ranges::sort(inside, comes_before);
     files.insert(files.end(), inside.begin(), inside.end());

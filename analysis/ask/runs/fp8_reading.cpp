@@ -4,12 +4,15 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/io/amax/amax_rows.hpp>
 #include <ulp/io/amax/amax_table.hpp>
 #include <ulp/io/source/source.hpp>
 #include <unordered_map>
+#include <utility>
 
 namespace ulp {
 namespace {
@@ -22,30 +25,67 @@ tensor_info named_tensor(const std::string& name, const source_options& how) {
   return t;
 }
 
-fp8_reading read_amaxes(std::span<fp8_replayer> replays, amax_table& from, const run_text& run, listener& to,
-                        const fp8_hearer& hears) {
-  const source_options how = run.how_to_read();
-  const selection selected = run.selected();
-  fp8_reading read{.is_of_amaxes = true};
-  std::unordered_map<std::string, std::uint32_t> indices;
-  std::set<std::int64_t> steps;
-  std::vector<fp8_row> rows;
-  work reading(to, "rows", 0);
-  for (amax_row now; from.next(now);) {
-    reading.advance();
-    if (!selected.takes(now.step)) continue;
-    const auto [index, is_new] = indices.try_emplace(now.tensor, static_cast<std::uint32_t>(read.tensors.size()));
-    if (is_new) read.tensors.push_back(named_tensor(now.tensor, how));
-    steps.insert(now.step);
-    for (fp8_replayer& replay : replays) {
-      const auto row = replay.advance({.step = now.step}, index->second, static_cast<double>(now.amax), read.tensors);
-      if (!row || !hears || &replay != &replays.front()) continue;
-      rows.assign(1, *row);
-      hears(rows, read.tensors);
+// Amaxes one after the other, into all replays.
+class amax_reader {
+ public:
+  amax_reader(std::span<fp8_replayer> replays, const run_text& run, const fp8_hearer& hears)
+      : replays_(replays), how_(run.how_to_read()), selected_(run.selected()), hears_(hears) {}
+
+  void add(const amax_row& now) {
+    if (!selected_.takes(now.step)) return;
+    const auto [index, is_new] = indices_.try_emplace(now.tensor, static_cast<std::uint32_t>(read_.tensors.size()));
+    if (is_new) read_.tensors.push_back(named_tensor(now.tensor, how_));
+    steps_.insert(now.step);
+    for (fp8_replayer& replay : replays_) {
+      const auto row = replay.advance({.step = now.step}, index->second, static_cast<double>(now.amax), read_.tensors);
+      if (!row || !hears_ || &replay != &replays_.front()) continue;
+      rows_.assign(1, *row);
+      hears_(rows_, read_.tensors);
     }
   }
-  read.steps = steps.size();
-  return read;
+  [[nodiscard]] fp8_reading result() {
+    read_.steps = steps_.size();
+    return std::move(read_);
+  }
+
+ private:
+  std::span<fp8_replayer> replays_;
+  source_options how_;
+  selection selected_;
+  const fp8_hearer& hears_;
+  fp8_reading read_{.tensors = {}, .is_of_amaxes = true};
+  std::unordered_map<std::string, std::uint32_t> indices_;
+  std::set<std::int64_t> steps_;
+  std::vector<fp8_row> rows_;
+};
+
+// What frameworks log or keep of amaxes; nullopt where the file is something else.
+std::optional<amax_rows> logged_amaxes(const std::string& path, const read_limits& limits) {
+  if (is_statistics_log(path, limits)) return read_statistics_log(path, limits);
+  if (holds_amax_histories(path, limits)) return read_amax_histories(path, limits);
+  return std::nullopt;
+}
+
+// nullopt where the input is something else.
+std::optional<fp8_reading> read_amaxes(std::span<fp8_replayer> replays, const run_text& run, listener& to,
+                                       const fp8_hearer& hears) {
+  const std::string& path = run.inputs.front();
+  if (run.inputs.size() != 1 || std::filesystem::is_directory(path)) return std::nullopt;
+  const read_limits limits = run.how_to_read().limits;
+  amax_reader reader(replays, run, hears);
+  if (const std::unique_ptr<amax_table> table = amax_table::open(path, limits)) {
+    work reading(to, "rows", 0);
+    for (amax_row now; table->next(now); reader.add(now)) reading.advance();
+    return reader.result();
+  }
+  if (path == "-")
+    throw std::invalid_argument(
+        "standard input is no table with the columns step, tensor, amax, which these policies take from there");
+  const std::optional<amax_rows> logged = logged_amaxes(path, limits);
+  if (!logged) return std::nullopt;
+  for (const std::string& line : logged->notes) to.note(line);
+  for (const amax_row& now : logged->rows) reader.add(now);
+  return reader.result();
 }
 
 fp8_reading read_tables(std::span<fp8_replayer> replays, const run_text& run, listener& to, const fp8_hearer& hears) {
@@ -54,8 +94,8 @@ fp8_reading read_tables(std::span<fp8_replayer> replays, const run_text& run, li
   const std::unique_ptr<source> from = open_run(run, how, to);
   if (from->tensors().empty())
     throw std::invalid_argument(fmt::format(
-        "{}: a {} knows no tensors, and these policies scale each: give a recording, dumps, or a table with the columns "
-        "step, tensor, amax",
+        "{}: a {} knows no tensors, and these policies scale each: give a recording, dumps, a statistics log of "
+        "TransformerEngine, or a table with the columns step, tensor, amax",
         run.inputs.front(), from->description()));
   fp8_reading read;
   for_each_step(*from, run.selected(), to, [&](const step& now) {
@@ -69,21 +109,11 @@ fp8_reading read_tables(std::span<fp8_replayer> replays, const run_text& run, li
   return read;
 }
 
-// nullptr where the input is something else.
-std::unique_ptr<amax_table> amaxes_of(const run_text& run) {
-  if (run.inputs.size() != 1 || std::filesystem::is_directory(run.inputs.front())) return nullptr;
-  return amax_table::open(run.inputs.front(), run.how_to_read().limits);
-}
-
 }  // namespace
 
 fp8_reading read_into(std::span<fp8_replayer> replays, const run_text& run, listener& to, const fp8_hearer& hears) {
-  const std::unique_ptr<amax_table> amaxes = amaxes_of(run);
-  if (amaxes == nullptr && run.inputs.front() == "-")
-    throw std::invalid_argument(
-        "standard input is no table with the columns step, tensor, amax, which these policies take from there");
-  const fp8_reading read =
-      amaxes != nullptr ? read_amaxes(replays, *amaxes, run, to, hears) : read_tables(replays, run, to, hears);
+  std::optional<fp8_reading> amaxes = read_amaxes(replays, run, to, hears);
+  const fp8_reading read = amaxes ? std::move(*amaxes) : read_tables(replays, run, to, hears);
   check_steps_counted(read.steps, run);
   for (const fp8_replayer& replay : replays)
     if (replay.summaries().empty())

@@ -79,7 +79,8 @@ std::pair<std::string_view, tensor_kind> without_prefix(std::string_view name) n
   constexpr std::array prefixes{std::pair{std::string_view{"wgrad"}, tensor_kind::weight_grad},
                                 std::pair{std::string_view{"agrad"}, tensor_kind::activation_grad},
                                 std::pair{std::string_view{"weight"}, tensor_kind::weight},
-                                std::pair{std::string_view{"update"}, tensor_kind::update}};
+                                std::pair{std::string_view{"update"}, tensor_kind::update},
+                                std::pair{std::string_view{"activation"}, tensor_kind::activation}};
   for (const auto& [prefix, kind] : prefixes) {
     if (!name.starts_with(prefix)) continue;
     const std::string_view rest = name.substr(prefix.size());

@@ -31,7 +31,7 @@ void check_name(const std::string& file, const std::string& place, std::string_v
 // Refuses what check_name refuses, in any text that is printed; `what` names it.
 void check_text(const std::string& file, const std::string& place, const std::string& what, std::string_view text);
 
-// By a leading "wgrad/", "agrad/", "weight/" or "update/"; "__" stands for "/" in npz members.
+// By a leading "wgrad/", "agrad/", "weight/", "update/" or "activation/"; "__" stands for "/" in npz members.
 [[nodiscard]] tensor_kind kind_of_name(std::string_view name) noexcept;
 // The name without that, and its kind.
 [[nodiscard]] std::pair<std::string_view, tensor_kind> without_prefix(std::string_view name) noexcept;

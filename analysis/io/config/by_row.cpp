@@ -278,6 +278,19 @@ void read_clipping(import_run& run, const sections& in, const config_node& root,
   }
 }
 
+void read_float8(import_run& run, const config_node& root, const program_row& row) {
+  for (const float8_case& c : row.float8) {
+    if (!hold(c.when, root, row.defaults)) continue;
+    said_float8& said = run.out.float8.emplace();
+    const config_entry* const recipe = entry_at(root, c.recipe);
+    const bool is_given = recipe != nullptr && recipe->value.what == config_node::kind::scalar;
+    said.recipe = is_given ? recipe->value.text : std::string{c.otherwise};
+    if (const config_entry* const layers = entry_at(root, c.kept_out))
+      for (const config_entry& layer : layers->value.entries) said.kept_out.push_back(layer.value.text);
+    return;
+  }
+}
+
 }  // namespace
 
 void import_by_row(import_run& run, const config_entry& root, const program_row& row) {
@@ -288,6 +301,7 @@ void import_by_row(import_run& run, const config_entry& root, const program_row&
   read_clipping(run, in, root.value, row);
   if (!row.microbatches.empty())
     if (const auto section = in.of(row.microbatches)) read_microbatches(*section, sections::last_of(row.microbatches));
+  read_float8(run, root.value, row);
   for (const remark& r : row.remarks)
     if (hold(r.when, root.value, row.defaults)) {
       use(run, r.when);

@@ -21,7 +21,7 @@ constexpr std::string_view read_arguments_of =
     "--fp16 --bf16 --loss-scale --initial-loss-scale --min-loss-scale --min-scale --loss-scale-window --hysteresis "
     "--clip-grad --use-distributed-optimizer --no-check-for-nan-in-loss-and-grad "
     "--accumulate-allreduce-grads-in-fp32 --grad-reduce-in-bf16 --main-grads-dtype --use-precision-aware-optimizer "
-    "--fp8-format --deepspeed --yaml-cfg";
+    "--fp8-format --fp8-recipe --fp8-margin --fp8-amax-history-len --fp8-amax-compute-algo --deepspeed --yaml-cfg";
 constexpr std::array flags{"--fp16",
                            "--bf16",
                            "--accumulate-allreduce-grads-in-fp32",
@@ -138,6 +138,38 @@ void read_accumulation(const command_line& args, import_run& run) {
     in = {"float16", "--accumulate-allreduce-grads-in-fp32 is not given: Megatron-LM takes the model's type"};
 }
 
+// core/transformer/transformer_config.py @d98e8a64 (defaults), core/fp8_utils.py (get_fp8_recipe).
+void read_float8(const command_line& args, import_run& run) {
+  const bool on = args.has("--fp8-format");
+  const auto or_default = [&](std::string_view name, const char* otherwise) {
+    const std::string given = args.text(name);
+    return given.empty() ? otherwise : given;
+  };
+  const std::string recipe = or_default("--fp8-recipe", "delayed");
+  const bool delayed = recipe == "delayed";
+  const char* const nothing = on ? "nothing: the recipe has no history" : "nothing without --fp8-format";
+  args.means("--fp8-format", "8-bit floats in matrix products: the loss scale is what it is without them");
+  args.means("--fp8-recipe", on ? "how these are scaled" : nothing);
+  args.means("--fp8-margin", on ? "powers of two that their scales leave above the amax" : nothing);
+  args.means("--fp8-amax-history-len", on && delayed ? "amaxes that the next scale is from" : nothing);
+  args.means("--fp8-amax-compute-algo", on && delayed ? "which of these it is" : nothing);
+  if (!on) return;
+  // What only a run would tell is not said: the loss scale does not depend on it.
+  const auto is_said = [&](std::string_view name) { return args.text(name).find_first_of("$`") == std::string::npos; };
+  said_float8& said = run.out.float8.emplace();
+  if (is_said("--fp8-recipe")) said.recipe = recipe;
+  if (is_said("--fp8-format")) said.format = args.text("--fp8-format");
+  if ((delayed || args.has("--fp8-margin")) && is_said("--fp8-margin")) said.margin = args.number("--fp8-margin", 0);
+  if (!delayed) return;
+  if (is_said("--fp8-amax-history-len")) {
+    const double length = args.number("--fp8-amax-history-len", 1);
+    if (!(length >= 1) || length != std::floor(length) || length > 0x1p53)
+      args.fail("--fp8-amax-history-len", "must be an integer above 0");
+    said.history = static_cast<std::uint64_t>(length);
+  }
+  if (is_said("--fp8-amax-compute-algo")) said.algorithm = or_default("--fp8-amax-compute-algo", "most_recent");
+}
+
 }  // namespace
 
 void set_megatron_scaler(import_run& run, const megatron_loss_scale& s) {
@@ -215,7 +247,7 @@ void import_megatron(import_run& run, const config_entry& /*root*/) {
     run.note(
         "newer versions of Megatron-LM end the run at the first gradient that is not finite where the scale is "
         "constant, unless --no-check-for-nan-in-loss-and-grad is given; the replay skips the step");
-  args.means("--fp8-format", "nothing: the 8-bit scales of Transformer Engine are not replayed");
+  read_float8(args, run);
 
   if (fp16) {
     set_megatron_scaler(run, s);

@@ -29,8 +29,9 @@ class dump_reader {
     std::endian order = std::endian::little;
     std::vector<std::uint64_t> shape;
     std::uint64_t numel = 0;
-    std::uint64_t times = 1;  // that each value of its stream occurs
-    bool row_by_row = true;   // its stream has all values, the last index of the shape varying fastest
+    std::uint64_t times = 1;                  // that each value of its stream occurs
+    bool row_by_row = true;                   // its stream has all values, the last index of the shape varying fastest
+    tensor_kind kind = tensor_kind::unknown;  // that the file says; unknown: its name may
   };
   // Known from the headers, before any value is read. Tensors of types that are not read (integers, booleans) are
   // left out here and named, with the reason, in `ignored`.

@@ -15,6 +15,7 @@
 
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
+#include "source/codes_of_both.hpp"
 
 namespace ulp::io {
 namespace {
@@ -50,17 +51,17 @@ class dump_source final : public source, public divisible {
         options_(options),
         scalars_(std::move(scalars)) {
     for (const dump_step& step : steps_) {
-      if (step.files.size() > 1)
+      if (step.files.size() > 1 && !step.files.front().one_of_many)
         notes_.push_back("step " + std::to_string(step.number) + " comes from " + std::to_string(step.files.size()) +
                          " files, " + printable(step.files.front().path) + " and others: their tensors are combined");
       for (const dump_file& file : step.files) {
         const auto reader = file.open(file.path, options_.limits);
         reader->check_ignored();
         for (const dump_reader::tensor& tensor : reader->tensors()) enter(step, file, tensor);
-        if (reader->tensors().empty())
+        see_rank(file);
+        if (reader->tensors().empty() && !file.one_of_many)
           notes_.push_back(printable(file.path) + ": holds no readable tensor; its step is empty");
-        if (!reader->ignored().empty())
-          notes_.push_back(printable(file.path) + ": not read: " + joined(reader->ignored()));
+        if (!reader->ignored().empty()) see_ignored(file, "not read: " + joined(reader->ignored()));
         if (&step == &steps_.front())  // of the others' files the same would be said
           for (const std::string& note : reader->notes()) notes_.push_back(printable(file.path) + ": " + note);
         see_loss_scale(file, reader->said_loss_scale());
@@ -68,6 +69,9 @@ class dump_source final : public source, public divisible {
     }
     if (std::isnan(options_.factor) && !options_.factor_is_loss_scale && !loss_scale_file_.empty())
       add_loss_scale_note();
+    for (const ignored_alike& alike : ignored_)
+      notes_.push_back(printable(*alike.file) +
+                       (alike.files > 1 ? " and " + std::to_string(alike.files - 1) + " more: " : ": ") + alike.what);
     if (tensors_.empty() && !options_.allow_empty) refuse_empty();
   }
 
@@ -76,6 +80,7 @@ class dump_source final : public source, public divisible {
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_.size(); }
+  [[nodiscard]] run_header header() const override { return header_; }
 
   [[nodiscard]] bool next(step& into) override { return next_part(into, 0, 1); }
 
@@ -85,6 +90,7 @@ class dump_source final : public source, public divisible {
     const dump_step& current = steps_[next_++];
     into = {};
     into.key.step = current.number;
+    into.ranks = ranks_of(current);
     if (index >= count) return true;
     const std::vector<double> edges = edges_at(current.number);
     part_choice part(index, count);
@@ -97,24 +103,58 @@ class dump_source final : public source, public divisible {
  private:
   struct seen {
     std::uint32_t index = 0;
-    std::int64_t step = 0;              // the last one
-    const std::string* file = nullptr;  // of that step
+    std::int64_t step = 0;            // the last one
+    const dump_file* file = nullptr;  // of that step
+    dtype type = dtype::unknown;      // there
+  };
+  // Files of a layout whose parts that are not read are alike.
+  struct ignored_alike {
+    std::string what;
+    const std::string* file = nullptr;  // the first
+    std::uint64_t files = 1;
   };
 
   // Each tensor belongs to the part that has the fewest elements so far.
   class part_choice {
    public:
     part_choice(std::size_t index, std::size_t count) : index_(index), elements_(count) {}
-    [[nodiscard]] bool takes(std::uint64_t numel) {
+    [[nodiscard]] bool takes(std::uint32_t tensor, std::uint64_t numel) {
       const auto least = std::ranges::min_element(elements_);
-      *least += numel + 1;
-      return static_cast<std::size_t>(least - elements_.begin()) == index_;
+      const auto [found, added] = parts_.try_emplace(tensor, static_cast<std::size_t>(least - elements_.begin()));
+      elements_[found->second] += numel + 1;
+      return found->second == index_;
     }
 
    private:
     std::size_t index_;
     std::vector<std::uint64_t> elements_;
+    std::unordered_map<std::uint32_t, std::size_t> parts_;  // of tensors, which several ranks may have
   };
+
+  void see_rank(const dump_file& file) {
+    if (!file.rank) return;
+    several_ranks_ = several_ranks_ || (header_.reduction == "local" && header_.rank != *file.rank);
+    header_.reduction = "local";
+    header_.rank = several_ranks_ ? 0 : *file.rank;
+    header_.world = std::max(header_.world, *file.rank + 1);
+  }
+
+  static std::vector<std::uint32_t> ranks_of(const dump_step& step) {
+    std::vector<std::uint32_t> ranks;
+    for (const dump_file& file : step.files)
+      if (const std::uint32_t rank = file.rank.value_or(0); ranks.empty() || ranks.back() != rank)
+        ranks.push_back(rank);
+    return ranks;
+  }
+
+  void see_ignored(const dump_file& file, const std::string& what) {
+    if (!file.one_of_many) return notes_.push_back(printable(file.path) + ": " + what);
+    const auto alike = std::ranges::find(ignored_, what, &ignored_alike::what);
+    if (alike != ignored_.end())
+      ++alike->files;
+    else
+      ignored_.push_back({what, &file.path});
+  }
 
   [[noreturn]] static void fail(const dump_file& file, const std::string& name, const std::string& reason) {
     throw input_error(file.path, "tensor " + in_quotes(name), reason);
@@ -152,30 +192,43 @@ class dump_source final : public source, public divisible {
 
   void enter(const dump_step& step, const dump_file& file, const dump_reader::tensor& tensor) {
     const auto index = static_cast<std::uint32_t>(tensors_.size());
-    const auto [found, added] = indices_.try_emplace(tensor.name, seen{index, step.number, &file.path});
+    const auto [found, added] = indices_.try_emplace(tensor.name, seen{index, step.number, &file, tensor.type});
     if (tensor.numel > max_numel) fail(file, tensor.name, "has more than the 2^40 elements that a table may have");
     if (added) {
       check_count(indices_.size(), options_.limits, file.path, "", "different tensors, with those of other inputs,");
       check_name(file.path, "", tensor.name);
       tensor_info& info = tensors_.emplace_back();
       info.name = tensor.name;
-      info.kind = kind_of_name(tensor.name);
+      info.kind = tensor.kind == tensor_kind::unknown ? kind_of_name(tensor.name) : tensor.kind;
       info.shape = tensor.shape;
       info.numel = tensor.numel;
       if (format_of_codes(tensor.type) != nullptr) info.through = to_string(tensor.type);
       return;
     }
     seen& last = found->second;
-    if (last.step == step.number)
+    const bool is_another_ranks = last.step == step.number && file.rank != last.file->rank;
+    if (last.step == step.number && !is_another_ranks)
       fail(file, tensor.name,
-           "is also in " + *last.file + " of step " + std::to_string(step.number) +
+           "is also in " + last.file->path + " of step " + std::to_string(step.number) +
                "; record the files of each rank separately (--rank, --world, --run-id, --layout) and combine them with "
                "ulp merge");
-    const std::vector<std::uint64_t>& shape = tensors_[last.index].shape;
-    if (shape != tensor.shape)
+    if (is_another_ranks && tensor.type != last.type)
       fail(file, tensor.name,
-           "has the shape " + shape_text(tensor.shape) + ", but " + shape_text(shape) + " in " + *last.file);
-    last = {last.index, step.number, &file.path};
+           "its values are " + std::string(to_string(tensor.type)) + ", and " + std::string(to_string(last.type)) +
+               " in " + last.file->path +
+               ": all ranks must have a tensor in the same type; name the folder of one "
+               "rank");
+    tensor_info& info = tensors_[last.index];
+    if (info.shape != tensor.shape) {
+      // Ranks may have parts of different sizes, and activations as many rows as there are tokens.
+      if (!file.one_of_many)
+        fail(
+            file, tensor.name,
+            "has the shape " + shape_text(tensor.shape) + ", but " + shape_text(info.shape) + " in " + last.file->path);
+      info.shape.clear();
+      if (info.numel != tensor.numel) info.numel = 0;
+    }
+    last = {last.index, step.number, &file, tensor.type};
   }
 
   static cell_counter::with counted_with(const source_options& options) {
@@ -200,19 +253,33 @@ class dump_source final : public source, public divisible {
   void read(const dump_file& file, std::span<const double> edges, part_choice& part, step& into) {
     const auto reader = file.open(file.path, options_.limits);
     std::vector<bool> taken;
-    for (const dump_reader::tensor& tensor : reader->tensors()) taken.push_back(part.takes(tensor.numel));
-    std::vector<counted_values> counted = count(*reader, taken, edges);
-    for (std::size_t i = 0; i < counted.size(); ++i) {
-      const dump_reader::tensor& tensor = reader->tensors()[i];
+    std::vector<std::uint32_t> indices;
+    for (const dump_reader::tensor& tensor : reader->tensors()) {
       const auto found = indices_.find(tensor.name);
       if (found == indices_.end()) fail(file, tensor.name, "was not there when the file was first opened");
-      if (!taken[i]) continue;
-      counted_values all = repeated(std::move(counted[i]), tensor.times);
-      into.tensors.push_back({.tensor = found->second.index,
-                              .type = tensor.type,
-                              .table = std::move(all.table),
-                              .codes = std::move(all.codes)});
+      indices.push_back(found->second.index);
+      taken.push_back(part.takes(indices.back(), tensor.numel));
     }
+    std::vector<counted_values> counted = count(*reader, taken, edges);
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      if (!taken[i]) continue;
+      const dump_reader::tensor& tensor = reader->tensors()[i];
+      counted_values all = repeated(std::move(counted[i]), tensor.times);
+      add({.tensor = indices[i], .type = tensor.type, .table = std::move(all.table), .codes = std::move(all.codes)},
+          file, into);
+    }
+  }
+
+  // To the row that another rank has given, if there is one.
+  void add(tensor_row row, const dump_file& file, step& into) const {
+    const auto there = file.rank && *file.rank > 0 ? std::ranges::find(into.tensors, row.tensor, &tensor_row::tensor)
+                                                   : into.tensors.end();
+    if (there == into.tensors.end()) return into.tensors.push_back(std::move(row));
+    if (there->type != row.type || row.table.numel > max_numel - there->table.numel)
+      fail(file, tensors_[row.tensor].name,
+           "does not fit those of the other ranks of step " + std::to_string(into.key.step));
+    there->codes = codes_of_both(*there, row);
+    there->table.merge(row.table);
   }
 
   // Memory does not grow with the tensors.
@@ -252,6 +319,9 @@ class dump_source final : public source, public divisible {
   std::size_t next_ = 0;
   std::vector<tensor_info> tensors_;
   std::unordered_map<std::string, seen> indices_;
+  run_header header_;
+  bool several_ranks_ = false;
+  std::vector<ignored_alike> ignored_;
   std::string loss_scale_file_;  // the first that says one
   double loss_scale_ = not_known;
   bool loss_scales_differ_ = false;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@ namespace ulp::io {
 struct dump_file {
   std::string path;
   std::unique_ptr<dump_reader> (*open)(const std::string& path, const read_limits& limits) = nullptr;
+  std::optional<std::uint32_t> rank;  // whose tensors it has: those of one name are counted together
+  bool one_of_many = false;           // by the layout of its folder: that a step has several needs no telling
 };
-// The files of one step: together its tensors.
+// The files of one step, ascending by rank: together its tensors.
 struct dump_step {
   std::int64_t number = 0;
   std::vector<dump_file> files;

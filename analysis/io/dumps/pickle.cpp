@@ -1,5 +1,6 @@
-// Opcodes: Lib/pickletools.py of CPython, protocol 2. What torch.save writes of tensors: torch/_tensor.py (_reduce_ex_internal),
+// Opcodes: Lib/pickletools.py of CPython, protocol 2; of plain pickles those to protocol 5 that pickle.dumps writes. What torch.save writes of tensors: torch/_tensor.py (_reduce_ex_internal),
 // torch/nn/parameter.py (Parameter.__reduce_ex__), torch/serialization.py (persistent_id), torch/_utils.py (_rebuild_*).
+// A storage in a plain pickle: torch/storage.py (TypedStorage.__reduce__), torch/serialization.py (_legacy_save).
 #include "pickle.hpp"
 
 #include <algorithm>
@@ -60,6 +61,7 @@ enum class kind : std::uint8_t {
   integer,
   other_number,  // a float, or an integer beyond 64 bits
   text,
+  bytes,
   sequence,  // a list or a tuple
   dictionary,
   tensor,
@@ -78,6 +80,9 @@ enum class kind : std::uint8_t {
   rebuild_with_state,  // a parameter with attributes
   rebuild_from_type,   // a tensor with attributes
   tensor_class,
+  load_storage,  // of a plain pickle
+  // A name that is not known, and what it makes: by the index of the name.
+  other_object,
 };
 
 struct value {
@@ -89,6 +94,7 @@ struct storage {
   std::string_view key;
   const torch_type* type;  // nullptr: bytes
   std::uint64_t numel;
+  std::uint64_t inside = 0;  // of a plain pickle: where its values begin
 };
 
 std::optional<value> global_called(std::string_view module, std::string_view name) {
@@ -118,18 +124,45 @@ std::optional<value> global_called(std::string_view module, std::string_view nam
 
 class machine {
  public:
-  machine(byte_span bytes, const std::string& file, const std::string& what, const read_limits& limits)
-      : bytes_(bytes), file_(file), what_(what), limits_(limits), in_(file, what, 0, bytes) {}
+  machine(byte_span bytes, const std::string& file, const std::string& what, const read_limits& limits,
+          std::vector<pickled_object>* objects, bool plain = false)
+      : bytes_(bytes),
+        file_(file),
+        what_(what),
+        limits_(limits),
+        in_(file, what, 0, bytes),
+        objects_(objects),
+        plain_(plain) {}
 
   std::vector<pickled_tensor> run() {
-    do at_ = in_.offset();
-    while (step());
-    collect(pop(), 0);
+    collect(next(), 0);
     return std::move(found_);
+  }
+
+  // Of a file of torch.save from before version 1.6 that has nothing but a storage.
+  storage run_storage() {
+    for (int i = 0; i < 3; ++i) next();  // a magic number, the version, sizes of types
+    const value saved = next();
+    if (saved.what != kind::storage) fail("has something other than a storage where it has a storage's values");
+    next();  // its key
+    storage made = storages_[static_cast<std::size_t>(saved.number)];
+    const auto size = made.type == nullptr ? std::nullopt : checked_mul(made.numel, made.type->size);
+    if (!size) fail("has a storage without a type, or of more bytes than 64 bits can count");
+    if (in_.little_endian<std::uint64_t>() != made.numel) in_.fail("has another number of values than its storage");
+    made.inside = in_.offset();
+    in_.skip(*size);
+    return made;
   }
 
  private:
   using items = std::vector<value>;
+
+  value next() {
+    do at_ = in_.offset();
+    while (step());
+    memo_.clear();
+    return pop();
+  }
 
   // Of the opcode.
   [[noreturn]] void fail(const std::string& reason) const { cursor(file_, what_, at_, {}).fail(reason); }
@@ -168,10 +201,10 @@ class machine {
     const auto packed = static_cast<std::uint64_t>(v.number);
     return {reinterpret_cast<const char*>(bytes_.data()) + (packed >> 32), packed & 0xFFFFFFFF};
   }
-  value take_text(std::size_t length) {
+  value take_text(std::size_t length, kind what = kind::text) {
     const std::uint64_t offset = in_.offset();
     in_.skip(length);
-    return {kind::text, static_cast<std::int64_t>(offset << 32 | length)};
+    return {what, static_cast<std::int64_t>(offset << 32 | length)};
   }
   std::string take_line() {
     constexpr std::size_t longest = 200;
@@ -204,17 +237,17 @@ class machine {
 
   void append(const items& added) {
     const value list = pop();
-    if (list.what != kind::sequence) fail("appends to something that is not a list");
-    items& to = contents(list);
-    to.insert(to.end(), added.begin(), added.end());
+    if (list.what != kind::sequence && list.what != kind::other_object) fail("appends to something that is not a list");
+    if (list.what == kind::sequence) contents(list).insert(contents(list).end(), added.begin(), added.end());
     stack_.push_back(list);
   }
   void set(const items& added) {
     const value dictionary = pop();
-    if (dictionary.what != kind::dictionary) fail("sets items of something that is not a dict");
+    if (dictionary.what != kind::dictionary && dictionary.what != kind::other_object)
+      fail("sets items of something that is not a dict");
     if (added.size() % 2 != 0) fail("sets a key without a value");
-    items& to = contents(dictionary);
-    to.insert(to.end(), added.begin(), added.end());
+    if (dictionary.what == kind::dictionary)
+      contents(dictionary).insert(contents(dictionary).end(), added.begin(), added.end());
     stack_.push_back(dictionary);
   }
 
@@ -224,7 +257,7 @@ class machine {
     const auto opcode = in_.little_endian<std::uint8_t>();
     switch (opcode) {
       case proto:
-        if (const auto version = in_.little_endian<std::uint8_t>(); version != 2)
+        if (const auto version = in_.little_endian<std::uint8_t>(); version != 2 && !(plain_ && version <= 5))
           fail("asks for pickle protocol " + std::to_string(version) + "; torch.save writes 2 by default");
         break;
       case '.': return false;
@@ -263,7 +296,14 @@ class machine {
       case 'Q': push(persistent(pop())); break;
       case 'R': reduce(); break;
       case 'b': build(); break;
+      case 0x81:  // makes an object of a class
+        if (objects_ != nullptr) {
+          reduce();
+          break;
+        }
+        [[fallthrough]];
       default: {
+        if (plain_ && step_of_plain(opcode)) break;
         constexpr std::string_view hex = "0123456789ABCDEF";
         fail(std::string("the opcode 0x") + hex[opcode >> 4] + hex[opcode & 15] +
              " does not belong to saved tensors in dicts, lists and tuples; only such files are read");
@@ -272,14 +312,45 @@ class machine {
     return true;
   }
 
+  // Opcodes after protocol 2; false for another.
+  bool step_of_plain(std::uint8_t opcode) {
+    switch (opcode) {
+      case 0x95: in_.skip(8); return true;  // how long a frame is
+      case 0x8C: push(take_text(in_.little_endian<std::uint8_t>())); return true;
+      case 'C': push(take_text(in_.little_endian<std::uint8_t>(), kind::bytes)); return true;
+      case 'B': push(take_text(in_.little_endian<std::uint32_t>(), kind::bytes)); return true;
+      case 0x94: remember(static_cast<std::uint32_t>(memo_.size())); return true;
+      case 0x8F: push(make(kind::sequence)); return true;
+      case 0x90: append(pop_to_mark()); return true;
+      case 0x91: push(make(kind::sequence, pop_to_mark())); return true;
+      case 0x93: {
+        const value name = pop();
+        const value module = pop();
+        if (name.what != kind::text || module.what != kind::text) fail("has a name that is no text");
+        named(std::string(text_of(module)), std::string(text_of(name)));
+        return true;
+      }
+      default: return false;
+    }
+  }
+
   void global() {
     const std::string module = take_line();
-    const std::string name = take_line();
+    named(module, take_line());
+  }
+  void named(const std::string& module, const std::string& name) {
+    if (plain_ && module == "torch.storage" && name == "_load_from_bytes") return push({kind::load_storage});
     const auto known = global_called(module, name);
+    if (!known && objects_ != nullptr) return push(other_object(module + "." + name));
     if (!known)
       fail("names " + in_quotes(module + "." + name) +
            "; only tensors in dicts, lists and tuples are read: save those alone");
     push(*known);
+  }
+
+  value other_object(std::string name) {
+    others_.push_back(std::move(name));
+    return {kind::other_object, static_cast<std::int64_t>(others_.size() - 1)};
   }
 
   // ('storage', class, key, location, numel), and once a view, which was always None.
@@ -304,6 +375,7 @@ class machine {
     push(call(callable, arguments));
   }
   value call(value callable, value arguments) {
+    if (callable.what == kind::other_object) return callable;
     if (arguments.what != kind::sequence) fail("calls a function with arguments that are not a tuple");
     const items given = contents(arguments);
     const auto only = [&](kind what) { return given.size() == 1 && given[0].what == what; };
@@ -330,12 +402,22 @@ class machine {
       case kind::rebuild_tensor:
       case kind::rebuild_typed_tensor: return tensor(given, callable.what == kind::rebuild_typed_tensor);
       case kind::rebuild_from_type: return with_attributes(given);
+      case kind::load_storage: {
+        if (!only(kind::bytes)) fail("makes a storage from something that is not bytes");
+        const std::string_view saved = text_of(given[0]);
+        const auto offset = static_cast<std::uint64_t>(given[0].number) >> 32;
+        storage made = machine(bytes_.subspan(offset, saved.size()), file_, what_, limits_, nullptr).run_storage();
+        made.inside += offset;
+        storages_.push_back(made);
+        return {kind::storage, static_cast<std::int64_t>(storages_.size() - 1)};
+      }
       default: fail("calls an unknown function");
     }
   }
 
   // (function, class, its arguments, attributes)
   value with_attributes(const items& given) {
+    if (given.size() == 4 && given[1].what == kind::other_object) return given[1];
     const bool right = given.size() == 4 && given[1].what == kind::tensor_class &&
                        (given[0].what == kind::rebuild_tensor || given[0].what == kind::rebuild_typed_tensor);
     if (!right) fail("makes a tensor with attributes from something other than a tensor and its class");
@@ -355,6 +437,7 @@ class machine {
     made.type = typed ? &types[static_cast<std::size_t>(given[6].number)] : from.type;
     if (made.type == nullptr) fail("makes a tensor of an untyped storage without a type");
     made.storage = from.key;
+    made.inside = from.inside;
     const auto bytes = checked_mul(from.numel, from.type == nullptr ? 1 : from.type->size);
     if (!bytes) fail("has a storage of more bytes than 64 bits can count");
     made.storage_bytes = *bytes;
@@ -386,7 +469,8 @@ class machine {
   void build() {
     pop();
     const value object = pop();
-    if (object.what != kind::dictionary) fail("sets attributes of something that is not a dict");
+    if (object.what != kind::dictionary && object.what != kind::other_object)
+      fail("sets attributes of something that is not a dict");
     stack_.push_back(object);
   }
 
@@ -394,6 +478,7 @@ class machine {
   void collect(value v, std::size_t depth) {
     if (depth > deepest) in_.fail("is nested deeper than 100 levels");
     if (v.what == kind::tensor) return found(tensors_[static_cast<std::size_t>(v.number)]);
+    if (v.what == kind::other_object) return found(others_[static_cast<std::size_t>(v.number)]);
     const bool by_key = v.what == kind::dictionary;
     if (!by_key && v.what != kind::sequence) return;
     const items& parts = contents(v);
@@ -419,12 +504,19 @@ class machine {
     found_.push_back(tensor);
     found_.back().name = name_;
   }
+  void found(const std::string& made_by) {
+    name_bytes_ += name_.size() + made_by.size();
+    if (name_bytes_ > most_name_bytes) in_.fail("has objects with longer names than are read in one file");
+    objects_->push_back({name_, made_by});
+  }
   static bool is_leaf(value v) {
-    return v.what != kind::tensor && v.what != kind::dictionary && v.what != kind::sequence;
+    return v.what != kind::tensor && v.what != kind::dictionary && v.what != kind::sequence &&
+           v.what != kind::other_object;
   }
   std::string key_text(value key) const {
     if (key.what == kind::text) return std::string(text_of(key).substr(0, longest_name + 1));
     if (key.what == kind::integer) return std::to_string(key.number);
+    if (objects_ != nullptr) return "?";
     in_.fail("has a dict whose key is neither text nor an integer");
   }
 
@@ -441,6 +533,9 @@ class machine {
   std::vector<items> containers_;  // of a dict keys and values in turn
   std::vector<storage> storages_;
   std::vector<pickled_tensor> tensors_;
+  std::vector<std::string> others_;
+  std::vector<pickled_object>* objects_;
+  bool plain_;
   std::size_t sizes_ = 0;  // of tensors_
   std::string name_;
   std::size_t visited_ = 0;
@@ -452,8 +547,14 @@ class machine {
 }  // namespace
 
 std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file, const std::string& what,
-                                        const read_limits& limits) {
-  return machine(bytes, file, what, limits).run();
+                                        const read_limits& limits, std::vector<pickled_object>* objects) {
+  return machine(bytes, file, what, limits, objects).run();
+}
+
+std::vector<pickled_tensor> read_plain_pickle(byte_span bytes, const std::string& file, const std::string& what,
+                                              const read_limits& limits) {
+  std::vector<pickled_object> passed_by;
+  return machine(bytes, file, what, limits, &passed_by, /*plain=*/true).run();
 }
 
 }  // namespace ulp::io

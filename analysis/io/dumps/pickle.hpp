@@ -33,12 +33,26 @@ struct pickled_tensor {
   std::uint64_t offset = 0;
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> strides;  // as many
+  std::uint64_t inside = 0;            // of read_plain_pickle: where the values of its storage begin among the bytes
 };
 
-// The tensors of a pickle, in its order. Throws input_error, which names the opcode or the name that is refused. Memory is
-// a small multiple of the pickle's size, whatever it says.
+// An object of another class, of which nothing is made.
+struct pickled_object {
+  std::string name;     // as that of a tensor
+  std::string made_by;  // "transformer_engine.pytorch.tensor.float8_tensor._make_float8_tensor_in_reduce_ex"
+};
+
+// The tensors of a pickle, in its order. Throws input_error, which names the opcode or the name that is refused; where
+// `objects` is given, other names and what they make are passed over, with all that is in it, and are found there. Memory
+// is a small multiple of the pickle's size, whatever it says.
 [[nodiscard]] std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file, const std::string& what,
-                                                      const read_limits& limits = {});
+                                                      const read_limits& limits = {},
+                                                      std::vector<pickled_object>* objects = nullptr);
+
+// The same of what pickle.dumps makes of them, without torch.save: newer protocols, and the values of storages, which have
+// no key, within. Other objects are passed over.
+[[nodiscard]] std::vector<pickled_tensor> read_plain_pickle(byte_span bytes, const std::string& file,
+                                                            const std::string& what, const read_limits& limits = {});
 
 }  // namespace ulp::io
 

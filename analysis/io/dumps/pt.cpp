@@ -8,11 +8,13 @@
 #include <set>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
 #include "bytes/zip.hpp"
 #include "pickle.hpp"
+#include "pt.hpp"
 #include "rows.hpp"
 
 namespace ulp::io {
@@ -152,12 +154,15 @@ class view_stream final : public byte_stream {
   std::uint64_t window_from_ = 0;
 };
 
+// The place of the pickle in errors.
+std::string place_of(const zip_member& pickle) { return "member " + in_quotes(pickle.name); }
+
 class pt_reader final : public dump_reader {
  public:
-  pt_reader(const std::string& path, const read_limits& limits) : archive_(path, limits) {
+  pt_reader(const std::string& path, const read_limits& limits, bool with_objects) : archive_(path, limits) {
     const zip_member* const pickle = find_pickle(archive_);
     if (pickle == nullptr) throw input_error(path, "", "has no data.pkl");
-    const std::string place = "member " + in_quotes(pickle->name);
+    const std::string place = place_of(*pickle);
     check_header(pickle->size, limits, archive_.file(), place);
     folder_ = pickle->name.substr(0, pickle->name.size() - pickle_name.size());
     if (const zip_member* const order = member_called(archive_, folder_ + "byteorder")) read_order(*order);
@@ -165,13 +170,17 @@ class pt_reader final : public dump_reader {
     std::map<std::string_view, const zip_member*> members;
     for (const zip_member& member : archive_.members()) members.emplace(member.name, &member);
     std::set<std::string> names;
-    for (pickled_tensor& tensor : read_pickle(contents_of(archive_, *pickle), path, place, limits)) {
+    std::vector<pickled_object> objects;
+    for (pickled_tensor& tensor :
+         read_pickle(contents_of(archive_, *pickle), path, place, limits, with_objects ? &objects : nullptr)) {
       if (tensor.name.empty()) tensor.name = stem;
       if (!names.insert(tensor.name).second)
         throw input_error(path, "tensor " + in_quotes(tensor.name), "there are two tensors of this name");
       const auto member = members.find(folder_ + "data/" + tensor.storage);
       add(std::move(tensor), member == members.end() ? nullptr : member->second);
     }
+    for (const pickled_object& object : objects)
+      ignored_.push_back(in_quotes(object.name.empty() ? stem : object.name) + " (" + printable(object.made_by) + ")");
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
@@ -302,8 +311,39 @@ dump_kind pt_kind() {
                 return starts_zip(start) && find_pickle(zip_archive(path, limits)) != nullptr;
               },
           .open = [](const std::string& path, const read_limits& limits) -> std::unique_ptr<dump_reader> {
-            return std::make_unique<pt_reader>(path, limits);
+            return std::make_unique<pt_reader>(path, limits, /*with_objects=*/false);
           }};
+}
+
+std::vector<std::pair<std::string, std::vector<std::uint8_t>>> bytes_in_pt(const std::string& path,
+                                                                           std::string_view end,
+                                                                           const read_limits& limits) {
+  const zip_archive archive(path, limits);
+  const zip_member* const pickle = find_pickle(archive);
+  if (pickle == nullptr) throw input_error(path, "", "has no data.pkl");
+  check_header(pickle->size, limits, archive.file(), place_of(*pickle));
+  const std::string folder = pickle->name.substr(0, pickle->name.size() - pickle_name.size());
+  std::vector<pickled_object> objects;
+  std::vector<std::pair<std::string, std::vector<std::uint8_t>>> all;
+  const std::vector<std::uint8_t> pickled = contents_of(archive, *pickle);
+  for (const pickled_tensor& t : read_pickle(pickled, path, place_of(*pickle), limits, &objects)) {
+    if (!t.name.ends_with(end) || t.type->name != "uint8" || t.shape.size() != 1 || t.shape[0] == 0) continue;
+    const auto fail = [&](const std::string& reason) {
+      throw input_error(path, "tensor " + in_quotes(t.name), reason);
+    };
+    const zip_member* const storage = member_called(archive, folder + "data/" + t.storage);
+    if (storage == nullptr) fail("its storage " + in_quotes(t.storage) + " is not in the file");
+    if (t.strides[0] != 1 || t.offset > storage->size || t.shape[0] > storage->size - t.offset)
+      fail("its values reach past the end of its storage of " + std::to_string(storage->size) + " bytes");
+    const std::vector<std::uint8_t> values = contents_of(archive, *storage);
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(t.offset);
+    all.emplace_back(t.name, std::vector(first, first + static_cast<std::ptrdiff_t>(t.shape[0])));
+  }
+  return all;
+}
+
+std::unique_ptr<dump_reader> open_pt_with_objects(const std::string& path, const read_limits& limits) {
+  return std::make_unique<pt_reader>(path, limits, /*with_objects=*/true);
 }
 
 }  // namespace ulp::io

@@ -10,10 +10,14 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "dumps/layouts.hpp"
 #include "file_kind.hpp"
+#include "folders.hpp"
 
 namespace ulp::io {
 namespace {
+
+using placed_file = std::pair<dump_file, std::optional<std::int64_t>>;  // with the step that its place says
 
 // The file's own name says more than its folders.
 std::optional<std::int64_t> step_in(const std::string& path, const regex& pattern) {
@@ -45,11 +49,11 @@ std::string example_for(const std::string& path) {
   return "'(?:step|" + before + ")(\\d+)'";
 }
 
-std::vector<dump_step> in_order_of_steps(const std::vector<dump_file>& files, const regex& pattern) {
+std::vector<dump_step> in_order_of_steps(const std::vector<placed_file>& files, const regex& pattern) {
   std::map<std::int64_t, std::vector<dump_file>> by_step;
   std::vector<const dump_file*> without;
-  for (const dump_file& file : files) {
-    if (const auto step = step_in(file.path, pattern))
+  for (const auto& [file, placed] : files) {
+    if (const auto step = placed ? placed : step_in(file.path, pattern))
       by_step[*step].push_back(file);
     else
       without.push_back(&file);
@@ -62,7 +66,10 @@ std::vector<dump_step> in_order_of_steps(const std::vector<dump_file>& files, co
   for (std::size_t i = 0; i < without.size(); ++i) by_step[static_cast<std::int64_t>(i)] = {*without[i]};
 
   std::vector<dump_step> steps;
-  for (auto& [number, group] : by_step) steps.push_back({number, std::move(group)});
+  for (auto& [number, group] : by_step) {
+    std::ranges::stable_sort(group, {}, &dump_file::rank);
+    steps.push_back({number, std::move(group)});
+  }
   return steps;
 }
 
@@ -78,20 +85,34 @@ void check_common_step(const std::vector<dump_step>& steps, const scalar_table& 
 }  // namespace
 
 dumped_steps dump_steps_of(const std::vector<std::string>& inputs, const source_options& options) {
-  std::vector<dump_file> files;
-  const file_kind* first = nullptr;
+  std::vector<placed_file> files;
+  const std::vector<std::string> paths = with_files_of_folders(inputs);
+  std::string first;  // what the files are
   bool mixed = false;
-  for (const std::string& path : inputs) {
-    const file_kind& what = file_kind_of(path, options.limits);
-    if (!what.is_dump())
+  const std::string* of_layout = nullptr;
+  std::string_view program;
+  for (const std::string& path : paths) {
+    const file_kind& kind = file_kind_of(path, options.limits);
+    if (!kind.is_dump())
       throw input_error(path, "",
-                        "is a " + std::string(what.name) +
+                        "is a " + std::string(kind.name) +
                             "; only dumps and event files can be given several at once; ulp merge combines recordings");
-    if (first == nullptr) first = &what;
-    mixed = mixed || first != &what;
-    files.push_back({path, what.open_dump});
+    const auto place = kind.name == "pt" ? place_in_layout_of(path) : std::nullopt;
+    const std::string what(place ? place->program : kind.name);
+    if (first.empty()) first = what;
+    mixed = mixed || first != what;
+    if (place && of_layout != nullptr && program != place->program)
+      throw input_error(path, "",
+                        "is a dump of " + what + ", and " + *of_layout + " one of " + std::string(program) +
+                            ": record the folders of the one and of the other apart");
+    if (place) of_layout = &path, program = place->program;
+    files.push_back({{.path = path,
+                      .open = place ? place->open : kind.open_dump,
+                      .rank = place ? place->rank : std::nullopt,
+                      .one_of_many = place.has_value()},
+                     place ? std::optional(place->step) : std::nullopt});
   }
-  return {in_order_of_steps(files, options.steps_from), (mixed ? "mixed" : std::string(first->name)) + " dump"};
+  return {in_order_of_steps(files, options.steps_from), (mixed ? "mixed" : first) + " dump"};
 }
 
 std::unique_ptr<source> open_given_dumps(const std::vector<std::string>& inputs, const source_options& options,

@@ -129,8 +129,10 @@ const file_kind& file_kind_of(const std::string& path, const read_limits& limits
   if (path == "-" || status.type() == std::filesystem::file_type::fifo) return as_text;
   if (std::filesystem::is_directory(status)) {
     const std::string files = pattern_of_files(path, endings_of_dumps());
-    fail("is a folder without TensorBoard event files; name the files that are meant" +
-         (files.empty() ? "" : ", such as " + files));
+    fail(
+        "is a folder without TensorBoard event files, tensor_dumps of TransformerEngine, or wgrads, dgrads or "
+        "activations of Megatron-LM; name the files that are meant" +
+        (files.empty() ? "" : ", such as " + files));
   }
 
   const file_reader file(path);

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <system_error>
 
+#include "dumps/layouts.hpp"
+
 namespace ulp::io {
 
-std::vector<std::string> with_event_files(const std::vector<std::string>& inputs) {
+std::vector<std::string> with_files_of_folders(const std::vector<std::string>& inputs) {
   std::vector<std::string> files;
   for (const std::string& input : inputs) {
     std::vector<std::string> inside;
@@ -19,6 +21,7 @@ std::vector<std::string> with_event_files(const std::vector<std::string>& inputs
       if (is_event_file && at->is_regular_file(unknown)) inside.push_back(at->path().string());
     }
     std::ranges::sort(inside);
+    if (inside.empty()) inside = files_in_layout(input);
     if (inside.empty()) inside.push_back(input);
     files.insert(files.end(), inside.begin(), inside.end());
   }

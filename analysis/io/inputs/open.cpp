@@ -8,6 +8,7 @@
 #include <ulp/io/recording/recording.hpp>
 
 #include "dump_steps.hpp"
+#include "dumps/layouts.hpp"
 #include "file_kind.hpp"
 #include "folders.hpp"
 #include "source/inferred_roles.hpp"
@@ -76,9 +77,11 @@ std::vector<input_format> input_formats() {
   return all;
 }
 
+std::vector<std::string> dumps_of_framework(const std::string& folder) { return io::files_in_layout(folder); }
+
 std::unique_ptr<source> open_source(const std::vector<std::string>& named, const source_options& options) {
   if (named.empty()) throw input_error("input", "", "none is given");
-  const std::vector<std::string> inputs = io::with_event_files(named);
+  const std::vector<std::string> inputs = io::with_files_of_folders(named);
   if (options.scalars == "-" && std::ranges::find(inputs, "-") != inputs.end())
     throw input_error("-", "", "standard input cannot be both the input and the scalars");
   std::vector<std::string> notes;

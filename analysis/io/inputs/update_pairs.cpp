@@ -17,6 +17,7 @@
 #include "bytes/text.hpp"
 #include "dump_steps.hpp"
 #include "file_kind.hpp"
+#include "folders.hpp"
 #include "table/read_scalars.hpp"
 #include "table/table_source.hpp"
 
@@ -318,7 +319,7 @@ std::vector<joint_row> joint_rows_of(const update_pairs& pairs, std::int64_t ste
 }
 
 bool are_dumps(const std::vector<std::string>& inputs, const source_options& options) {
-  return std::ranges::all_of(inputs,
+  return std::ranges::all_of(io::with_files_of_folders(inputs),
                              [&](const std::string& path) { return io::file_kind_of(path, options.limits).is_dump(); });
 }
 

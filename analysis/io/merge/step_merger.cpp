@@ -10,6 +10,7 @@
 #include "bytes/text.hpp"
 #include "recording/schema.hpp"
 #include "recording/totals.hpp"
+#include "source/codes_of_both.hpp"
 
 namespace ulp::io {
 namespace {
@@ -21,22 +22,6 @@ constexpr const char* not_replicas =
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 std::string factor_text(double x) { return std::isnan(x) ? "is not known" : "is " + decimal_text(x); }
-
-// The histogram of both; empty where one does not have it.
-std::vector<code_count> codes_of_both(const tensor_row& a, const tensor_row& b) {
-  if (a.table.numel == 0) return b.codes;
-  if (b.table.numel == 0) return a.codes;
-  std::vector<code_count> all;
-  if (a.codes.empty() || b.codes.empty()) return all;
-  std::ranges::merge(a.codes, b.codes, std::back_inserter(all), {}, &code_count::code, &code_count::code);
-  std::vector<code_count> sums;
-  for (const code_count& c : all)
-    if (!sums.empty() && sums.back().code == c.code)
-      sums.back().count += c.count;
-    else
-      sums.push_back(c);
-  return sums;
-}
 
 }  // namespace
 

@@ -109,3 +109,44 @@ TEST_CASE("--overwrite replaces a recording once the new one is whole, and nothi
   CHECK(read_file(dir / "notes.txt") == "mine");
   CHECK(run_ulp("record " + dump + " --overwrite --append -o " + run).exit_code == 2);
 }
+
+TEST_CASE("folders of dumps say which ranks wrote them") {
+  const temporary_dir dir;
+  const std::string dumps = "tests/data/framework_dumps/";
+  const std::string run = (dir / "r.ulp").string();
+  const auto whole = run_ulp("record " + dumps + "tensor_dumps -o " + run);
+  CHECK(whole.exit_code == 0);
+  CHECK(whole.out == run + ": 1 step (step 100), 2 tensor rows, from TransformerEngine dump\n");
+  CHECK(whole.err ==
+        "ulp: note: " + dumps +
+            "tensor_dumps/rank_0/iter_000100/proj_weight.pt and 3 more: not read: 'quantized' "
+            "(transformer_engine.pytorch.tensor.float8_tensor._make_float8_tensor_in_reduce_ex)\n"
+            "ulp: note: " +
+            dumps +
+            "tensor_dumps: holds the gradients of several ranks before they are reduced, counted together: "
+            "norms are of all of them, not of their mean\n");
+  const std::string digest = run_ulp("info " + run + " --digest").out;
+  std::string parts;
+  for (const std::string rank : {"0", "1"}) {
+    const std::string part = (dir / ("rank" + rank + ".ulp")).string();
+    const auto recorded = run_ulp("record " + dumps + "tensor_dumps/rank_" + rank + " --rank " + rank +
+                                  " --world 2 --run-id a --layout shard --reduction local -o " + part);
+    CHECK(recorded.exit_code == 0);
+    parts += part + " ";
+  }
+  const std::string merged = (dir / "merged.ulp").string();
+  CHECK(run_ulp("merge " + parts + "-o " + merged).exit_code == 0);
+  CHECK(run_ulp("info " + merged + " --digest").out == digest);
+
+  const std::string out = " -o " + (dir / "none.ulp").string();
+  const std::string given = " --world 4 --run-id a --layout shard";
+  const std::string refused = "ulp: --rank: the folders of the input say which ranks wrote it, ";
+  const std::string what_to_do = "; remove the option, or name the folder of one rank\n";
+  CHECK(run_ulp("record " + dumps + "tensor_dumps --rank 0" + given + out)
+            .err.ends_with(refused + "several" + what_to_do));
+  CHECK(run_ulp("record " + dumps + "tensor_dumps/rank_1 --rank 2" + given + out)
+            .err.ends_with(refused + "rank 1" + what_to_do));
+  CHECK(run_ulp("record " + dumps + "tensor_dumps --world 1" + out)
+            .err.ends_with("ulp: --world: 1 is not above rank 1, which the folders of the input say\n"));
+  CHECK_FALSE(std::filesystem::exists(dir / "none.ulp"));
+}

@@ -47,15 +47,15 @@ TEST_CASE("source: what is not read is named") {
   CHECK(place.error("a", "") == "a: is empty");
   CHECK(place.error(names{"absent"}) == "absent: No such file or directory");
   place.write("folder/a.npy", one_value(1));
-  CHECK(place.error(names{"folder"}) ==
-        "folder: is a folder without TensorBoard event files; name the files that are meant, such as folder/*.npy");
+  const std::string no_event_files =
+      "is a folder without TensorBoard event files, tensor_dumps of TransformerEngine, or wgrads, dgrads or activations "
+      "of Megatron-LM; name the files that are meant";
+  CHECK(place.error(names{"folder"}) == "folder: " + no_event_files + ", such as folder/*.npy");
   std::filesystem::create_directories(place.path("run/step100"));
-  CHECK(place.error(names{"run"}) == "run: is a folder without TensorBoard event files; name the files that are meant");
+  CHECK(place.error(names{"run"}) == "run: " + no_event_files);
   place.write("run/step100/b.safetensors", "");
   place.write("run/step100/more/a.npy", "");
-  CHECK(place.error(names{"run"}) ==
-        "run: is a folder without TensorBoard event files; name the files that are meant, such as "
-        "run/*/*.safetensors");
+  CHECK(place.error(names{"run"}) == "run: " + no_event_files + ", such as run/*/*.safetensors");
   CHECK(
       place.error("a", std::string("\x01\x00\x02", 3)) ==
       "a: is not a supported input: recording, npy, pt, npz, safetensors, TensorBoard event file, table or training log");

@@ -58,6 +58,14 @@ struct clipping_case {
   bool clips_to_zero = false;  // 0 is a limit as any other: nothing is learned
 };
 
+// The first whose conditions hold says how 8-bit floats are scaled.
+struct float8_case {
+  conditions when = {};
+  std::string_view recipe = {};  // the key that says which
+  std::string_view otherwise = {};
+  std::string_view kept_out = {};  // the key with a list of layers
+};
+
 struct remark {
   conditions when = {};
   std::string_view text;
@@ -89,6 +97,7 @@ struct program_row {
   std::vector<scaler_key> scale = {};
   std::vector<clipping_case> clipping = {};
   std::string_view microbatches = {};  // the key that says how many
+  std::vector<float8_case> float8 = {};
   std::vector<remark> remarks = {};
   written_in place = written_in::both;
   bool precision_of_launcher = false;  // mixed_precision is that of `accelerate launch` where the program has none

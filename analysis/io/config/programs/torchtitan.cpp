@@ -30,6 +30,14 @@ program_row torchtitan_program() {
                      .weights = "float32",
                      .meaning = in_float32}},
       .clipping = {{.key = "training.max_norm", .otherwise = 1, .clips_to_zero = true}},
+      .float8 = {{.when = "model.converters=float8 quantize.linear.float8",
+                  .recipe = "quantize.linear.float8.recipe_name",
+                  .otherwise = "tensorwise",
+                  .kept_out = "quantize.linear.float8.filter_fqns"},
+                 {.when = "model.converters=float8",
+                  .recipe = "float8.recipe_name",
+                  .otherwise = "tensorwise",
+                  .kept_out = "float8.filter_fqns"}},
       .remarks = {
           {.when = "training.dtype=float32 training.mixed_precision_param=bfloat16",
            .text =

@@ -4,19 +4,13 @@
 #ifndef ULP_IO_AMAX_AMAX_TABLE_HPP
 #define ULP_IO_AMAX_AMAX_TABLE_HPP
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
+#include <ulp/io/amax/amax_row.hpp>
 #include <ulp/io/bytes/limits.hpp>
 
 namespace ulp {
-
-struct amax_row {
-  std::int64_t step = 0;
-  std::string tensor;
-  float amax = 0;  // not below 0; infinity, NaN
-};
 
 // Read row by row: the steps of each tensor ascend, tensors may take turns in any way. Throws input_error.
 class amax_table {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,17 @@ namespace ulp {
 struct said_accumulation {
   std::string format;   // a name of the catalogue
   std::string assumed;  // why, where no key says it and the framework's default is taken; else empty
+};
+
+// How 8-bit floats are scaled, under the program's own names; what nothing says is empty.
+struct said_float8 {
+  std::string recipe;                    // "delayed", "tensorwise", "rowwise", "blockwise", "mxfp8"
+  std::string format;                    // "hybrid", "e4m3"
+  std::optional<std::uint64_t> history;  // amaxes that the next scale is from
+  std::string algorithm;                 // "max" of these, "most_recent"
+  std::optional<double> margin;          // powers of two that are left above the amax
+  std::vector<std::string> kept_out;     // parts of the names of layers that have none
+  friend bool operator==(const said_float8&, const said_float8&) = default;
 };
 
 struct imported_config {
@@ -36,6 +48,7 @@ struct imported_config {
   bool weights_stochastic = false;                  // they are rounded stochastically
   std::optional<said_accumulation> accumulates_in;  // nullopt where neither a key nor a known default says it
   std::optional<std::uint64_t> microbatches;        // that are accumulated for one step, where it is said
+  std::optional<said_float8> float8;                // nullopt where no matrix product is in it, or it is not said
   std::vector<std::string> meanings;                // one line for each key: "fp16.hysteresis = 4 -> ..."
   std::vector<std::string> notes;                   // what a user should know about it
 };
@@ -60,6 +73,11 @@ struct config_file {
 // given twice, for a value that the framework refuses. "-" is standard input. `wanted` is the format that the user asks
 // for, if any: it decides where a file leaves open ("auto") which one is enabled.
 [[nodiscard]] imported_config import_config(const config_file& file, std::optional<format> wanted = {});
+
+// What TransformerEngine prints of a recipe, or a call that makes one: "recipe_type=DelayedScaling, margin=0, format=HYBRID,
+// amax_history_len=1024, ...", "DelayedScaling(margin=0, fp8_format=Format.E4M3)". nullopt where it names none of its recipes;
+// versions before 2.0 print no name, and are known by amax_history_len. What it does not say is not filled in.
+[[nodiscard]] std::optional<said_float8> parse_recipe(std::string_view text);
 
 }  // namespace ulp
 

@@ -22,9 +22,13 @@ struct input_format {
 // All of them. What a file is, its content says; the globs are for those who choose files.
 [[nodiscard]] std::vector<input_format> input_formats();
 
+// The files in a folder of dumps as TransformerEngine and Megatron-LM write them, and in folders within, ascending; empty where
+// it is none.
+[[nodiscard]] std::vector<std::string> dumps_of_framework(const std::string& folder);
+
 // Opens one input or several: dumps are steps of one run, ordered by the step in their paths, in the order given where
 // there is none; event files of TensorBoard are one run, and so are tables of a run; any other kind must be the only input. What a
-// file is, is read from its content; "-" is standard input, for tables and logs. Headers are checked here, so that bad input fails before anything is written.
+// file is, is read from its content; a folder stands for the event files in it, or for its dumps_of_framework; "-" is standard input, for tables and logs. Headers are checked here, so that bad input fails before anything is written.
 [[nodiscard]] std::unique_ptr<source> open_source(const std::vector<std::string>& inputs,
                                                   const source_options& options = {});
 
