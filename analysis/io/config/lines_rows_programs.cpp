@@ -51,6 +51,8 @@ std::vector<lines_row> program_lines_rows() {
       with_own_scaler({"LitGPT"}, "precision: 16-mixed", "precision: bf16-mixed", "precision: 32-true"),
       with_own_scaler({"LLM Foundry"}, "precision: amp_fp16", "precision: amp_bf16", "precision: fp32"),
       with_own_scaler({"WeNet"}, "--use_amp", "--train_engine torch_fsdp --dtype bf16", "# without --use_amp"),
+      with_own_scaler({"YOLOX"}, "--fp16", "", "# without --fp16"),
+      with_own_scaler({"AllenNLP"}, "\"use_amp\": true", "", "\"use_amp\": false"),
       {.names = {"fastai"},
        .bfloat16 = "learn.to_bf16()",
        .float32 = "learn.to_fp32()",
