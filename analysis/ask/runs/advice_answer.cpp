@@ -84,7 +84,7 @@ run_examination::run_examination(advice_options options, selection counted, name
 
 void run_examination::add(const step& now, const std::vector<tensor_info>& tensors) {
   whole_.add(now, tensors);
-  trials_->add(now, tensors);
+  if (trials_) trials_->add(now, tensors);
 }
 
 std::optional<selection> run_examination::again(const std::vector<tensor_info>& tensors) {
@@ -93,13 +93,13 @@ std::optional<selection> run_examination::again(const std::vector<tensor_info>& 
   selection less = counted_;
   less.end_step = *found_->died_at;
   less_.emplace(less, checked_);
-  trials_.emplace(scenarios_);
+  if (trials_) trials_.emplace(scenarios_);
   return less;
 }
 
 void run_examination::add_again(const step& now, const std::vector<tensor_info>& tensors) {
   less_->add(now, tensors);
-  trials_->add(now, tensors);
+  if (trials_) trials_->add(now, tensors);
 }
 
 examined_run run_examination::result(const std::vector<tensor_info>& tensors, std::optional<kept_weights> weights) {
@@ -112,7 +112,7 @@ examined_run run_examination::result(const std::vector<tensor_info>& tensors, st
                    .trials = std::move(scenarios_),
                    .tried = {},
                    .weights = std::move(weights)};
-  if (!all.died_at_once() && all.has_maxima()) all.tried = trials_->results();
+  if (!all.died_at_once() && all.has_maxima() && trials_) all.tried = trials_->results();
   return all;
 }
 
