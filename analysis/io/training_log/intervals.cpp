@@ -422,8 +422,9 @@ class interval_reader {
     now.skipped = std::max(now.skipped, static_cast<std::int64_t>(now.events.size()));
     if (!now.from->counts_updates && now.skipped > now.steps)
       fail(now.line,
-           std::to_string(now.skipped) + " skipped steps are logged for the " + std::to_string(now.steps) +
-               (now.steps == 1 ? " step" : " steps") + " up to step " + std::to_string(now.step) +
+           std::to_string(now.skipped) + (now.skipped == 1 ? " skipped step is" : " skipped steps are") +
+               " logged for the " + std::to_string(now.steps) + (now.steps == 1 ? " step" : " steps") + " up to step " +
+               std::to_string(now.step) +
                ": the file holds two runs, several ranks print it, or lines are missing; give each run a file of its "
                "own, with the lines of one rank");
     put(std::move(now));

@@ -203,9 +203,9 @@ class run_builder {
     if (set_anew_ > 0)
       into.notes.push_back(
           "the loss scale falls " + count_text(set_anew_, "time") +
-          " by more than halves in as many steps as lie there: taken for a scale that was set anew, as "
-          "by a run that went on with another scaler; whether these steps overflowed is left open, but "
-          "where a norm says so");
+          " by more than the steps that lie there can halve it: taken for a scale that was set anew, as "
+          "by a run that went on with another scaler; whether these steps overflowed is left open, unless "
+          "a norm tells");
     if (contradicted_ > 0)
       into.notes.push_back("the loss scale falls in " + count_text(contradicted_, "interval") +
                            " in which the log counts fewer skipped steps: whether these overflowed is left open");

@@ -80,8 +80,7 @@ TEST_CASE("table: a fall by more than halves in as many steps is another scaler'
   const std::string begin = "step,loss,scale,grad_norm\n0,2,262144,1\n1,2,262144,1\n";
   const contents read = place.open("a.csv", begin + "2,2,65536,1\n3,2,65536,1\n4,2,32768,inf\n5,2,32768,1\n");
   CHECK(nonfinite_in(read) == steps{4});
-  CHECK(has_note(read, "falls 1 time by more than halves in as many steps"));
-  CHECK_FALSE(has_note(read, "at least"));
+  CHECK(has_note(read, "falls 1 time by more than the steps that lie there can halve it"));
   const contents no_norms = place.open("a.csv", "step,loss,scale\n0,2,262144\n1,2,262144\n2,2,65536\n3,2,65536\n");
   CHECK(skipped_in(no_norms).empty());
   CHECK_FALSE(no_norms.steps[2].scalars.found_inf);
