@@ -27,7 +27,7 @@ program_row allennlp_program() {
                    {.when = "trainer.grad_norm=true",
                     .refused = "is true, with which the norm is only computed: leave it out; a limit of 1 is 1.0 here"},
                    {.when = "trainer.grad_norm=false"},
-                   {.key = "trainer.grad_norm"}},
+                   {.key = "trainer.grad_norm", .clips_to_zero = true}},
       .microbatches = "trainer.num_gradient_accumulation_steps",
       .place = written_in::files};
 }
