@@ -136,7 +136,7 @@ run_examination::run_examination(advice_options options, selection counted, name
 
 void run_examination::add(const step& now, const std::vector<tensor_info>& tensors) {
   whole_.add(now, tensors);
-  trials_->add(now, tensors);
+  if (trials_) trials_->add(now, tensors);
   add_to(fp8_, now, tensors, counted_);
 }
 
@@ -146,14 +146,14 @@ std::optional<selection> run_examination::again(const std::vector<tensor_info>& 
   selection less = counted_;
   less.end_step = *found_->died_at;
   less_.emplace(less, checked_);
-  trials_.emplace(scenarios_);
+  if (trials_) trials_.emplace(scenarios_);
   fp8_ = trials_of_tensors(options_, less);
   return less;
 }
 
 void run_examination::add_again(const step& now, const std::vector<tensor_info>& tensors) {
   less_->add(now, tensors);
-  trials_->add(now, tensors);
+  if (trials_) trials_->add(now, tensors);
   add_to(fp8_, now, tensors, counted_);
 }
 
@@ -168,7 +168,7 @@ examined_run run_examination::result(const std::vector<tensor_info>& tensors, st
                    .tried = {},
                    .fp8 = std::move(fp8_),
                    .weights = std::move(weights)};
-  if (!all.died_at_once() && all.has_maxima()) all.tried = trials_->results();
+  if (!all.died_at_once() && all.has_maxima() && trials_) all.tried = trials_->results();
   return all;
 }
 

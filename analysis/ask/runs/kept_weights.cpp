@@ -12,6 +12,7 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/inputs/open.hpp>
 #include <ulp/io/recording/joint_tables.hpp>
+#include <ulp/model/machines/scaler.hpp>
 #include <utility>
 
 namespace ulp {
@@ -57,9 +58,11 @@ bool may_hold_weights(const run_text& run, const source_options& how) {
 }  // namespace
 
 own_configuration own_configuration_of(const imported_config& said) {
+  const bool is_static = said.scaler == "static" || said.scaler == "megatron_constant";
   return {.framework = said.framework,
           .format = said.format.value_or(""),
-          .is_static = said.scaler == "static" || said.scaler == "megatron_constant",
+          .is_static = is_static,
+          .static_scale = is_static ? make_scaler(*find_scaler(said.scaler), said.parameters).scale() : not_known,
           .is_scaled = said.scaler != "none",
           .weights_kept_in = said.weights_kept_in,
           .weights_stochastic = said.weights_stochastic,

@@ -39,8 +39,9 @@ told told_by(const std::vector<placed_argument>& list, const std::vector<std::st
   return all;
 }
 
-// As either command has it.
-std::string differing_option(const told& a, const told& b) {
+// In words: "with another 'fp16' than the command on line 1".
+std::string difference_text(const told& a, const told& b, std::size_t line_of_a) {
+  const std::string the_other = "the command on line " + std::to_string(line_of_a);
   const auto lacks = [](const told& other) {
     return [&other](const auto& option) {
       const auto same = other.find(option.first);
@@ -48,7 +49,10 @@ std::string differing_option(const told& a, const told& b) {
     };
   };
   const auto of_a = std::ranges::find_if(a, lacks(b));
-  return of_a != a.end() ? of_a->first : std::ranges::find_if(b, lacks(a))->first;
+  const std::string name = of_a != a.end() ? of_a->first : std::ranges::find_if(b, lacks(a))->first;
+  if (!b.contains(name)) return "without " + in_quotes(name) + ", which " + the_other + " has";
+  if (!a.contains(name)) return "with " + in_quotes(name) + ", which " + the_other + " does not have";
+  return "with another " + in_quotes(name) + " than " + the_other;
 }
 
 // The variables of a script that contradict themselves.
@@ -210,9 +214,8 @@ argument_list read_arguments(const std::string& file, std::string_view text,
     told its = told_by(own, telling);
     if (chosen != nullptr && !signature.empty() && !its.empty() && its != signature)
       throw input_error(file, at_line(command.words[*found].last_line()),
-                        "starts " + in_quotes(command.words[*found].text) + " with another " +
-                            in_quotes(differing_option(signature, its)) + " than the command on line " +
-                            std::to_string(chosen->words[program].last_line()) + "; keep one of them");
+                        "starts " + in_quotes(command.words[*found].text) + " " +
+                            difference_text(signature, its, chosen->words[program].last_line()) + "; keep one of them");
     if (chosen != nullptr && (!signature.empty() || its.empty())) continue;
     chosen = &command;
     program = *found;

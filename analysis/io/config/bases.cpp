@@ -139,10 +139,10 @@ std::string file_named_by(const config_entry& base) {
 }
 
 bool names_settings(std::string_view name, std::string_view value) {
-  constexpr std::array<std::string_view, 19> names{
-      "config",      "cfg",       "c",        "config_file", "cfg_file",       "config_path", "config_yaml",
-      "yaml",        "yaml_file", "yaml_cfg", "conf",        "train_config",   "opt",         "args_file",
-      "params_file", "hparams",   "recipe",   "gin_file",    "job.config_file"};
+  constexpr std::array<std::string_view, 20> names{
+      "config",      "cfg",       "c",        "config_file", "cfg_file",        "config_path", "config_yaml",
+      "yaml",        "yaml_file", "yaml_cfg", "conf",        "train_config",    "opt",         "args_file",
+      "params_file", "hparams",   "recipe",   "gin_file",    "job.config_file", "trainer"};
   if (name == "config_name") return !value.empty();
   return std::ranges::find(names, name) != names.end() &&
          is_named(value, {".yaml", ".yml", ".json", ".jsonnet", ".toml", ".py", ".cfg", ".ini", ".gin"});

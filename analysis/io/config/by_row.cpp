@@ -291,6 +291,14 @@ void read_float8(import_run& run, const config_node& root, const program_row& ro
   }
 }
 
+// Where all that decides is said here, what its base says is not asked for.
+void note_unread_base(import_run& run, const config_node& root) {
+  const config_entry* const base = unread_base(root, {}, {});
+  if (base == nullptr) return;
+  run.used.push_back(base->key);
+  run.note("builds on " + in_quotes(file_named_by(*base)) + ", which is not here: what that file says was not read");
+}
+
 }  // namespace
 
 void import_by_row(import_run& run, const config_entry& root, const program_row& row) {
@@ -299,6 +307,7 @@ void import_by_row(import_run& run, const config_entry& root, const program_row&
   refuse_open(in, root.value, row);
   read_precision(run, in, root.value, row);
   read_clipping(run, in, root.value, row);
+  note_unread_base(run, root.value);
   if (!row.microbatches.empty())
     if (const auto section = in.of(row.microbatches)) read_microbatches(*section, sections::last_of(row.microbatches));
   read_float8(run, root.value, row);

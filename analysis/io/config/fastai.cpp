@@ -72,17 +72,12 @@ program_row fastai_program() {
                     {.when = "()=to_bf16", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16},
                     {.when = "amp_mode=bf16", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16},
                     {.when = "amp_mode !amp_mode=fp16", .refused = "is no mode that is known here"},
-                    {.format = "float16",
-                     .scaler = "pytorch_gradscaler",
-                     .parameters = torch_grad_scaler,
-                     .weights = "float32",
-                     .meaning = "autocast to float16 with torch.amp.GradScaler"}},
+                    torch_scaled("", "autocast to float16 with torch.amp.GradScaler")},
       .scale = {{"pytorch_gradscaler", "init_scale", "init_scale", "scale of the first step"},
                 {"pytorch_gradscaler", "growth_factor", "growth_factor", "factor of growth"},
                 {"pytorch_gradscaler", "backoff_factor", "backoff_factor", "factor of backoff"},
                 {"pytorch_gradscaler", "growth_interval", "growth_interval",
                  "good steps in a row before the scale grows"}},
-      .clipping = {{}},
       .remarks = {{.text = by_hand}},
       .place = written_in::files};
 }

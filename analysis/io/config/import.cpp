@@ -225,7 +225,8 @@ void refuse_unread_settings(const import_run& run, const argument_list& list, co
                                              (row->import == nullptr && is_among(row->settings, name)));
     const config_entry* const entry = root.find(name);
     const bool is_read = row != nullptr && entry == nullptr;
-    if (!is_known && !is_read) refuse(a.line, a.name, entry == nullptr ? a.values.front() : entry->value.text);
+    const bool is_scalar = entry != nullptr && entry->value.what == config_node::kind::scalar;
+    if (!is_known && !is_read) refuse(a.line, a.name, is_scalar ? entry->value.text : a.values.front());
   }
   if (list.program.empty() || (row != nullptr && row->takes_command)) return;
   for (const std::string& word : list.plain)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -52,6 +53,26 @@ bool can_read_twice(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
+// What may stand above the names of columns: Excel's "sep=;", comments.
+bool stands_above_names(std::string_view line) {
+  if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line.starts_with('#') || (line.starts_with("sep=") && line.size() == std::string_view{"sep=;"}.size());
+}
+
+// From the names of the columns of a run on; nullopt where they do not stand below such lines.
+std::optional<line_reader> below_comments(const std::string& path, const read_limits& limits) {
+  constexpr int most = 50;
+  if (!can_read_twice(path)) return std::nullopt;
+  line_reader lines(path, limits);
+  std::string above;
+  const auto is_header = [&] { return is_header_of_run(lines.peek(), separator_of(lines.peek())); };
+  int passed = 0;
+  while (passed < most && stands_above_names(lines.peek()) && !is_header() && lines.next(above, "CSV file")) ++passed;
+  if (passed == 0 || !is_header()) return std::nullopt;
+  return lines;
+}
+
 // JSON is a table of a run, unless it is a log whose lines are JSON.
 std::unique_ptr<source> open_json(line_reader lines, const source_options& options) {
   const std::string path = lines.path();
@@ -97,6 +118,8 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
   const told_columns told = told_by(options);
   if (begins_mlflow_metric(lines.peek()))
     return open_run_table(read_mlflow_metric(std::move(lines), told, limits), told);
+  if (stands_above_names(lines.peek()))
+    if (std::optional<line_reader> below = below_comments(path, limits)) lines = *std::move(below);
   const char separator = separator_of(lines.peek());
   const bool is_run = is_header_of_run(lines.peek(), separator) || (!told.empty() && names_columns(lines.peek()));
   const auto open_table = [&](csv_reader rows) {
@@ -131,6 +154,8 @@ std::unique_ptr<source> open_tables(const std::vector<std::string>& paths, const
     if (lines.at_end()) throw input_error(path, "", "is empty");
     if (begins_json(lines.peek())) return read_json_table(std::move(lines), told, options.limits);
     if (begins_mlflow_metric(lines.peek())) return read_mlflow_metric(std::move(lines), told, options.limits);
+    if (stands_above_names(lines.peek()))
+      if (std::optional<line_reader> below = below_comments(path, options.limits)) lines = *std::move(below);
     const char separator = separator_of(lines.peek());
     if (!is_header_of_run(lines.peek(), separator))
       throw input_error(

@@ -95,7 +95,8 @@ run_table read_csv_table(csv_reader rows, char separator, const told_columns& to
     const bool is_told = std::ranges::any_of(told, [&](const auto& t) { return t.second == name; });
     if (is_of_one && !is_told && reading && reading->means == column_meaning::value) name = metric_of_path(rows.path());
     if (reading && std::ranges::find(fields, name, [](const field& f) { return f.at.name; }) != fields.end())
-      throw input_error(rows.path(), "line 1", "the column " + in_quotes(name) + " appears twice");
+      throw input_error(rows.path(), "line " + std::to_string(rows.line()),
+                        "the column " + in_quotes(name) + " appears twice");
     fields.push_back({{i, name}, table.column(name)});
   }
   std::uint64_t headers = 0;

@@ -109,6 +109,13 @@ void note_replaced(const std::vector<scale_record>& records, scale_history& into
 void note_end(const std::vector<scale_record>& records, scale_history& into) {
   const auto last = std::find_if(records.rbegin(), records.rend(), [](const scale_record& r) { return r.ends_run; });
   if (last == records.rend()) return;
+  const auto reached =
+      std::find_if(last, records.rend(), [](const scale_record& r) { return r.what == kind::reached; });
+  // A progress bar may print where it stopped once more.
+  const auto goes_on = [&](const scale_record& r) {
+    return tells_of_steps(r) && (r.what != kind::reached || reached == records.rend() || r.step != reached->step);
+  };
+  if (std::none_of(records.rbegin(), last, goes_on)) into.ended_at_scale = last->after;
   const bool is_alone = std::ranges::none_of(
       records, [](const scale_record& r) { return r.what == kind::overflow && !r.ends_run && !std::isnan(r.after); });
   into.notes.push_back("line " + std::to_string(last->line) +

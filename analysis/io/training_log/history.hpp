@@ -3,6 +3,7 @@
 #define ULP_IO_TRAINING_LOG_HISTORY_HPP
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,8 @@ struct scale_history {
   bool float16 = true;          // false where the log says that the run was in another format
   bool resets_scale = false;    // the script sets the scale itself, so that nothing follows from one that stays
   bool by_epoch = false;        // each line is of an epoch, which counts as one step
-  std::uint64_t unread = 0;     // lines, or parts of lines, that look like records and were not read
+  std::optional<double> ended_at_scale{};  // as source::ended_at_scale
+  std::uint64_t unread = 0;                // lines, or parts of lines, that look like records and were not read
   std::vector<std::string> notes;
 };
 

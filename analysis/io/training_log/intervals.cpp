@@ -68,14 +68,18 @@ class interval_reader {
   struct line_spacing {
     std::int64_t last = 0;
     std::int64_t greatest = 0;
+    std::int64_t least = most_steps;
     int seen = 0;
     void see(std::int64_t steps) {
       last = steps;
       greatest = std::max(greatest, steps);
+      least = std::min(least, steps);
       ++seen;
     }
     // The most that there are, 0 while that is not known.
     [[nodiscard]] std::int64_t regular() const { return seen > 1 ? greatest : 0; }
+    // So that one that is greater is a hole in the log.
+    [[nodiscard]] bool is_even() const { return seen > 2 && least == greatest; }
   };
 
   void add_overflow(const scale_record& r) {
@@ -197,7 +201,10 @@ class interval_reader {
     if (!r.from->skipped_in_all) usual = std::max(usual, r.skipped + (r.is_applied ? 1 : 0));
     std::int64_t from = std::max<std::int64_t>(0, r.step - usual);
     if (!r.from->is_framework() && from == 0)
-      fail(r.line, "the step numbers begin again: give a log whose numbers go on from one epoch to the next");
+      fail(
+          r.line,
+          "the step numbers begin again: the file holds two runs, or each epoch counts anew; give each run a file of its own, "
+          "with numbers that go on from one epoch to the next");
     close();
     const std::vector<scale_record> skipped = pending_;  // of either run
     start_over();
@@ -345,10 +352,12 @@ class interval_reader {
     }
     // These tell of the last interval only: where lines are missing, nothing is known of the steps before it.
     const std::int64_t usual = spacing_[r.from].regular();
-    const bool is_numbered = r.from->is_bare() || (r.from->is_own && overflows_have_lines_);
+    const bool is_numbered =
+        r.from->is_bare() || (r.from->is_own && overflows_have_lines_ && !spacing_[r.from].is_even());
     const bool tells_of_all = r.from->skipped_in_all || is_numbered || r.steps > 0;
     if (!tells_of_all && usual > 0 && now.steps > usual) {
-      now.steps = usual;
+      now.begin_assumed = now.begin_assumed || (r.from->is_own && events > 0);
+      now.steps = std::max(usual, r.from->is_own ? events : 0);
       now.after_gap = true;
     }
     if (now.steps > most_steps_at_once * r.lines)
@@ -412,9 +421,12 @@ class interval_reader {
     log_interval now = *std::exchange(open_, std::nullopt);
     now.skipped = std::max(now.skipped, static_cast<std::int64_t>(now.events.size()));
     if (!now.from->counts_updates && now.skipped > now.steps)
-      fail(now.line, std::to_string(now.skipped) + " of the " + std::to_string(now.steps) + " steps up to step " +
-                         std::to_string(now.step) +
-                         " were skipped: lines are missing, or several ranks print them; keep the lines of one rank");
+      fail(now.line,
+           std::to_string(now.skipped) + (now.skipped == 1 ? " skipped step is" : " skipped steps are") +
+               " logged for the " + std::to_string(now.steps) + (now.steps == 1 ? " step" : " steps") + " up to step " +
+               std::to_string(now.step) +
+               ": the file holds two runs, several ranks print it, or lines are missing; give each run a file of its "
+               "own, with the lines of one rank");
     put(std::move(now));
   }
 

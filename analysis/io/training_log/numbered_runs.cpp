@@ -128,7 +128,8 @@ class run_builder {
   }
 
  private:
-  // Adds the skipped steps that only a fall of the scale tells of; true where the line's own count contradicts it.
+  // Adds the skipped steps that only a fall of the scale tells of; true where it leaves open what its steps did, as where the
+  // line's own count contradicts it.
   bool add_unlogged(log_interval& now) {
     unlogged_here_ = unlogged_between_ = 0;
     first_used_ = not_known;
@@ -143,8 +144,13 @@ class run_builder {
     }
     if (unlogged.between + unlogged.after == 0) return false;
     const std::int64_t skipped = logged + unlogged.between + unlogged.after;
-    // More falls than steps: not by halves, or set again; one overflow at least.
+    // More falls than steps: not by halves, or set anew, as by a run that went on with another scaler.
     const bool by_halves = now.updates_only || skipped <= now.steps;
+    if (!by_halves && !now.record.is_nonfinite()) {
+      ++set_anew_;
+      gap_ = true;
+      return true;
+    }
     now.skipped = std::max(now.skipped, by_halves ? skipped : std::min(logged + 1, now.steps));
     if (logged == 0 && now.skipped == now.steps && is_power_of_two(before)) first_used_ = before;
     unlogged_here_ = now.skipped - logged;
@@ -194,6 +200,12 @@ class run_builder {
     if (lineless_ > 0)
       into.notes.push_back("the log counts " + count_text(static_cast<std::uint64_t>(lineless_), "skipped step") +
                            " more than it has lines of overflows: lines are missing");
+    if (set_anew_ > 0)
+      into.notes.push_back(
+          "the loss scale falls " + count_text(set_anew_, "time") +
+          " by more than the steps that lie there can halve it: taken for a scale that was set anew, as "
+          "by a run that went on with another scaler; whether these steps overflowed is left open, unless "
+          "a norm tells");
     if (contradicted_ > 0)
       into.notes.push_back("the loss scale falls in " + count_text(contradicted_, "interval") +
                            " in which the log counts fewer skipped steps: whether these overflowed is left open");
@@ -338,6 +350,7 @@ class run_builder {
   double first_used_ = not_known;      // the scale of the first of them, where all steps are
   std::int64_t unlogged_between_ = 0;  // of these, those before or between overflows that have lines
   std::uint64_t contradicted_ = 0;
+  std::uint64_t set_anew_ = 0;
   std::uint64_t miscounted_ = 0;
   std::uint64_t unplaced_lines_ = 0;  // of overflows that belong to no step
   std::uint64_t lost_with_run_ = 0;

@@ -109,6 +109,7 @@ class scale_log final : public source {
   [[nodiscard]] std::vector<std::string> notes() const override { return history_.notes; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_; }
   [[nodiscard]] std::uint64_t unread_records() const override { return history_.unread; }
+  [[nodiscard]] std::optional<double> ended_at_scale() const override { return history_.ended_at_scale; }
   [[nodiscard]] std::string row_unit() const override { return history_.by_epoch ? "epoch" : "step"; }
 
   [[nodiscard]] bool next(step& into) override {
@@ -187,6 +188,7 @@ class scale_log final : public source {
     if (run.nonfinite && run.sure && !bounded_) {
       const bool nan = run.grad_norm_is_nan || run.loss_is_nan;
       into.max_abs = nan ? not_known : infinity;
+      if (!run.numbered) into.bounds = max_abs_bounds{.certain = false};  // which step it was is not known
       return;
     }
     max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure && !history_.resets_scale};
@@ -272,7 +274,13 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   std::vector<scale_record> records = scanner.take();
   const std::vector<nonfinite_words> words = untold(scanner.nonfinite(), records);
   scale_history history = history_of(std::move(records), path);
-  if (history.frameworks.empty()) return nullptr;
+  if (history.frameworks.empty()) {
+    if (scanner.nonfinite().empty()) return nullptr;
+    const nonfinite_words& said = scanner.nonfinite().front();
+    throw input_error(path, "line " + std::to_string(said.line),
+                      "says that something was not finite, " + in_quotes(said.text) +
+                          ", but no line of a step is known here: give more of the log");
+  }
   history.unread += scanner.unread().count();
   if (scanner.unread().count() > 0) history.notes.push_back(unread_text(scanner.unread()));
   std::uint64_t in_words = 0;

@@ -141,7 +141,8 @@ settled_scales settle_scales(std::vector<scale_record>& records) {
     all.used[r.step] = used[i];
     r.after = scale_behind(r, used[i], is_last ? nullptr : told[i + 1], is_last ? not_known : used[i + 1]);
     const bool is_alone = i == 0 || told[i - 1]->step >= r.step || follows(r, *told[i - 1]);
-    if (r.skipped < 1 && is_alone && falls(used[i], r.after) > 0) r.skipped = r.steps = 1;
+    const std::int64_t fell = falls(used[i], r.after);
+    if (r.skipped < 1 && is_alone && (fell == 1 || (fell > 1 && says_overflow(r)))) r.skipped = r.steps = 1;
   }
   return all;
 }

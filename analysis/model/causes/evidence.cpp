@@ -241,7 +241,11 @@ bool evidence::is_open(const lost_place& place) {
   const auto before = steps.begin() + static_cast<std::ptrdiff_t>(place.first);
   const bool may_help = scale > 1 || (scale == 1 && std::any_of(steps.begin(), before, was_lost));
   if (place.length() <= short_place && place.first >= early && may_help) return false;
-  open = {span_of(place), place.first == 0, scale, scale_of(steps[place.last])};
+  const bool at_one_scale =
+      place.length() > short_place &&
+      std::all_of(before, before + static_cast<std::ptrdiff_t>(place.length()),
+                  [&](const step_survey& s) { return scale_of(s) == scale && !s.bound_is_certain; });
+  open = {span_of(place), place.first == 0, scale, scale_of(steps[place.last]), at_one_scale};
   return true;
 }
 

@@ -24,7 +24,12 @@ std::string hedged(std::string_view sure, const std::string& since) {
   for (const std::string_view word :
        {"certain: ", "very sure: ", "fairly sure: ", "not sure: ", "certain ", "very sure ", "fairly sure "})
     if (sure.starts_with(word)) sure.remove_prefix(word.size());
-  return fmt::format("not sure, since {}: {}", since, sure);
+  // What is not sure as a whole is certain of what was read.
+  constexpr std::string_view certain = " certain";
+  const std::string_view first = sure.substr(0, sure.find(';'));
+  if (!first.ends_with(certain)) return fmt::format("not sure, since {}: {}", since, sure);
+  return fmt::format("not sure, since {}: what was read is certain, as far as it goes{}", since,
+                     sure.substr(first.size()));
 }
 
 std::string steps_text(std::uint64_t n) { return count_text(n, "step"); }

@@ -51,6 +51,11 @@ std::string why_of_another_run(const survey& run, const own_configuration& own) 
   if (own.is_static && least < greatest)
     return fmt::format("{}it keeps the scale constant, but the run's scale went from {} to {}", other, as_power(least),
                        as_power(greatest));
+  // A log may have rounded it.
+  constexpr double rounded = 0.01;
+  if (own.is_static && greatest > 0 && std::fabs(greatest - own.static_scale) > rounded * own.static_scale)
+    return fmt::format("{}it keeps the scale at {}, and the run had {}", other, as_power(own.static_scale),
+                       as_power(greatest));
   if (!own.is_scaled && greatest > 0 && (least != 1 || greatest != 1))
     return fmt::format("{}it has no loss scale, and the run had{}", other,
                        least == greatest ? " " + as_power(least)
@@ -139,6 +144,7 @@ advice_summary summary_of::summary(const std::optional<best_trial>& best,
     else if (!open_of_weights_.empty())
       s.sure += "; of the weights: " + open_of_weights_;
   }
+  if (options_.ended_at_scale && (!first_ || first_name_ == "open_overflow")) say_how_it_ended(s);
   if (options_.unread > 0) say_what_was_not_read(s);
   s.sure += not_of_this_run_;
   return s;
@@ -152,6 +158,26 @@ void summary_of::say_what_was_not_read(advice_summary& s) const {
                                       options_.unread == 1 ? std::string{"1 line looks"}
                                                            : grouped(options_.unread) + " lines look"));
   if (s.grade == finding_grade::fine) s.grade = finding_grade::notable;
+}
+
+// The log says that the run ended by it, whatever a scaler could have made of the overflow at a lower scale.
+void summary_of::say_how_it_ended(advice_summary& s) const {
+  for (const std::string_view well : {"no fault found in the log: ", "no fault found, but the run skips often: ",
+                                      "no fault found: ", "it is not known how the run ended: "})
+    if (s.happened.starts_with(well)) s.happened.erase(0, well.size());
+  const double scale = *options_.ended_at_scale;
+  const bool is_high = scale > 1;
+  s.cause = "open_overflow";
+  s.happened = fmt::format("the run ended as a step overflowed at the least loss scale that is allowed{}; in all, {}",
+                           std::isnan(scale) ? "" : " (" + as_power(scale) + ")", s.happened);
+  s.change = fmt::format("{}look at the last batch, the forward pass, and the loss before the end",
+                         is_high ? "lower the least loss scale of the configuration; if it overflows at the scale 1 "
+                                   "too, no scale helps: "
+                                 : "");
+  s.lines.clear();
+  s.sure = is_high ? "certain that it ended so, as the log says; whether a lower scale would have fitted is open"
+                   : "certain that it ended so, as the log says; why the last step overflowed is open";
+  s.grade = finding_grade::trouble;
 }
 
 // What else was told keeps its place behind it.

@@ -131,7 +131,10 @@ told told_of(const initial_scale& h, const telling& about) {
   else
     t.change = std::isnan(h.last_scale)
                    ? "start below the last scale that overflowed; the input does not hold it"
-                   : fmt::format("start below {}, the last scale that overflowed", as_power(h.last_scale));
+                   : fmt::format(
+                         "start with a loss scale below {}: that is the last one that overflowed, and the input does "
+                         "not hold the one that fitted",
+                         as_power(h.last_scale));
   if (!is_jump && is_fitting)
     t.lines = lines_for(about, {.format = about.options.format_name, .init_scale = h.fitting_scale});
   t.sure = is_jump ? fmt::format("very sure: only a scaler with a growth factor of {:.6g} or more does that by itself",
@@ -221,8 +224,9 @@ told told_of(const forward_overflow& f, const telling& about) {
   const std::string scales = scales_text(f.first_scale, f.last_scale, f.lost, f.scale_is_at_most);
   const bool nan_only = about.has_tensors && !f.has_infinities;
   if (f.losses_lost > 0) {
-    t.happened = fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost {}{}",
-                             f.lost.first, share_text(f.losses_lost, f.lost), scales);
+    t.happened =
+        fmt::format("the forward pass overflows or computes NaN from {}step {} on: the loss is lost {}{}",
+                    f.lost.is_assumed ? "about " : "", f.lost.first, share_text(f.losses_lost, f.lost), scales);
     constexpr std::uint64_t few = 3;
     t.sure =
         f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
@@ -308,6 +312,15 @@ told told_of(const open_overflow& o, const telling& about) {
       t.change =
           "look at its batch and at the forward pass: that overflows at a scale of 1, where no usual loss scale helps";
       t.sure = fmt::format("not sure: {} with it, so it may have been a single batch", end_text(about));
+    }
+    if (o.may_grow_back && o.first_scale > 1) {
+      t.happened = fmt::format(
+          "{} overflow, each at the scale {}: it grew back between them and overflowed again, or it is constant",
+          span_text(o.lost), as_power(o.first_scale));
+      t.change =
+          "nothing, if steps were applied between them: that is how a dynamic loss scale works, and a longer growth "
+          "interval skips less; if the scale is constant, lower it";
+      t.sure = "not sure: the input does not hold what lies between them";
     }
     if (about.options.ends_early) t.change = "look at the steps that --steps leaves out: " + t.change;
   }

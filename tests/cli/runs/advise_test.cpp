@@ -92,6 +92,52 @@ TEST_CASE("advice on logs says what they tell, and no more") {
   for (int i = 0; i < 40; ++i)
     huge += "step " + std::to_string(i) + " loss 2.5 grad_norm " + (i < 30 ? "1.0\n" : "1e+30\n");
   says(advised(huge), "the gradient norm grew 10^30-fold");
+  // Lines without numbers are not steps of which it is known which they were.
+  std::string excerpt;
+  for (int i = 0; i < 9; ++i)
+    excerpt += std::string("{'loss': ") + (i < 5 ? "2.31" : "0.0") + ", 'grad_norm': " + (i < 5 ? "1.2" : "nan") +
+               ", 'learning_rate': 5e-05, 'epoch': 0." + std::to_string(10 + i) + "}\n";
+  const std::string about = advised(excerpt);
+  says(about, "computes NaN from about step 6 on: the loss is lost in all 4 steps");
+  CHECK(about.find("(steps 6 to 9)") == std::string::npos);
+  // A run that its scaler ended above the scale 1.
+  std::string died;
+  for (int i = 1; i <= 40; ++i)
+    died += "2021-05-01 10:00:10 | INFO | train_inner | epoch 001: " + std::to_string(i) +
+            " / 5000 loss=2.1, num_updates=" + std::to_string(i) + ", lr=1e-05, gnorm=1.2, loss_scale=32\n";
+  died +=
+      "2021-05-01 10:01:10 | INFO | fairseq.trainer | NOTE: gradient overflow detected, ignoring gradient, setting loss "
+      "scale to: 16.0\n";
+  const std::string alive = advised(died);
+  says(alive, "What happened   no fault found");
+  died += "FloatingPointError: Minimum loss scale reached (16). Your loss is probably exploding.\n";
+  const std::string dead = advised(died);
+  says(dead,
+       "What happened   the run ended as a step overflowed at the least loss scale that is allowed (2^4); in all, 2 of "
+       "42 steps overflowed");
+  says(dead, "What to change  lower the least loss scale of the configuration");
+  // It went on.
+  died +=
+      "2021-05-01 11:00:10 | INFO | train_inner | epoch 001: 41 / 5000 loss=2.1, num_updates=41, lr=1e-05, gnorm=1.2, "
+      "loss_scale=32\n";
+  says(advised(died), "What happened   no fault found");
+  // A scale that grows back between overflows, of which alone there are lines.
+  std::string swings;
+  for (int i = 0; i < 16; ++i)
+    swings +=
+        "[2024-11-04 11:" + std::to_string(10 + i) +
+        ":30,623] [INFO] [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss "
+        "scale: 8192, reducing to 4096\n";
+  says(
+      advised(swings),
+      "16 steps (about steps 1 to 16) overflow, each at the scale 2^13: it grew back between them and overflowed again");
+  // What is not sure as a whole is not called certain.
+  std::string unread;
+  for (int i = 0; i < 40; ++i)
+    unread += "step " + std::to_string(i) + " loss 2.1 grad_norm 1." + std::to_string(i) + "\n";
+  says(advised(unread + "step 40 loss 0,553\n"),
+       "How sure        not sure, since 1 line looks like records of steps and could not be read: what was read is "
+       "certain, as far as it goes; without gradients, underflow is unknown");
 }
 
 TEST_CASE("a report is one file, with the commands that give its numbers") {

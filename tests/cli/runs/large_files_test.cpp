@@ -1,5 +1,5 @@
 // Pins that memory does not grow with a file: dumps of gigabytes that are holes on the disk, and small ones that ask for
-// much.
+// much; and that steps which a log leaves open cost no time.
 #include <sys/resource.h>
 #include <zlib.h>
 
@@ -23,6 +23,13 @@ long most_memory() {
   rusage all{};
   getrusage(RUSAGE_CHILDREN, &all);
   return all.ru_maxrss;
+}
+
+// Of all children, in seconds.
+double processor_time() {
+  rusage all{};
+  getrusage(RUSAGE_CHILDREN, &all);
+  return static_cast<double>(all.ru_utime.tv_sec) + 1e-6 * static_cast<double>(all.ru_utime.tv_usec);
 }
 
 void write_with_hole(const fs::path& path, const std::string& before, std::uint64_t hole,
@@ -125,4 +132,18 @@ TEST_CASE("a header that asks for gigabytes is refused in little memory") {
   refused("b.pt");
   write_zip(dir / "c.pt", {{.name = "c/data.pkl", .contents = "\x80\x02N" + std::string(2'000'000, '\x85') + "."}}, 0);
   refused("c.pt");
+}
+
+TEST_CASE("advice on a log whose steps are open does not try scalers on it") {
+  const temporary_dir dir;
+  std::string log;
+  for (int i = 100; i <= 20000; i += 100)
+    log += " iteration " + std::to_string(i) + "/ 20000 | learning rate 6.300E-06 | lm loss " +
+           (i < 19000 ? "2.500000E+00" : "NAN") + " | loss scale 64.0 |\n";
+  write_file(dir / "train.log", log);
+  const double before = processor_time();
+  const auto run = run_ulp("advise " + (dir / "train.log").string());
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.find("the forward pass overflows or computes NaN") != std::string::npos);
+  CHECK(processor_time() - before < 1.5);
 }

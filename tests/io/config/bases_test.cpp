@@ -124,6 +124,8 @@ TEST_CASE("no answer where the file of settings that a command names was not rea
   refuses(hydra, "--config-name names the file 'a/b/c.yaml'", "fairseq");
   refuses("python main.py fit --config lit.yaml --trainer.precision 16", "--config names the file 'lit.yaml'",
           "Lightning");
+  refuses("python main.py fit --trainer=t.yaml --trainer.precision 16 --trainer.max_epochs 5",
+          "--trainer names the file 't.yaml'", "Lightning");
   refuses("python train.py --cfg=a.yaml --fp16 --per_device_train_batch_size 2", "--cfg names the file 'a.yaml'");
   refuses("accelerate launch --mixed_precision fp16 train.py --config a.yaml", "--config names the file 'a.yaml'");
   CHECK(read("python run_clm.py args.json --fp16 --output_dir o", "c.sh")

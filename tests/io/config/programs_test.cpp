@@ -133,6 +133,12 @@ TEST_CASE("MMCV's own scaler") {
            "float32"},
       },
       "c.py");
+  const importer read;
+  CHECK(read("_base_ = '../no.py'\nfp16 = dict(loss_scale=512.)\noptimizer_config = dict(grad_clip=dict(max_norm=35))\n"
+             "lr_config = dict(policy='step')\n",
+             "c.py") == "static loss_scale=512 in float16, norm 35");
+  CHECK(read.last().notes.front() == "builds on '../no.py', which is not here: what that file says was not read");
+  for (const std::string& meaning : read.last().meanings) CHECK(meaning.find("_base_") == std::string::npos);
 }
 
 TEST_CASE("a float16 of verl's wrapper has no scaler") {
@@ -218,6 +224,36 @@ TEST_CASE("scripts of fastai and Flax whose calls are long, or in a branch") {
             .starts_with("c.py: calls DynamicScale nowhere but perhaps in a branch"));
 }
 
+TEST_CASE("TOML is TOML, but in files that are not called so JSON's values are taken") {
+  const importer read;
+  const std::string titan = "[training]\nmixed_precision_param = \"bfloat16\"\nmax_norm = 1.0\n";
+  CHECK(read(titan + "[more]\na = {b = 1, c = [1, 2,]}\n", "c.toml") == "none in bfloat16, norm 1");
+  const auto refused = [&](const std::string& line) { return read(titan + "[more]\n" + line + "\n", "c.toml"); };
+  CHECK(refused("a = {b: null}") == "c.toml: line 5: is not TOML: = is missing");
+  CHECK(refused("a = {\"b\": 1}") == "c.toml: line 5: is not TOML: = is missing");
+  CHECK(refused("a = null") == "c.toml: line 5: is not TOML: it has no null; leave the key out");
+  CHECK(refused("a = {b = 1 c = 2}") == "c.toml: line 5: is not TOML: a comma is missing between two values");
+  CHECK(refused("a = [1 2]") == "c.toml: line 5: is not TOML: a comma is missing between two values");
+}
+
+TEST_CASE("clipping is not denied where the program may clip") {
+  const importer read;
+  const auto meanings = [&](const std::string& script) {
+    read(script, "c.py");
+    std::string all;
+    for (const std::string& line : read.last().meanings) all += line + "\n";
+    return all;
+  };
+  for (const std::string script :
+       {"learn = Learner(dls, model)\nlearn = learn.to_fp16(init_scale=64)\n",
+        "scale = dynamic_scale_lib.DynamicScale(growth_interval=500)\n", "network.T5Config.dtype = 'bfloat16'\n"}) {
+    INFO(script);
+    CHECK(meanings(script).find("clipping") == std::string::npos);
+    REQUIRE(read.last().notes.size() == 1);
+    CHECK(read.last().notes.front().find("give --clip-norm") != std::string::npos);
+  }
+}
+
 TEST_CASE("refusals say what to do") {
   const importer read;
   CHECK(read("onmt-main --config data.yml --mixed_precision train --num_gpus 4", "c.sh").find("must be no, fp16") ==
@@ -229,7 +265,7 @@ TEST_CASE("refusals say what to do") {
         "c.py: line 1: fp16 is assigned on lines 1 and 2, and only a run tells what counts; write it once");
   CHECK(read("args = TrainingArguments('o', fp16=True)\n", "c.py") == torch + ", norm 1");
   for (const std::string& note : read.last().notes) CHECK(note.find("left out: 0") == std::string::npos);
-  CHECK(read("a: 1\n", "c.yaml", {}, "list").find("Accelerate, Cerebras") != std::string::npos);
+  CHECK(read("a: 1\n", "c.yaml", {}, "list").find("Accelerate, AllenNLP, Cerebras") != std::string::npos);
   CHECK(read("Global: {use_amp: False, epoch_num: 5}\nOptimizer: {clip_norm: None}\n", "c.yml") == "none in float32");
 }
 
@@ -472,6 +508,41 @@ TEST_CASE("WeNet") {
   CHECK(read("torchrun wenet/bin/train.py --train_engine torch_fsdp --dtype bf16 --config a.yaml") ==
         "WeNet: none in bfloat16, norm 5");
   CHECK(read("torchrun wenet/bin/train.py --config a.yaml") == "WeNet: none in float32, norm 5");
+}
+
+TEST_CASE("YOLOX, AllenNLP, OpenNMT-py, DINOv2") {
+  check_all({
+      {"python -m yolox.tools.train -n yolox-s -d 8 -b 64 --fp16 -o --cache", "YOLOX: " + torch, "float32"},
+      {"python -m yolox.tools.train -n yolox-s -d 8 -b 64 -o", "YOLOX: none in float32", "float32"},
+  });
+  const std::string reader = "{\"dataset_reader\": {\"type\": \"snli\"}, ";
+  check_all({
+      {reader + "\"trainer\": {\"use_amp\": true, \"grad_norm\": 1.5}}", "AllenNLP: " + torch + ", norm 1.5",
+       "float32"},
+      {reader + "\"trainer\": {\"use_amp\": true, \"grad_scaling\": false}}", "AllenNLP: none in float16", "float32"},
+      {reader + "\"trainer\": {\"grad_norm\": 2}}", "AllenNLP: none in float32, norm 2", "float32"},
+      {reader + "\"trainer\": {\"use_amp\": true, \"grad_norm\": true}}", "c: line 1: trainer.grad_norm is true, with"},
+      {reader + "\"trainer\": {\"use_amp\": true, \"grad_clipping\": 0.1}}",
+       "c: line 1: trainer.grad_clipping clamps gradients as they arise"},
+      {reader + "\"trainer\": {\"type\": \"mine\", \"use_amp\": true}}",
+       "c: line 1: trainer.type is not AllenNLP's own"},
+  });
+  const std::string nmt = "save_model: m\nsrc_vocab: v\nmodel_dtype: fp16\n";
+  check_all({
+      {nmt + "optim: adam\n", "OpenNMT-py: " + torch + ", norm 5", "float32"},
+      {nmt + "optim: fusedadam\nmax_grad_norm: 0.0\n", "OpenNMT-py: apex_fp16_utils init_scale=65536 in float16",
+       "float32"},
+      {nmt + "optim: fusedadam\nloss_scale: 128\n", "OpenNMT-py: static loss_scale=128 in float16", "float32"},
+      {nmt + "optim: fusedadam\napex_opt_level: O2\n", "c: line 5: apex_opt_level hands the loss scale to apex.amp"},
+      {"gpu_ranks: [0]\nsrc_vocab: v\n", "OpenNMT-py: none in float32, norm 5", "float32"},
+  });
+  const std::string dino = "compute_precision:\n  grad_scaler: true\n";
+  check_all({
+      {dino, "DINOv2: " + torch, "float32"},
+      {"compute_precision: {grad_scaler: false}\n", "DINOv2: none in float16", "float32"},
+      {dino + "  student: {backbone: {mixed_precision: {param_dtype: bf16}}}\n",
+       "c: line 3: compute_precision.student.backbone.mixed_precision.param_dtype is not fp16"},
+  });
 }
 
 TEST_CASE("where weights have a float32 copy") {

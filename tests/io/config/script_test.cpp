@@ -109,6 +109,10 @@ TEST_CASE("what a run would decide is told, where it is about the loss scale") {
   REQUIRE(list.perhaps.size() == 1);
   CHECK(list.perhaps.front().name == "--fp16");
   CHECK(arguments("python a.py --fp16\npython b.py --fp16 --loss-scale 2") ==
+        "s: line 2: starts 'b.py' with 'loss_scale', which the command on line 1 does not have; keep one of them");
+  CHECK(arguments("python a.py --fp16 --loss-scale 2\npython b.py --fp16") ==
+        "s: line 2: starts 'b.py' without 'loss_scale', which the command on line 1 has; keep one of them");
+  CHECK(arguments("python a.py --loss-scale 4\npython b.py --loss-scale 2") ==
         "s: line 2: starts 'b.py' with another 'loss_scale' than the command on line 1; keep one of them");
   // In any order.
   CHECK(arguments("python a.py --fp16 --loss-scale 2\npython b.py --loss-scale 2 --fp16") == "--fp16 --loss-scale 2");

@@ -75,6 +75,21 @@ TEST_CASE("table: a fall beside nothing that is not finite proves a skipped step
   CHECK(has_note(read, "may be the one before"));
 }
 
+TEST_CASE("table: a fall by more than halves in as many steps is another scaler's, and proves nothing") {
+  const playground place;
+  const std::string begin = "step,loss,scale,grad_norm\n0,2,262144,1\n1,2,262144,1\n";
+  const contents read = place.open("a.csv", begin + "2,2,65536,1\n3,2,65536,1\n4,2,32768,inf\n5,2,32768,1\n");
+  CHECK(nonfinite_in(read) == steps{4});
+  CHECK(has_note(read, "falls 1 time by more than the steps that lie there can halve it"));
+  const contents no_norms = place.open("a.csv", "step,loss,scale\n0,2,262144\n1,2,262144\n2,2,65536\n3,2,65536\n");
+  CHECK(skipped_in(no_norms).empty());
+  CHECK_FALSE(no_norms.steps[2].scalars.found_inf);
+  // As many as there are steps fit.
+  CHECK(skipped_in(place.open("a.csv", "step,loss,scale\n0,2,262144\n2,2,262144\n4,2,65536\n6,2,65536\n")).size() == 2);
+  // A step that was not finite itself needs no halves.
+  CHECK(nonfinite_in(place.open("a.csv", begin + "2,2,65536,inf\n3,2,65536,1\n4,2,16384,inf\n")) == steps{2, 4});
+}
+
 TEST_CASE("table: between rows that are apart a fall proves as many skipped steps as halvings") {
   const playground place;
   const contents read = place.open("a.csv", "iter,loss_scale\n0,65536\n50,65536\n100,8192\n150,8192\n");
@@ -134,6 +149,21 @@ TEST_CASE("table: other separators, commas, marks and compression") {
   const contents thousands = place.open("a.csv", "step,loss,grad_norm\n\"1,000\",2.5,\"1,234.5\"\n\"1,001\",2.5,1\n");
   CHECK(steps_of(thousands) == steps{1000, 1001});
   CHECK(thousands.steps[0].scalars.grad_norm == 1234.5);
+}
+
+TEST_CASE("table: what stands above the names of the columns") {
+  const playground place;
+  const contents excel =
+      place.open("a.csv", "\xEF\xBB\xBFsep=;\r\nstep;loss;loss_scale\r\n0;2,5;65536\r\n1;2,25;65536\r\n");
+  CHECK(excel.steps[1].scalars.loss == 2.25);
+  const contents comments = place.open("a.csv", "# run 12, fp16\n# lr 1e-4\nstep,loss,loss_scale\n0,2.5,4\n1,2.25,2\n");
+  CHECK(skipped_in(comments) == steps{1});
+  CHECK(place.error("a.csv", "# run 12\nstep,loss,loss\n0,1,1\n").find("line 2: the column 'loss' appears twice") !=
+        std::string::npos);
+  CHECK(place.error("a.csv", "sep=;\n").find("is neither a table") != std::string::npos);
+  // A log is read from its first line on.
+  const contents log = place.open("a.log", "# step 7 loss 2.5 grad_norm 1\n# step 8 loss 2.5 grad_norm 1\n");
+  CHECK(steps_of(log) == steps{7, 8});
 }
 
 TEST_CASE("table: resumed, descending and restarting steps") {

@@ -175,3 +175,23 @@ TEST_CASE("intervals: the overflow that ended a run is not one of the run that g
   const contents again = place.open("c.log", lines(10, 40, 0) + error + lines(40, 60, 0));
   CHECK(says(again, "the log goes back to an earlier step"));
 }
+
+TEST_CASE("intervals: of what was cut out of a script's even lines nothing is known") {
+  const playground place;
+  const auto log = [](int from, int to) {
+    std::string all;
+    for (int step = from; step <= to; step += 10) all += "step " + std::to_string(step) + " loss 2.5\n";
+    return all;
+  };
+  const std::string apex = "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 16384.0\n";
+  const std::string begin =
+      log(10, 60) + "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0\n";
+  CHECK(place.open("a.log", begin + log(70, 120)).steps.back().key.step == 120);
+  const contents cut = place.open("a.log", begin + log(70, 80) + log(210, 250));
+  for (const step& s : cut.steps) CHECK_FALSE((s.key.step > 80 && s.key.step <= 200));
+  // On which side of the hole the overflow was is not told.
+  const contents beside = place.open("a.log", begin + log(70, 80) + apex + log(210, 250));
+  for (const step& s : beside.steps)
+    if (s.key.step > 80 && s.key.step <= 210 && s.scalars.applied == false)
+      CHECK_FALSE((!s.bounds || s.bounds->certain));
+}

@@ -610,13 +610,14 @@ TEST_CASE("scale log: a fall of the scale without a line of an overflow proves o
       place.open("train.log", uncounted(1, "64.0", "1.2", "7.1") + uncounted(2, "64.0", "1.2", "7.1") +
                                   uncounted(3, "32.0", "1.2", "7.1") + uncounted(4, "4.0", "1.2", "7.1") +
                                   uncounted(5, "0.1", "nan", "nan") + uncounted(6, "0.1", "nan", "nan"));
-  CHECK(verdicts(each) == std::vector{was_applied, was_applied, was_skipped, was_skipped, was_skipped, was_lost});
-  // By more than half: the overflow was at the scale before it.
+  // By more than half in one step the scale was set anew, unless that step was not finite.
+  CHECK(verdicts(each) == std::vector{was_applied, was_applied, was_skipped, was_applied, was_skipped, was_lost});
   CHECK(each.steps[2].bounds == max_abs_bounds{.low = overflow / 64});
-  CHECK(each.steps[3].bounds == max_abs_bounds{.low = overflow / 32});
+  CHECK(each.steps[3].bounds->low == 0);
+  CHECK(has_note(each, "the loss scale falls 1 time by more than the steps that lie there can halve it"));
   CHECK(each.steps[4].scalars.loss_is_nan);
   CHECK(each.steps[4].scalars.grad_norm_is_nan);
-  CHECK(has_note(each, "that proves 3 skipped steps at least"));
+  CHECK(has_note(each, "that proves 2 skipped steps at least"));
 
   // 64, 8, 4: three of the first four steps, of which the last was not, one of the next; nothing tells that the others were
   // applied.
@@ -751,8 +752,8 @@ TEST_CASE("scale log: each way it can be wrong") {
   CHECK(place.error("train.log", replaced(megatron_log, "loss scale", "lost scale")) == "");  // skips alone are told
   CHECK(place.error("train.log", deepspeed_step(2, 0) + deepspeed("4", "2") + deepspeed("2", "1") +
                                      deepspeed("1", "1") + deepspeed_step(4, 3)) ==
-        "train.log: line 5: 3 of the 2 steps up to step 4 were skipped: lines are missing, or several ranks print "
-        "them; keep the lines of one rank");
+        "train.log: line 5: 3 skipped steps are logged for the 2 steps up to step 4: the file holds two runs, several "
+        "ranks print it, or lines are missing; give each run a file of its own, with the lines of one rank");
   CHECK(place.error("train.log", megatron(1, "4.0", 0) + megatron(900'000, "4.0", 0) + megatron(900'001, "4.0", 0)) ==
         "train.log: line 2: 899999 steps lie between this line and the one before; at most 100000 can be taken");
   // To the step: 100000 for each line.
@@ -766,8 +767,10 @@ TEST_CASE("scale log: each way it can be wrong") {
   CHECK(place.error("train.log", apex("4.0") + "step 1\nstep 2\nstep 3\nstep 300002\n") ==
         "train.log: line 5: 300001 steps lie between this line and the 3 before; at most 100000 for each can be taken");
   CHECK(place.error("train.log", apex("4.0") + "step 1\nstep 2\nstep 3\nstep 300001\n") == "");
-  CHECK(place.error("train.log", "step 1\nstep 2\n" + apex("4.0") + "step 3\nstep 1\nstep 2\n") ==
-        "train.log: line 5: the step numbers begin again: give a log whose numbers go on from one epoch to the next");
+  CHECK(
+      place.error("train.log", "step 1\nstep 2\n" + apex("4.0") + "step 3\nstep 1\nstep 2\n") ==
+      "train.log: line 5: the step numbers begin again: the file holds two runs, or each epoch counts anew; give each "
+      "run a file of its own, with numbers that go on from one epoch to the next");
   CHECK(place.error("train.log", megatron_log + std::string((1 << 20) + 1, 'x'))
             .ends_with("is longer than 1 MiB; this is not a training log"));
 }

@@ -55,6 +55,15 @@ TEST_CASE("unread: the words of a run that died are no silence") {
   }
 }
 
+TEST_CASE("unread: an excerpt of such words alone is refused by what it says") {
+  const playground place;
+  CHECK(place.error("a.log",
+                    "2024-01-14 01:03:00,826 INFO [checkpoint.py:75] (2/4) Saving checkpoint to exp/bad-model-2.pt\n"
+                    "RuntimeError: grad_scale is too small, exiting: 1.2924697071141057e-26\n") ==
+        "a.log: line 2: says that something was not finite, 'RuntimeError: grad_scale is too small, exiting: "
+        "1.2924697071141057e-26', but no line of a step is known here: give more of the log");
+}
+
 TEST_CASE("unread: arguments, evaluations and tables of accuracies say nothing of a step") {
   for (const std::string words : {
            "check_for_nan_in_loss_and_grad ......... True",

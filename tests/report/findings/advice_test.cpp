@@ -253,6 +253,13 @@ TEST_CASE("advice is not against the configuration, and is in its program's sett
   CHECK(other.sure.find("the configuration is not") == std::string::npos);
   CHECK(says(healthy({.framework = "DeepSpeed", .format = "float32", .is_scaled = false}, 4096).sure,
              "it has no loss scale, and the run had 2^12"));
+  const auto constant_at = [&](double scale) {
+    return healthy({.framework = "DeepSpeed", .format = "float16", .is_static = true, .static_scale = scale}, 4096)
+        .sure;
+  };
+  CHECK(says(constant_at(1024),
+             "the configuration is not that of all of this run: it keeps the scale at 2^10, and the run had 2^12"));
+  CHECK(constant_at(4096).find("the configuration is not") == std::string::npos);
 }
 
 TEST_CASE("a scale that moves is not of a configuration that keeps it constant") {

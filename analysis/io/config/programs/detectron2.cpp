@@ -12,12 +12,7 @@ program_row detectron2_program() {
           .defaults =
               "SOLVER.AMP.ENABLED=false SOLVER.CLIP_GRADIENTS.ENABLED=false SOLVER.CLIP_GRADIENTS.CLIP_TYPE=value",
           .precision =
-              {{.when = "SOLVER.AMP.ENABLED=true",
-                .format = "float16",
-                .scaler = "pytorch_gradscaler",
-                .parameters = torch_grad_scaler,
-                .weights = "float32",
-                .meaning = with_torch_grad_scaler},
+              {torch_scaled("SOLVER.AMP.ENABLED=true"),
                {.when = "SOLVER.AMP.ENABLED=false", .format = "float32", .weights = "float32", .meaning = in_float32}},
           .clipping = {{.when = "SOLVER.CLIP_GRADIENTS.ENABLED=false"},
                        {.key = "SOLVER.CLIP_GRADIENTS.CLIP_VALUE",

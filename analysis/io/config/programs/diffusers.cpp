@@ -13,12 +13,7 @@ program_row diffusers_program() {
       .keys = {.not_read = "prior_generation_precision upcast_before_saving"},
       .defaults = "mixed_precision=no",
       .precision =
-          {{.when = "mixed_precision=fp16",
-            .format = "float16",
-            .scaler = "pytorch_gradscaler",
-            .parameters = torch_grad_scaler,
-            .weights = "float32",
-            .meaning = with_torch_grad_scaler},
+          {torch_scaled("mixed_precision=fp16"),
            {.when = "mixed_precision=bf16", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16},
            {.when = "mixed_precision=no", .format = "float32", .weights = "float32", .meaning = in_float32}},
       .clipping = {{.key = "max_grad_norm", .otherwise = 1, .clips_to_zero = true}},

@@ -6,12 +6,7 @@ namespace ulp::io {
 
 std::vector<precision_case> fabric_precision(std::vector<precision_case> all) {
   const std::vector<precision_case> known{
-      {.when = "precision=16-mixed|16",
-       .format = "float16",
-       .scaler = "pytorch_gradscaler",
-       .parameters = torch_grad_scaler,
-       .weights = "float32",
-       .meaning = with_torch_grad_scaler},
+      torch_scaled("precision=16-mixed|16"),
       {.when = "precision=bf16-mixed|bf16", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16},
       {.when = "precision=16-true",
        .format = "float16",

@@ -20,7 +20,6 @@ program_row flax_program() {
                 {"flax_dynamic_scale", "backoff_factor", "backoff_factor", "factor of backoff"},
                 {"flax_dynamic_scale", "growth_interval", "growth_interval", "finite steps before the scale grows"},
                 {"flax_dynamic_scale", "minimum_scale", "minimum_scale", "floor of the scale"}},
-      .clipping = {{}},
       .remarks =
           {{.text =
                 "float16 is assumed, since a DynamicScale is for it; optax clips in the program: give --clip-norm"}},

@@ -52,11 +52,7 @@ program_row icefall_plain_program() {
   return recipe(
       R"(pruned_transducer_stateless2/*.py pruned_transducer_stateless3/*.py pruned_transducer_stateless5/*.py
           lstm_transducer_stateless2/*.py conformer_ctc3/*.py conv_emformer_transducer_stateless2/*.py)",
-      {.format = "float16",
-       .scaler = "pytorch_gradscaler",
-       .parameters = torch_grad_scaler,
-       .weights = "float32",
-       .meaning = with_torch_grad_scaler});
+      torch_scaled(""));
 }
 
 program_row icefall_other_program() {

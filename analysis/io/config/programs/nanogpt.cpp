@@ -15,12 +15,7 @@ program_row nanogpt_program() {
           .defaults = "device=cuda",
           .precision =
               {{.when = "device=cpu|mps", .format = "float32", .weights = "float32", .meaning = "no autocast there"},
-               {.when = "dtype=float16",
-                .format = "float16",
-                .scaler = "pytorch_gradscaler",
-                .parameters = torch_grad_scaler,
-                .weights = "float32",
-                .meaning = with_torch_grad_scaler},
+               torch_scaled("dtype=float16"),
                {.when = "dtype=bfloat16", .format = "bfloat16", .weights = "float32", .meaning = to_bfloat16},
                {.when = "dtype=float32", .format = "float32", .weights = "float32", .meaning = in_float32},
                {.when = "!dtype",

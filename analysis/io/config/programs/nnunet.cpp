@@ -10,11 +10,7 @@ program_row nnunet_program() {
           .settings = "-tr -device",
           .precision =
               {{.when = "-device=cpu|mps", .format = "float32", .weights = "float32", .meaning = "no autocast there"},
-               {.format = "float16",
-                .scaler = "pytorch_gradscaler",
-                .parameters = torch_grad_scaler,
-                .weights = "float32",
-                .meaning = with_torch_grad_scaler}},
+               torch_scaled("")},
           .clipping = {{.otherwise = 12}},
           .remarks = {{.when = "-tr !-tr=nnunettrainer",
                        .text = "this is what nnUNetTrainer does; the trainer that -tr names may do otherwise"}},

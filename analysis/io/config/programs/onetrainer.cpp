@@ -17,22 +17,12 @@ program_row onetrainer_program() {
       .precision =
           {{.when = "train_dtype=bfloat_16", .format = "bfloat16", .meaning = to_bfloat16},
            {.when = "train_dtype=float_32|tfloat_32", .format = "float32", .meaning = in_float32},
-           {.when = "train_dtype=float_16 training_method=lora lora_weight_dtype=float_32",
-            .format = "float16",
-            .scaler = "pytorch_gradscaler",
-            .parameters = torch_grad_scaler,
-            .weights = "float32",
-            .meaning = with_torch_grad_scaler},
+           torch_scaled("train_dtype=float_16 training_method=lora lora_weight_dtype=float_32"),
            {.when = "train_dtype=float_16 training_method=lora",
             .format = "float16",
             .meaning = "float16 without a loss scale, since the trained weights are not float32"},
-           {.when = "train_dtype=float_16 training_method=fine_tune weight_dtype=float_32 "
-                    "!unet.weight_dtype=float_16|bfloat_16 !transformer.weight_dtype=float_16|bfloat_16",
-            .format = "float16",
-            .scaler = "pytorch_gradscaler",
-            .parameters = torch_grad_scaler,
-            .weights = "float32",
-            .meaning = with_torch_grad_scaler},
+           torch_scaled("train_dtype=float_16 training_method=fine_tune weight_dtype=float_32 "
+                        "!unet.weight_dtype=float_16|bfloat_16 !transformer.weight_dtype=float_16|bfloat_16"),
            {.when = "train_dtype=float_16",
             .refused =
                 "has a loss scale only where all trained weights are float32, and some may not be here; give --scaler "

@@ -8,6 +8,7 @@
 // clang-format off
 #define ULP_CONFIG_PROGRAMS(ROW) \
   ROW(accelerate) \
+  ROW(allennlp) \
   ROW(cerebras) \
   ROW(cerebras_params) \
   ROW(colossalai) \
@@ -17,6 +18,7 @@
   ROW(detectron2) \
   ROW(detectron2_lazy) \
   ROW(diffusers) \
+  ROW(dinov2) \
   ROW(espnet) \
   ROW(fabric) \
   ROW(fairseq) \
@@ -54,6 +56,7 @@
   ROW(nxd) \
   ROW(onetrainer) \
   ROW(open_clip) \
+  ROW(opennmt_py) \
   ROW(openrlhf) \
   ROW(openseq2seq) \
   ROW(paddleclas) \
@@ -70,7 +73,8 @@
   ROW(torchtune) \
   ROW(ultralytics) \
   ROW(verl) \
-  ROW(wenet)
+  ROW(wenet) \
+  ROW(yolox)
 // clang-format on
 
 namespace ulp::io {
@@ -83,6 +87,15 @@ ULP_CONFIG_PROGRAMS(ULP_DECLARE_PROGRAM)
 inline constexpr std::string_view torch_grad_scaler =
     "init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=2000";
 inline constexpr std::string_view with_torch_grad_scaler = "autocast to float16 with torch.amp.GradScaler's defaults";
+// Where float32 weights are trained with it.
+[[nodiscard]] inline precision_case torch_scaled(conditions when, std::string_view meaning = with_torch_grad_scaler) {
+  return {.when = when,
+          .format = "float16",
+          .scaler = "pytorch_gradscaler",
+          .parameters = torch_grad_scaler,
+          .weights = "float32",
+          .meaning = meaning};
+}
 inline constexpr std::string_view to_bfloat16 = "autocast to bfloat16, the loss is not scaled";
 inline constexpr std::string_view in_float32 = "float32, the loss is not scaled";
 

@@ -13,12 +13,7 @@ program_row swin_program() {
           .precision = {{.when = "AMP_OPT_LEVEL=o1|o2|o3",
                          .refused = "is apex.amp's, whose loss scale is another one; replay that by --scaler apex_amp"},
                         {.when = "disable_amp=true", .format = "float32", .weights = "float32", .meaning = in_float32},
-                        {.when = "AMP_ENABLE=true",
-                         .format = "float16",
-                         .scaler = "pytorch_gradscaler",
-                         .parameters = torch_grad_scaler,
-                         .weights = "float32",
-                         .meaning = with_torch_grad_scaler},
+                        torch_scaled("AMP_ENABLE=true"),
                         {.when = "AMP_ENABLE=false", .format = "float32", .weights = "float32", .meaning = in_float32}},
           .clipping = {{.key = "TRAIN.CLIP_GRAD", .otherwise = 5, .clips_to_zero = true}},
           .microbatches = "TRAIN.ACCUMULATION_STEPS"};

@@ -18,7 +18,6 @@ program_row t5x_program() {
                          .meaning = in_float32},
                         {.when = "!network.T5Config.dtype",
                          .refused = "is not given here: T5X takes it from the gin files that it includes; write it"}},
-          .clipping = {{}},
           .remarks = {{.text = "T5X clips in the optimizer that the gin file names, if at all: give --clip-norm"}}};
 }
 

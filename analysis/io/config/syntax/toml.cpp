@@ -1,4 +1,5 @@
-// The part of TOML that configurations of training use: tables, dotted keys, strings, numbers, booleans, arrays of them.
+// The part of TOML that configurations of training use: tables, dotted keys, strings, numbers, booleans, arrays of them. In files
+// that are not called so the values may be JSON's, as spaCy writes them.
 #include <algorithm>
 
 #include <ulp/io/bytes/error.hpp>
@@ -14,7 +15,8 @@ constexpr std::size_t deepest = 16;
 
 class toml_reader {
  public:
-  toml_reader(const std::string& file, std::string_view text) : file_(file), text_(text) {
+  toml_reader(const std::string& file, std::string_view text)
+      : file_(file), text_(text), may_be_json_(!file.ends_with(".toml")) {
     root_.what = config_node::kind::mapping;
   }
 
@@ -123,8 +125,7 @@ class toml_reader {
         if (at_ >= text_.size()) fail("an array does not end");
         if (++values_ > most_values) fail("holds more than " + std::to_string(most_values) + " values");
         list.entries.push_back({"", line_, value(depth + 1)});
-        skip_lines();
-        if (here() == ',') ++at_;
+        end_item(']');
       }
       ++at_;
       return list;
@@ -138,9 +139,19 @@ class toml_reader {
     }
     if (at_ == begin) fail("a value is missing");
     std::string text{text_.substr(begin, at_ - begin)};
-    if (text == "null") return {.what = config_node::kind::null};  // of spaCy's files
+    if (text == "null" && may_be_json_) return {.what = config_node::kind::null};
+    if (text == "null") fail("it has no null; leave the key out");
     if (!text.starts_with("${")) std::erase(text, '_');
     return {.what = config_node::kind::scalar, .text = std::move(text)};
+  }
+
+  // Behind an item of an array or of a table within a line.
+  void end_item(char closing) {
+    skip_lines();
+    if (here() == ',')
+      ++at_;
+    else if (at_ < text_.size() && here() != closing)
+      fail("a comma is missing between two values");
   }
 
   // {a = 1}, or as spaCy's files have it {"a": 1}.
@@ -151,8 +162,9 @@ class toml_reader {
     for (skip_lines(); here() != '}'; skip_lines()) {
       if (at_ >= text_.size()) fail("a table does not end");
       if (++values_ > most_values) fail("holds more than " + std::to_string(most_values) + " values");
+      const bool is_quoted = here() == '"';
       auto path = key();
-      expect(here() == ':' ? ":" : "=");
+      expect(here() == ':' && is_quoted && may_be_json_ ? ":" : "=");
       const std::string last = std::move(path.back());
       path.pop_back();
       config_node& inner = table_of(table, path);
@@ -160,8 +172,7 @@ class toml_reader {
       const std::size_t line = line_;
       config_node held = value(depth + 1);
       inner.entries.push_back({last, line, std::move(held)});
-      skip_lines();
-      if (here() == ',') ++at_;
+      end_item('}');
     }
     ++at_;
     return table;
@@ -185,6 +196,7 @@ class toml_reader {
 
   const std::string& file_;
   std::string_view text_;
+  bool may_be_json_;
   std::size_t at_ = 0;
   std::size_t line_ = 1;
   std::size_t values_ = 0;

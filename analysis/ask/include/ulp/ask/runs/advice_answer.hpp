@@ -36,15 +36,16 @@ struct advice_question {
 };
 
 struct advice_options {
-  std::string format_name = "float16";  // the format that is scaled
-  treatment how;                        // to it
-  rounding_text typed;                  // each format that is compared may round in another way
-  double epsilon = 1e-5;                // the share of the magnitude of gradients that underflow may take
-  std::size_t worst = 5;                // tensors that are named
-  std::vector<tensor_group> groups;     // looked at beside single tensors
-  bool ends_early = false;              // --steps leaves out what comes after
-  std::uint64_t unread = 0;             // see source::unread_records
-  std::string row_unit = "step";        // see source::row_unit
+  std::string format_name = "float16";     // the format that is scaled
+  treatment how;                           // to it
+  rounding_text typed;                     // each format that is compared may round in another way
+  double epsilon = 1e-5;                   // the share of the magnitude of gradients that underflow may take
+  std::size_t worst = 5;                   // tensors that are named
+  std::vector<tensor_group> groups;        // looked at beside single tensors
+  bool ends_early = false;                 // --steps leaves out what comes after
+  std::uint64_t unread = 0;                // see source::unread_records
+  std::optional<double> ended_at_scale{};  // see source::ended_at_scale
+  std::string row_unit = "step";           // see source::row_unit
   own_configuration configured;
 };
 
@@ -106,7 +107,9 @@ class run_examination {
   // What the source says of itself.
   void take_facts_of(const source& from) {
     options_.unread = from.unread_records();
+    options_.ended_at_scale = from.ended_at_scale();
     options_.row_unit = from.row_unit();
+    if (from.kind() == source_kind::training_log) trials_.reset();  // it never has a finite maximum: see has_maxima()
   }
   // As survey::expect.
   void expect(std::size_t steps) { whole_.expect(steps); }

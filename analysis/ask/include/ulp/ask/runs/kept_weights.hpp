@@ -16,6 +16,7 @@ struct own_configuration {
   std::string framework = "pytorch_gradscaler";  // or a scaler
   std::string format;                            // a name of the catalogue; empty where it does not say
   bool is_static = false;                        // its scale is constant
+  double static_scale = not_known;               // that one
   bool is_scaled = true;                         // the loss is
   std::optional<std::string> weights_kept_in;    // as imported_config has it
   bool weights_stochastic = false;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,10 @@ class source {
   // any, nothing that is said of the whole run is certain. A note says so, too.
   [[nodiscard]] virtual std::uint64_t unread_records() const { return 0; }
 
+  // Of a training log whose run ended as a step overflowed at the least loss scale that was allowed: that scale, NaN where it is
+  // not told. A note says so, too.
+  [[nodiscard]] virtual std::optional<double> ended_at_scale() const { return std::nullopt; }
+
   // Steps in total where known in advance, else 0.
   [[nodiscard]] virtual std::uint64_t step_count() const { return 0; }
 
@@ -98,6 +103,7 @@ class forwarding_source : public source {
   [[nodiscard]] bool next(step& into) override { return inner_->next(into); }
   [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
   [[nodiscard]] std::uint64_t unread_records() const override { return inner_->unread_records(); }
+  [[nodiscard]] std::optional<double> ended_at_scale() const override { return inner_->ended_at_scale(); }
   [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
   [[nodiscard]] run_header header() const override { return inner_->header(); }
   [[nodiscard]] bool logs_unit_scale() const override { return inner_->logs_unit_scale(); }

@@ -173,6 +173,8 @@ struct open_overflow {
   bool starts_the_run = false;
   double first_scale = not_known;
   double last_scale = not_known;
+  // All at one scale, though nothing tells that they follow one another: it may have grown back between them.
+  bool may_grow_back = false;
 };
 
 // Infinities or NaN that no scaler takes care of: none is at work, its scale is constant, or the steps were applied.
