@@ -59,7 +59,7 @@ struct printed {
 
   // Numbers of advice hold objects, some of them under names that are no keys.
   void see_nested(const std::string& name, const nlohmann::json& row) {
-    static const keys by_name{"formats", "scales", "tensors", "groups", "other_kinds"};
+    static const keys by_name{"formats", "scales", "tensors", "groups", "other_kinds", "kinds", "histories"};
     see(name, row);
     for (const auto& [key, value] : row.items()) {
       if (!value.is_object()) continue;
@@ -185,10 +185,12 @@ printed all_commands() {
       {"ulp outcomes", "outcomes " + digits + " --format fp16 --by group --group all=. --rounding sr", ""},
       {"ulp replay", "replay " + digits + " --scaler pytorch --format fp16 --clip-value 1 --group NAME=.", "steps"},
       {"ulp replay", "replay tests/data/golden/inputs/loop_walk.csv --scaler deepspeed --format fp16", "steps"},
+      {"ulp sweep --recipe", "sweep " + digits + " --recipe te_delayed,te_current --set amax_history_len=1,16", ""},
       {"ulp sweep", "sweep " + digits + " --scaler pytorch,cerebras --format fp16", ""},
       {"ulp info", "info " + digits, "tensors"},
       {"ulp watch", "watch " + digits + " --scaler pytorch", "tensors"},
       {"ulp advise", "advise " + digits + " --group conv=^conv --group fc=^fc", ""},
+      {"ulp advise", "advise " + digits + " --format float8_e4m3fn", ""},
       {"ulp advise", "advise " + (dir / "log.csv").string(), ""},
       {"ulp advise", "advise " + (dir / "least.npy").string(), ""},
       {"ulp advise", "advise " + weights + " --scalars " + rate + " --config " + half, ""},
@@ -231,6 +233,9 @@ printed all_commands() {
       "tensors");
   all.see_json("ulp inspect", run_ulp("inspect 0.1 --format fp16 --json").out);
   all.see_json("ulp verify", run_ulp("verify --op add --format fp16 --json", "3C00 3C00 4000 00\n").out);
+  const std::string recipe = "replay " + digits + " --recipe te_delayed";
+  all.see_json("ulp replay --recipe", run_ulp(recipe + " --json").out, "tensors");
+  all.see_csv("ulp replay --recipe --csv", run_ulp(recipe + " --csv -").out);
   const std::string per_tensor = (dir / "t.csv").string();
   CHECK(
       run_ulp("replay " + digits + " --scaler pytorch --format fp16 --steps :2 --per-tensor " + per_tensor).exit_code ==

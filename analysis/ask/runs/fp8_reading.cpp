@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/io/amax/amax_rows.hpp>
 #include <ulp/io/amax/amax_table.hpp>
@@ -88,6 +90,12 @@ std::optional<fp8_reading> read_amaxes(std::span<fp8_replayer> replays, const ru
   return reader.result();
 }
 
+// Whether an infinity of it is an overflow of how the run was trained.
+bool overflowed_itself(const tensor_row& t, const step& now, const tensor_info& info) {
+  return t.table.infinities() > 0 &&
+         (now.scalars.loss_scale > 1 || !info.through.empty() || format_of_codes(t.type) != nullptr);
+}
+
 fp8_reading read_tables(std::span<fp8_replayer> replays, const run_text& run, listener& to, const fp8_hearer& hears) {
   source_options how = run.how_to_read();
   how.infer = true;
@@ -100,6 +108,9 @@ fp8_reading read_tables(std::span<fp8_replayer> replays, const run_text& run, li
   fp8_reading read;
   for_each_step(*from, run.selected(), to, [&](const step& now) {
     ++read.steps;
+    if (std::ranges::any_of(now.tensors,
+                            [&](const tensor_row& t) { return overflowed_itself(t, now, from->tensors()[t.tensor]); }))
+      ++read.own_overflows;
     for (fp8_replayer& replay : replays) {
       const std::vector<fp8_row> rows = replay.advance(now, from->tensors());
       if (hears && &replay == &replays.front()) hears(rows, from->tensors());
@@ -115,6 +126,11 @@ fp8_reading read_into(std::span<fp8_replayer> replays, const run_text& run, list
   std::optional<fp8_reading> amaxes = read_amaxes(replays, run, to, hears);
   const fp8_reading read = amaxes ? std::move(*amaxes) : read_tables(replays, run, to, hears);
   check_steps_counted(read.steps, run);
+  if (read.own_overflows > 0)
+    to.warn(fmt::format(
+        "{} {} infinities that the run's own 16-bit format or loss scale made: training in FP8 would have had finite "
+        "values there, which are not known; the policies see the infinities",
+        count_text(read.own_overflows, "step"), read.own_overflows == 1 ? "has" : "have"));
   for (const fp8_replayer& replay : replays)
     if (replay.summaries().empty())
       throw std::invalid_argument(fmt::format("{}: no tensor is cast under {}: --tensor, --kind and --role leave none",

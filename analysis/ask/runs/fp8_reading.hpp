@@ -14,6 +14,7 @@ struct fp8_reading {
   std::vector<tensor_info> tensors;
   std::uint64_t steps = 0;
   bool is_of_amaxes = false;
+  std::uint64_t own_overflows = 0;  // steps with infinities that the run's own low format or loss scale made
 };
 
 // All of them see the selected steps; `hears` the rows of the first. Throws input_error, std::invalid_argument.

@@ -40,6 +40,10 @@ fp8_tensor_summary sum_of(const fp8_trial& trial, const std::vector<tensor_info>
 
 double vanished(const fp8_tensor_summary& sum) { return underflow_share(sum.counts).high; }
 
+named_values numbers_of(const fp8_tensor_summary& sum) {
+  return {{{"sqnr_db", sum.noise.sqnr()}, {"underflow_share", underflow_share(sum.counts)}}};
+}
+
 std::string held_text(std::string_view name, const fp8_tensor_summary& sum) {
   return fmt::format("{} SQNR {:.1f} dB, {} of nonzero underflow", name, sum.noise.sqnr(),
                      percent_text(underflow_share(sum.counts)));
@@ -72,13 +76,11 @@ finding which_fp8_format(const fp8_trials& trials, const std::vector<tensor_info
     if (!c.any()) continue;
     verdicts.push_back(fmt::format("{}: {}", k.noun, c.needs_range() ? "E5M2 keeps more" : "E4M3"));
     f.evidence.push_back(fmt::format("{}: {}; {}", k.noun, held_text("E4M3", c.precise), held_text("E5M2", c.wide)));
-    for (const auto& [name, sum] : {std::pair{"e4m3", &c.precise}, {"e5m2", &c.wide}})
-      numbers.all.push_back(
-          {fmt::format("{}_{}", to_string(k.kind), name),
-           named_values{{{"sqnr_db", sum->noise.sqnr()}, {"underflow_share", underflow_share(sum->counts)}}}});
+    numbers.all.push_back({std::string{to_string(k.kind)},
+                           named_values{{{"e4m3", numbers_of(c.precise)}, {"e5m2", numbers_of(c.wide)}}}});
   }
   f.conclusion = fmt::format("{}", fmt::join(verdicts, "; "));
-  f.numbers = std::move(numbers.all);
+  f.numbers.push_back({"kinds", std::move(numbers)});
   f.limits =
       "At the scale that takes each step's largest magnitude to the largest number (current scaling). E4M3 is named "
       "unless it makes 0.1 % more of the nonzero values zero than E5M2 does: it has a bit more of fraction. Whether "
@@ -91,6 +93,7 @@ finding how_long_a_history(const fp8_trials& trials, const std::vector<tensor_in
   finding f{.topic = "fp8_history", .question = "Delayed scaling, and with how long a history?"};
   const fp8_trial* best = nullptr;
   std::uint64_t least = 0;
+  named_values histories;
   for (const std::int64_t history : {1024, 16, 1}) {
     const fp8_trial* const trial = trials.find(e4m3, history);
     const fp8_tensor_summary sum = sum_of(*trial, tensors);
@@ -99,15 +102,15 @@ finding how_long_a_history(const fp8_trials& trials, const std::vector<tensor_in
         history == 1 ? "the step before" : fmt::format("{} steps", history), grouped(sum.saturating),
         grouped(sum.steps),
         percent_number(sum.steps == 0 ? 0 : static_cast<double>(sum.stale) / static_cast<double>(sum.steps))));
-    f.numbers.push_back(
-        {fmt::format("history_{}", history), named_values{{{"saturating_steps", integer(sum.saturating)},
-                                                           {"stale_steps", integer(sum.stale)},
-                                                           {"tensor_steps", integer(sum.steps)}}}});
+    histories.all.push_back({std::to_string(history), named_values{{{"saturating_steps", integer(sum.saturating)},
+                                                                    {"stale_steps", integer(sum.stale)},
+                                                                    {"tensor_steps", integer(sum.steps)}}}});
     if (best == nullptr || sum.saturating < least) {
       best = trial;
       least = sum.saturating;
     }
   }
+  f.numbers.push_back({"histories", std::move(histories)});
   f.conclusion = least == 0
                      ? fmt::format("with {} steps nothing saturates; current scaling never does", best->history)
                      : fmt::format("current scaling saturates nothing; of delayed scaling {} saturates least",
@@ -146,7 +149,7 @@ finding what_no_scale_holds(const fp8_trials& trials, const std::vector<tensor_i
                            "{} of {}: more than {} of their nonzero values vanish in either format, at any scale "
                            "that does not saturate; blocks with a scale each, or 16 bits, hold them",
                            losers.size(), count_text(in_e5m2.summaries().size(), "tensor"), percent(much_vanishes));
-  f.numbers.push_back({"tensors", integer(losers.size())});
+  f.numbers.push_back({"not_held", integer(losers.size())});
   if (!losers.empty()) {
     f.grade = finding_grade::notable;
     f.tensor = losers.front().name;

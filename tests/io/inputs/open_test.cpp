@@ -291,6 +291,6 @@ TEST_CASE("open: a text in UTF-16 is named as such") {
     std::string wide = big ? "\xFE\xFF" : "\xFF\xFE";
     for (const char c : text) wide += big ? std::string{'\0', c} : std::string{c, '\0'};
     place.write("a.log", wide);
-    CHECK_THROWS_WITH(open_source({place.path("a.log")}), Catch::Contains("is UTF-16: convert it to UTF-8"));
+    CHECK_THROWS_WITH(open_source({place.path("a.log")}), Contains("is UTF-16: convert it to UTF-8"));
   }
 }

@@ -1,0 +1,146 @@
+// Pins FP8 scales on the command line: golden traces through it, tables of amaxes, recipes over a recording, refusals.
+#include "support/catch.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "model/machines/fp8/golden.hpp"
+#include "support/program.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+const std::string digits = "examples/digits.ulp";
+
+std::vector<std::vector<std::string>> rows_of(const std::string& csv) {
+  std::vector<std::vector<std::string>> rows;
+  std::stringstream in(csv);
+  for (std::string line; std::getline(in, line);) rows.push_back(fields_of(line));
+  return rows;
+}
+
+// As --set has them.
+std::string settings_of(const fp8_trace& trace) {
+  std::string all;
+  for (const auto& [key, text] : trace.header)
+    if (key != "source" && key != "format" && key != "scale" && key != "value_for_inf" && key != "rule")
+      all += " --set " + key + "=" + text;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("golden traces through the command line, in hexadecimal") {
+  std::size_t compared = 0;
+  for (const auto& file : std::filesystem::directory_iterator(source_dir() / "tests/data/golden_fp8")) {
+    if (file.path().extension() != ".csv") continue;
+    const fp8_trace trace(file.path());
+    const auto format = trace.header.find("format");
+    const bool is_wide = format != trace.header.end() && format->second == "e5m2";
+    const auto run =
+        run_ulp("replay " + file.path().string() + " --scaler " + std::string{policy_of_file(file.path()).name} +
+                settings_of(trace) + " --format " + (is_wide ? "float8_e5m2" : "float8_e4m3fn") + " --hex --csv -");
+    CAPTURE(file.path().string(), run.err);
+    REQUIRE(run.exit_code == 0);
+    const auto rows = rows_of(run.out);
+    REQUIRE(rows.size() == trace.rows.size() + 1);
+    CHECK(rows.front() ==
+          std::vector<std::string>{"step", "tensor", "amax", "scale_before", "scale_used", "scale_after"});
+    std::map<std::string, std::size_t> column;
+    for (std::size_t i = 0; i < rows.front().size(); ++i) column[rows.front()[i]] = i;
+    for (std::size_t r = 0; r < trace.rows.size(); ++r)
+      for (std::size_t c = 0; c < trace.columns.size(); ++c) {
+        if (!column.contains(trace.columns[c])) continue;
+        ++compared;
+        if (rows[r + 1][column[trace.columns[c]]] != trace.rows[r][c])
+          FAIL(trace.columns[c] << " of row " << r << " is " << rows[r + 1][column[trace.columns[c]]] << ", not "
+                                << trace.rows[r][c]);
+      }
+  }
+  CHECK(compared > 30'000);
+}
+
+TEST_CASE("a table of amaxes on standard input, its columns in any order, and tensors that appear late") {
+  const auto run = run_ulp("replay - --scaler te --set amax_history_len=1 --format float8_e4m3fn --csv -",
+                           "# made by hand\namax,note,step,tensor\n2,x,0,a\n0x1p-1,x,1,a\n4,y,1,late\nnan,x,2,a\n");
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out ==
+        "step,tensor,amax,scale_before,scale_used,scale_after\n"
+        "0,a,2,1,1,224\n1,a,0.5,224,224,896\n1,late,4,1,1,112\n2,a,nan,896,896,896\n");
+}
+
+TEST_CASE("tables of amaxes are refused by the line that is wrong") {
+  const std::string asked = "replay - --scaler te --format float8_e4m3fn";
+  for (const auto& [text, why] :
+       {std::pair{"step,tensor,amax\n0,a,-1\n", "line 2: column 'amax': '-1' is not a largest magnitude"},
+        {"step,tensor,amax\n0,a,1\n0,a,1\n", "step 0 of 'a' does not come after step 0"},
+        {"step,tensor,amax\n0,a,1e60\n", "is not a largest magnitude: a float32 number"},
+        {"step,tensor,amax\n", "holds no steps"},
+        {"step,scale\n0,1\n", "no table with the columns step, tensor, amax"}}) {
+    const auto run = run_ulp(asked, text);
+    CAPTURE(text, run.err);
+    CHECK(run.exit_code == 2);
+    CHECK_THAT(run.err, Contains(why));
+  }
+}
+
+TEST_CASE("a recipe over a recording: rows, summary, and what is not cast") {
+  const auto run = run_ulp("replay " + digits + " --recipe te_delayed:hybrid --json");
+  REQUIRE(run.exit_code == 0);
+  const auto all = nlohmann::json::parse(run.out);
+  CHECK(all["summary"]["recipe"] == "te_delayed:hybrid");
+  CHECK(all["summary"]["gradient_format"] == "float8_e5m2");
+  CHECK(all["summary"]["tensors"] == 3);
+  CHECK_THAT(all["notes"].dump(), Contains("not cast, as what products give is not: conv1.weight"));
+  CHECK_THAT(all["notes"].dump(), Contains("5 steps have infinities that the run's own 16-bit format"));
+  const auto csv = rows_of(run_ulp("replay " + digits + " --recipe te_delayed:hybrid --csv -").out);
+  CHECK(csv.size() - 1 == all["summary"]["tensor_steps"].get<std::size_t>());
+}
+
+TEST_CASE("a sweep of recipes has what each replay has") {
+  const auto swept = nlohmann::json::parse(
+      run_ulp("sweep " + digits + " --recipe te_delayed,te_current:e5m2 --set amax_history_len=1,16 --json").out);
+  REQUIRE(swept.size() == 3);
+  for (const auto& row : swept) {
+    std::string asked = "replay " + digits + " --recipe " + row["recipe"].get<std::string>();
+    if (const auto set = row["parameters"].get<std::string>(); !set.empty()) asked += " --set " + set;
+    const auto alone = nlohmann::json::parse(run_ulp(asked + " --json").out)["summary"];
+    for (const auto& [key, of] : {std::pair{"saturating_steps", "saturating_tensor_steps"},
+                                  {"stale_steps", "stale_tensor_steps"},
+                                  {"underflow_low", "underflow_low"},
+                                  {"saturated_high", "saturated_high"}})
+      CHECK(row[key] == alone[of]);
+  }
+}
+
+TEST_CASE("what has no meaning with a scale for each tensor is refused by name") {
+  for (const auto& [arguments, why] :
+       {std::pair{"replay " + digits + " --recipe te_delayed --clip-norm 1", "--clip-norm: not with a scale for each"},
+        {"replay " + digits + " --recipe te_delayed --format fp16", "--format: a recipe has its own formats"},
+        {"replay " + digits + " --recipe deepseek_v3", "a scale for each block"},
+        {"replay " + digits + " --recipe te_delay", "near: te_delayed"},
+        {"replay " + digits + " --scaler te", "--format is required with --scaler te_delayed_bulk"},
+        {"replay " + digits + " --scaler te --format e4m3fn --set amax_history_len=0",
+         "amax_history_len must be at least 1"},
+        {"replay " + digits + " --scaler pytorch --format fp16 --hex", "--hex: only with a scale for each tensor"},
+        {"replay tests/data/golden/inputs/loop_walk.csv --scaler te --format e4m3fn", "knows no tensors"},
+        {"sweep " + digits + " --scaler te,pytorch --format e4m3fn", "pytorch scales the whole run"}}) {
+    const auto run = run_ulp(arguments);
+    CAPTURE(arguments, run.err);
+    CHECK(run.exit_code == 2);
+    CHECK_THAT(run.err, Contains(why));
+  }
+}
+
+TEST_CASE("advice of formats of 8 bits speaks of scales of tensors, of bfloat16 of none") {
+  const auto in_8_bits = run_ulp("advise " + digits + " --format float8_e4m3fn");
+  CHECK_THAT(in_8_bits.out, Contains("a scale for each tensor (te_current:"));
+  CHECK_THAT(in_8_bits.out, Contains("E4M3 or E5M2, with a scale for each tensor?"));
+  CHECK_THAT(in_8_bits.out, !Contains("GradScaler"));
+  CHECK_THAT(in_8_bits.out, !Contains("init_scale"));
+  const auto in_bfloat16 = run_ulp("advise " + digits + " --format bf16");
+  CHECK_THAT(in_bfloat16.out, Contains("bf16 without a loss scale"));
+  CHECK_THAT(in_bfloat16.out, !Contains("init_scale"));
+}

@@ -1,0 +1,18 @@
+# cmake -D ROOT=<project> -P catch_names.cmake: tests name nothing of Catch2 but what tests/support/catch.hpp brings: its
+# versions 2 and 3 have other names, and one machine builds with one of them.
+file(GLOB_RECURSE files ${ROOT}/tests/*.[ch]pp)
+set(read 0)
+foreach(file IN LISTS files)
+  if(file STREQUAL ${ROOT}/tests/support/catch.hpp)
+    continue()
+  endif()
+  file(READ ${file} text)
+  math(EXPR read "${read} + 1")
+  string(REGEX MATCH "Catch::[A-Za-z_:]+|#include <catch2/[^>]*>" found "${text}")
+  if(found)
+    message(SEND_ERROR "${file}: '${found}' is in one version of Catch2 only: use or extend tests/support/catch.hpp")
+  endif()
+endforeach()
+if(read LESS 100)
+  message(SEND_ERROR "only ${read} files were found")
+endif()
