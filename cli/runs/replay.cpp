@@ -213,6 +213,11 @@ command replay_command() {
   made.run = [o] {
     if (asks_for_fp8(o->recipe, o->asked.what.scaler))
       return replay_fp8(fp8_question_of(*o), o->output, o->hexadecimal);
+    if (!o->config.empty() && o->asked.what.scaler.empty() && o->asked.what.format.empty()) {
+      const auto own = configuration_of(o->config, o->asked.what, o->asked.run);
+      if (const auto asked = own ? fp8_question_of(*own, o->asked.run) : std::nullopt)
+        return replay_fp8(*asked, o->output, o->hexadecimal);
+    }
     if (o->hexadecimal) throw usage_error("--hex: only with a scale for each tensor (--recipe, or an FP8 --scaler)");
     o->asked = completed(o->asked, o->config);
     return run(*o);

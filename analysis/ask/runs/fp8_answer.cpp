@@ -32,6 +32,9 @@ std::string names_of(const fp8_answer& answer, fp8_choice why) {
 
 // What a user should know of what was cast and what was not.
 void tell(const fp8_answer& answer, const fp8_question& asked, listener& to) {
+  if (asked.own) to.configured(*asked.own);
+  if (const std::string names = names_of(answer, fp8_choice::kept_out); !names.empty())
+    to.note(fmt::format("not cast, as the configuration has it: {}", names));
   if (const std::string names = names_of(answer, fp8_choice::vector); !names.empty())
     to.note(fmt::format("not cast, as vectors (biases, norms) are not: {}", names));
   if (const std::string names = names_of(answer, fp8_choice::output); !names.empty())
@@ -52,6 +55,37 @@ bool asks_for_fp8(const std::string& recipe, const std::string& scaler) {
   return !recipe.empty() || find_fp8_scaler(scaler) != nullptr;
 }
 
+std::optional<fp8_question> fp8_question_of(const configuration& own, const run_text& run) {
+  if (!own.said.float8 || own.said.scaler != "none") return std::nullopt;
+  const said_float8& said = *own.said.float8;
+  const bool is_torchao = own.said.framework == "torchtitan";
+  std::string family;
+  for (const auto& [word, recipe] : {std::pair{"delayed", "te_delayed"},
+                                     {"tensorwise", is_torchao ? "torchao_tensorwise" : "te_current"},
+                                     {"rowwise", "torchao_rowwise"},
+                                     {"blockwise", "deepseek_v3"},
+                                     {"mxfp8", "te_mxfp8"}})
+    if (said.recipe == word) family = recipe;
+  if (family.empty())
+    throw std::invalid_argument(
+        fmt::format("{}: the FP8 recipe '{}' is not known here: name one with --recipe", own.file, said.recipe));
+  if (family == "te_delayed" && (!said.history || said.algorithm.empty() || said.format.empty()))
+    throw std::invalid_argument(
+        fmt::format("{}: does not say the format, the length of the history and what is taken of it: name them with "
+                    "--recipe te_delayed:FORMAT --set amax_history_len=N --set amax_compute_algo=max",
+                    own.file));
+  fp8_question asked{.run = run, .recipe = family, .scaler = {}, .parameters = {}, .format = {}};
+  if (!said.format.empty()) asked.recipe += ":" + said.format;
+  if (said.history) asked.parameters.push_back(fmt::format("amax_history_len={}", *said.history));
+  if (!said.algorithm.empty()) asked.parameters.push_back("amax_compute_algo=" + said.algorithm);
+  if (said.margin) asked.parameters.push_back("margin=" + to_string(parameter_value{*said.margin}));
+  // What belongs to delayed scaling alone, frameworks keep beside other recipes too.
+  if (family != "te_delayed") asked.parameters.clear();
+  asked.kept_out = said.kept_out;
+  asked.own = own;
+  return asked;
+}
+
 const fp8_scaler_entry& policy_of(const fp8_question& asked) {
   return *find_fp8_scaler(asked.recipe.empty() ? asked.scaler : fp8_recipe_entry_named(asked.recipe).policy);
 }
@@ -61,7 +95,9 @@ fp8_recipe recipe_of(const fp8_question& asked) {
   if (!asked.recipe.empty()) {
     if (!asked.format.empty())
       throw std::invalid_argument("--format: a recipe has its own formats; remove one of the two (see --recipe)");
-    return fp8_recipe_named(asked.recipe, parameters);
+    fp8_recipe named = fp8_recipe_named(asked.recipe, parameters);
+    named.kept_out = asked.kept_out;
+    return named;
   }
   const fp8_scaler_entry& policy = policy_of(asked);
   if (asked.format.empty())

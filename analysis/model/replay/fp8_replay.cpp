@@ -77,6 +77,8 @@ fp8_tensor_summary& fp8_tensor_summary::operator+=(const fp8_tensor_summary& oth
 }
 
 fp8_choice choice_of(const tensor_info& t, const fp8_recipe& recipe, bool has_activation_grads) {
+  if (std::ranges::any_of(recipe.kept_out, [&](const std::string& part) { return t.name.find(part) != t.name.npos; }))
+    return fp8_choice::kept_out;
   if (!recipe.is_of_linear_layers) return fp8_choice::cast;
   const bool is_parameter = t.kind == tensor_kind::weight || t.kind == tensor_kind::weight_grad;
   if (is_parameter && t.shape.size() == 1) return fp8_choice::vector;
@@ -93,7 +95,7 @@ void fp8_replayer::see(const std::vector<tensor_info>& tensors) {
 fp8_replayer::machine* fp8_replayer::machine_of(std::uint32_t index, const std::vector<tensor_info>& tensors) {
   const auto [choice, is_new] = choices_.try_emplace(index, fp8_choice::cast);
   if (is_new) choice->second = choice_of(tensors[index], recipe_, has_activation_grads_);
-  if (choice->second == fp8_choice::vector || choice->second == fp8_choice::output) return nullptr;
+  if (choice->second != fp8_choice::cast && choice->second != fp8_choice::in_place_of) return nullptr;
   const fp8_treatment& as = recipe_.of(tensors[index]);
   return &machines_.try_emplace(index, machine{.of = as.start, .how = as.how}).first->second;
 }

@@ -43,11 +43,11 @@ program_row torchtitan_program() {
            .text =
                "where neither FSDP nor autocast is in effect, torchtitan computes in float32: then --format float32"},
           {.when = "model.converters=float8|quantize.linear.float8",
-           .text = "matrix products are in float8 (model.converters), whose scales are not replayed"},
+           .text = "matrix products are in float8 (model.converters)"},
           {.when = "quantize.linear.float8 !model.converters",
            .text = "quantize.linear.float8 sets up float8, which only model.converters turns on"},
           {.when = "float8.enable_float8_linear=true",
-           .text = "matrix products are in float8, whose scales are not replayed"},
+           .text = "matrix products are in float8"},
           {.when = "training.mixed_precision_reduce=bfloat16",
            .text = "gradients are reduced between GPUs in bfloat16, which is not replayed"}}};
 }

@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
+#include <ulp/ask/questions/scenario_text.hpp>
 #include <ulp/model/replay/fp8_replay.hpp>
 
 namespace ulp {
@@ -19,7 +21,13 @@ struct fp8_question {
   std::string scaler;                   // a policy of fp8_scaler_catalog()
   std::vector<std::string> parameters;  // "key=value" of the policy
   std::string format;
+  std::vector<std::string> kept_out = {};  // parts of the names of tensors that are not cast
+  std::optional<configuration> own = {};   // a framework's, that this was completed from
 };
+
+// The question that a framework's configuration asks, if it trains in FP8 and does not scale the loss; nullopt where it does
+// not. Throws std::invalid_argument where it says too little.
+[[nodiscard]] std::optional<fp8_question> fp8_question_of(const configuration& own, const run_text& run);
 
 // Whether these name a replay with a scale for each tensor, rather than one of loss scaling.
 [[nodiscard]] bool asks_for_fp8(const std::string& recipe, const std::string& scaler);

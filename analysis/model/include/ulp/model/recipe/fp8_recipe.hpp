@@ -26,9 +26,10 @@ struct fp8_treatment {
 
 struct fp8_recipe {
   std::string name;
-  fp8_treatment forward;             // activations and weights, and what is not known to be anything else
-  fp8_treatment gradient;            // gradients and updates
-  bool is_of_linear_layers = false;  // only what a linear layer's products take is cast: see fp8_choice
+  fp8_treatment forward;                   // activations and weights, and what is not known to be anything else
+  fp8_treatment gradient;                  // gradients and updates
+  bool is_of_linear_layers = false;        // only what a linear layer's products take is cast: see fp8_choice
+  std::vector<std::string> kept_out = {};  // parts of the names of tensors that are not cast
 
   [[nodiscard]] const fp8_treatment& of(const tensor_info& t) const noexcept;
 };

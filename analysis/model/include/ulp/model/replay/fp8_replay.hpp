@@ -63,9 +63,10 @@ struct fp8_tensor_summary {
   fp8_tensor_summary& operator+=(const fp8_tensor_summary& other);  // of another tensor; scales are of neither then
 };
 
-// Why a tensor is not cast under a recipe of linear layers.
+// Whether a tensor is cast, and why not.
 enum class fp8_choice : std::uint8_t {
   cast,
+  kept_out,     // by name
   vector,       // biases, norms: fewer than two dimensions
   output,       // a weight gradient or an update: what a product gives stays in more bits
   in_place_of,  // a weight gradient, cast all the same: the input has no other gradients
