@@ -18,8 +18,9 @@ linear<Real>::linear(std::string name, parameter<Real>& weight, parameter<Real>*
 template <typename Real>
 matrix<Real> linear<Real>::forward(matrix<Real> input, const pass<Real>& in) {
   input_ = std::move(input);
-  in.keep(site_kind::activation, tensor_role::low, name_ + ".input", input_);
-  low_weight_ = weight_->cast(in);
+  in.keep_operand(site_kind::activation, name_ + ".input", input_);
+  low_weight_ = weight_->value;
+  in.keep_operand(site_kind::weight, weight_->name, low_weight_);
   matrix<Real> output = product(input_, transposed(low_weight_));
   if (bias_ != nullptr) {
     const matrix<Real> bias = bias_->cast(in);
@@ -32,7 +33,7 @@ matrix<Real> linear<Real>::forward(matrix<Real> input, const pass<Real>& in) {
 
 template <typename Real>
 matrix<Real> linear<Real>::backward(matrix<Real> gradient, const pass<Real>& in) {
-  in.keep(site_kind::activation_grad, tensor_role::low, name_ + ".output", gradient);
+  in.keep_operand(site_kind::activation_grad, name_ + ".output", gradient);
   weight_->add_gradient(product(transposed(gradient), input_), tensor_role::low, in);
   if (bias_ != nullptr) bias_->add_gradient(column_sums(gradient), tensor_role::low, in);
   matrix<Real> of_input = product(gradient, low_weight_);

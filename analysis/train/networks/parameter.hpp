@@ -23,6 +23,15 @@ struct pass {
   std::int32_t microbatch = 0;
 
   void keep(site_kind kind, tensor_role role, std::string_view tensor, matrix<Real>& values) const {
+    call(kind, role, tensor, values, false);
+  }
+  // What a linear layer's products take; low.
+  void keep_operand(site_kind kind, std::string_view tensor, matrix<Real>& values) const {
+    call(kind, tensor_role::low, tensor, values, true);
+  }
+
+ private:
+  void call(site_kind kind, tensor_role role, std::string_view tensor, matrix<Real>& values, bool operand) const {
     if constexpr (std::is_same_v<Real, float>)
       hook->round({.kind = kind,
                    .role = role,
@@ -30,7 +39,8 @@ struct pass {
                    .rows = values.rows(),
                    .columns = values.columns(),
                    .step = step,
-                   .microbatch = microbatch},
+                   .microbatch = microbatch,
+                   .operand = operand},
                   values.values());
   }
 };

@@ -38,6 +38,7 @@ struct site {
   std::size_t columns = 0;
   std::int64_t step = 0;
   std::int32_t microbatch = 0;
+  bool operand = false;  // what a linear layer's products take: its input, its weight, the gradient of its output
 };
 
 class rounding_hook {

@@ -32,7 +32,7 @@ struct fp8_row {
   double multiplied_by = 0;
   double ideal = not_known;
   bool saturates = false;  // a finite value is above what rounds to the largest number
-  outcome_counts counts;     // of no values where only amax is known
+  outcome_counts counts;   // of no values where only amax is known
   rounding_noise noise;
   bool as_recorded = false;  // the factor is not known
 
