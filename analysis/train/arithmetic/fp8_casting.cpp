@@ -28,9 +28,9 @@ float amax_of(std::span<const float> values, bool ignores_nan) {
   return has_nan && !ignores_nan ? std::numeric_limits<float>::quiet_NaN() : largest;
 }
 
-void cast(std::span<float> values, const treatment& how, bool divides, fp8_cast& into) {
+// Returns what brings them back.
+float cast(std::span<float> values, const treatment& how, bool divides, fp8_cast& into) {
   const auto scale = static_cast<float>(into.scales.used);
-  const float back = divides ? scale : 1 / scale;
   for (float& x : values) {
     const float scaled = divides ? x / scale : x * scale;
     const encoded rounded = encode(how.format, scaled, how.rounding);
@@ -40,8 +40,9 @@ void cast(std::span<float> values, const treatment& how, bool divides, fp8_cast&
       into.saturated += any(rounded.flags, status::overflow) || std::isnan(scaled) ? 1 : 0;
       into.underflow += kept == 0 ? 1 : 0;
     }
-    x = kept * back;
+    x = kept;
   }
+  return divides ? scale : 1 / scale;
 }
 
 }  // namespace
@@ -51,8 +52,7 @@ void fp8_casting::start_step() {
   casts_.clear();
 }
 
-void fp8_casting::round(const site& at, std::span<float> values) {
-  if (!at.operand) return;
+float fp8_casting::round_operand(const site& at, std::span<float> values) {
   const std::size_t index = rows_.size();
   if (index == tensors_.size()) {
     tensors_.push_back({.name = std::string{at.tensor},
@@ -65,12 +65,13 @@ void fp8_casting::round(const site& at, std::span<float> values) {
   counter_.add(values);
   rows_.push_back(
       {.tensor = static_cast<std::uint32_t>(index), .type = dtype::float32, .factor = 1, .table = counter_.take()});
-  if (!recipe_) return;
+  if (!recipe_) return 1;
   fp8_scaler& policy = policies_[index];
   fp8_cast made{.amax = amax_of(values, policy.entry().ignores_nan)};
   made.scales = policy.update(made.amax);
-  cast(values, recipe_->of(tensors_[index]).how, policy.entry().divides, made);
+  const float unit = cast(values, recipe_->of(tensors_[index]).how, policy.entry().divides, made);
   casts_.push_back(made);
+  return unit;
 }
 
 }  // namespace ulp::train

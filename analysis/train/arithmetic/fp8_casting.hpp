@@ -2,9 +2,9 @@
 //
 // As in TransformerEngine, the input, the weight and the gradient of the output of each linear layer are cast, the head's
 // among them. All else stays float32: outputs, weight gradients, gradients of inputs, biases, norms, attention. A cast
-// multiplies by the scale in float32 (divides, where the policy does), rounds to the format with saturation, and multiplies
-// by the float32 reciprocal of the scale (by the scale). A kernel does that last step on the product's sum instead.
-// The gradient of a bias is the sum of the cast gradient; TransformerEngine sums before the cast.
+// multiplies by the scale in float32 (divides, where the policy does) and rounds to the format with saturation; sums of
+// products are multiplied by the float32 reciprocals of both scales (by the scales), as matrix units do it: what cancels
+// in the sum is zero. The gradient of a bias is the sum of the cast gradient; TransformerEngine sums before the cast.
 //
 // Each tensor is cast once a step, and its policy steps with the amax of what came in. Of several micro-batches it is
 // not settled here whether scales follow each of them: there is one.
@@ -38,7 +38,8 @@ class fp8_casting final : public rounding_hook {
   // nullopt: operands stay as they are.
   explicit fp8_casting(std::optional<fp8_recipe> recipe) : recipe_(std::move(recipe)) {}
 
-  void round(const site& at, std::span<float> values) override;
+  void round(const site& /*at*/, std::span<float> /*values*/) override {}
+  float round_operand(const site& at, std::span<float> values) override;
   void start_step();
 
   // In the order in which they are cast, which is the same in each step.
