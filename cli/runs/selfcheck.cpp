@@ -87,19 +87,20 @@ void refuse_other_options(const options& o) {
 
 // What belongs to loss scaling, or to gradients of weights.
 void refuse_loss_scaling(const options& o) {
-  for (const auto& [option, is_given] : {std::pair{"--scaler", !o.policy.scaler.empty()},
-                                         {"--format", !o.format.empty()},
-                                         {"--start", !o.policy.start.empty()},
-                                         {"a rounding option", o.policy.rounding.given()},
-                                         {"--joint", o.joint},
-                                         {"--activations", o.activations}})
-    if (is_given)
-      throw usage_error(
-          fmt::format("{}: not with --recipe, which has its own formats, rounding and scales, and records "
-                      "operands; remove one of the two",
-                      option));
+  scenario_text others = o.policy;
+  others.parameters.clear();
+  others.format = o.format;
+  std::string option = arguments_of(std::move(others));
+  if (!option.empty()) option = option.substr(1, option.find(' ', 1) - 1);
+  if (o.joint) option = "--joint";
+  if (o.activations) option = "--activations";
+  if (!option.empty())
+    throw usage_error(fmt::format(
+        "{}: not with --recipe, which has formats, rounding and scales of its own and records what is cast; "
+        "remove one of the two",
+        option));
   if (o.accumulate != 1)
-    throw usage_error(fmt::format("--accumulate: under --recipe a step has one micro-batch, not {}", o.accumulate));
+    throw usage_error(fmt::format("--accumulate: with --recipe a step has one micro-batch, not {}", o.accumulate));
 }
 
 closed_loop_options loop_of(const options& o) {
