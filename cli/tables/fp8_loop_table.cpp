@@ -138,7 +138,10 @@ summary summary_of(const finished_fp8_loops& all) {
       policy_line(o.recipe),
       self_replay_line(all.seeds),
       {"loss",
-       fmt::format("{}, {} above that of float32: mean of the last {}", loss_text(closed), loss_text(above),
+       fmt::format("{}: mean of the last {}",
+                   std::isfinite(above.mean)
+                       ? fmt::format("{}, {} above that of float32", loss_text(closed), loss_text(above))
+                       : fmt::format("{}, that of float32 {}", loss_text(closed), loss_text(twin)),
                    count_text(static_cast<std::uint64_t>(o.judged), "step")),
        {{"judged_steps", o.judged},
         {"loss", closed.mean},

@@ -2,6 +2,7 @@
 #include "cli/tables/fp8_loop_table.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "support/catch.hpp"
 
@@ -43,6 +44,8 @@ TEST_CASE("a replay that differs is said to, with the first place") {
   CHECK(line_of(seeds, "self-replay") ==
         "identical in 6 of 6 steps of tensors: scales bit for bit, counts in their ranges; in 66.7 % these are exact");
   CHECK(line_of(seeds, "loss").starts_with("1.5000 ± 0, 0.5000 ± 0 above that of float32"));
+  seeds[1].loss = std::numeric_limits<double>::infinity();
+  CHECK(line_of(seeds, "loss").starts_with("inf, that of float32 1.0000 ± 0: mean of the last 1 step"));
   seeds[1].seed = 4;
   seeds[1].identical = 2;
   seeds[1].first_difference = {.step = 7, .tensor = "head.weight"};

@@ -46,6 +46,18 @@ TEST_CASE("so it is in a transformer whose history is short, with values that sa
   CHECK(r.kinds.at(tensor_kind::activation_grad).closed.underflow.low > 0);
 }
 
+TEST_CASE("so it is in trainings that diverge to infinity and NaN") {
+  for (const char* const recipe : {"te_delayed:hybrid", "te_current:hybrid", "torchao_tensorwise", "keras"}) {
+    CAPTURE(recipe);
+    fp8_loop_options o = loop_under(recipe, 20);
+    o.training.optimizer = optimizer_kind::sgd;
+    o.training.learning_rate = 1e30;
+    const fp8_loop_result r = run_fp8_loop(o);
+    CHECK(std::isinf(r.loss));
+    CHECK(r.identical == 20 * 9);
+  }
+}
+
 TEST_CASE("every step of the training counts: one that is left out changes what the replay says") {
   const fp8_loop_options o = loop_under("te_delayed:hybrid", 30, {{"amax_history_len", 4.0}});
   fp8_replayer whole(o.recipe, {});
