@@ -5,11 +5,13 @@
 #include <cmath>
 #include <filesystem>
 #include <string_view>
+#include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/encoding/joint_content.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 #include <ulp/report/tables/table.hpp>
 
 #include "command.hpp"
+#include "output.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -76,6 +78,27 @@ void loop_recorder::finish() {
     throw usage_error(fmt::format("{}: it holds {}, which are more than were trained", path_,
                                   count_text(held_->step_count(), "step")));
   if (writer_) writer_->close();
+}
+
+void loop_recorders::listen(closed_loop_watch& to) {
+  if (closed) to.closed = [this](const auto& now, const auto& tensors) { closed->see(now, tensors); };
+  if (twin) to.twin = [this](const auto& now, const auto& tensors) { twin->see(now, tensors); };
+}
+
+void loop_recorders::finish(bool told) {
+  for (std::optional<loop_recorder>* r : {&closed, &twin}) {
+    if (!*r) continue;
+    (*r)->finish();
+    const std::string before =
+        (*r)->held() > 0 ? fmt::format(" after the {} that were there", grouped((*r)->held())) : "";
+    if (told) fmt::print("{}: {} recorded{}\n", printable((*r)->path()), count_text((*r)->written(), "step"), before);
+  }
+}
+
+void loop_recorders::tell_what_stays() const {
+  for (const std::optional<loop_recorder>* r : {&closed, &twin})
+    if (*r && (*r)->written() > 0)
+      tell(fmt::format("{}: the recorded steps stay; --append goes on with them", (*r)->path()));
 }
 
 }  // namespace ulp::cli

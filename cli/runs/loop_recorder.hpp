@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <ulp/io/recording/recording.hpp>
+#include <ulp/train/closed_loop.hpp>
 #include <ulp/train/training.hpp>
 #include <vector>
 
@@ -38,6 +40,18 @@ class loop_recorder {
   bool made_ = false;
   std::uint64_t held_steps_ = 0;
   std::uint64_t written_ = 0;
+};
+
+// Of the two trainings of a seed.
+struct loop_recorders {
+  std::optional<loop_recorder> closed;
+  std::optional<loop_recorder> twin;
+
+  // From now on `to` has its steps recorded; not longer than this lives.
+  void listen(closed_loop_watch& to);
+  void finish(bool told);
+  // After an interruption.
+  void tell_what_stays() const;
 };
 
 }  // namespace ulp::cli

@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <ulp/ask/questions/recipe_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
-#include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 #include <ulp/report/tables/table.hpp>
 #include <ulp/train/closed_loop.hpp>
@@ -17,6 +15,7 @@
 #include "loop_recorder.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "runs/fp8_loops.hpp"
 #include "runs/optimizer_loops.hpp"
 #include "selfcheck/self_test.hpp"
 #include "tables/closed_loop_table.hpp"
@@ -42,6 +41,7 @@ struct options {
   std::string format;  // empty: fp16 with a scaler, bf16 without
   std::string closed;  // recordings to write
   std::string twin;
+  std::string recipe;  // of FP8, in place of a scaler
   bool append = false;
   bool joint = false;
   output_options output;
@@ -76,17 +76,39 @@ training_options training_of(const options& o) {
   return made;
 }
 
-closed_loop_options loop_of(const options& o) {
+// What any closed loop refuses.
+void refuse_other_options(const options& o) {
   if (!o.modes.empty() || o.by_layer) throw usage_error("--modes and --by-layer go with ulp selfcheck optimizers");
   for (const auto& [option, given] : {std::pair{"--append", o.append}, {"--joint", o.joint}})
     if (given && o.closed.empty() && o.twin.empty())
       throw usage_error(fmt::format("{}: name the recording with -o or --twin", option));
+  if (is_one_of(o.twin, {o.closed})) throw usage_error(fmt::format("{}: -o and --twin are the same file", o.twin));
+}
+
+// What belongs to loss scaling, or to gradients of weights.
+void refuse_loss_scaling(const options& o) {
+  scenario_text others = o.policy;
+  others.parameters.clear();
+  others.format = o.format;
+  std::string option = arguments_of(std::move(others));
+  if (!option.empty()) option = option.substr(1, option.find(' ', 1) - 1);
+  if (o.joint) option = "--joint";
+  if (o.activations) option = "--activations";
+  if (!option.empty())
+    throw usage_error(fmt::format(
+        "{}: not with --recipe, which has formats, rounding and scales of its own and records what is cast; "
+        "remove one of the two",
+        option));
+  if (o.accumulate != 1)
+    throw usage_error(fmt::format("--accumulate: with --recipe a step has one micro-batch, not {}", o.accumulate));
+}
+
+closed_loop_options loop_of(const options& o) {
   if (o.joint && training_of(o).recipe && !(training_of(o).recipe->weights == float32))
     throw usage_error(
         fmt::format("--joint: {} has no master copy: what it adds to weights is known after rounding alone; name an "
                     "optimizer with float32 weights",
                     o.optimizer));
-  if (is_one_of(o.twin, {o.closed})) throw usage_error(fmt::format("{}: -o and --twin are the same file", o.twin));
   closed_loop_options made(scenario_of(completed(o.policy)));
   made.training = training_of(o);
   made.steps = static_cast<std::int64_t>(o.steps);
@@ -98,45 +120,19 @@ std::string model_text(const options& o) {
                      o.accumulate > 1 ? fmt::format(", {} micro-batches", o.accumulate) : "");
 }
 
-// The recordings of the first seed.
-struct recorders {
-  std::optional<loop_recorder> closed;
-  std::optional<loop_recorder> twin;
-
-  template <typename Work>
-  void for_each(Work work) {
-    for (std::optional<loop_recorder>* r : {&closed, &twin})
-      if (*r) work(**r);
-  }
-  void finish(bool told) {
-    for_each([&](loop_recorder& r) {
-      r.finish();
-      const std::string before = r.held() > 0 ? fmt::format(" after the {} that were there", grouped(r.held())) : "";
-      if (told) fmt::print("{}: {} recorded{}\n", printable(r.path()), count_text(r.written(), "step"), before);
-    });
-  }
-  void tell_what_stays() {
-    for_each([](const loop_recorder& r) {
-      if (r.written() > 0) tell(fmt::format("{}: the recorded steps stay; --append goes on with them", r.path()));
-    });
-  }
-};
-
 // A training for each seed.
-std::vector<closed_loop_result> train(const options& o, closed_loop_options loop, recorders& to,
+std::vector<closed_loop_result> train(const options& o, closed_loop_options loop, loop_recorders& to,
                                       std::uint64_t& parameters) {
   progress shown("steps", 2 * o.steps * o.seeds);
   std::vector<closed_loop_result> seeds;
   for (std::uint64_t i = 0; i < o.seeds; ++i) {
     closed_loop_watch watch{.after_step = [&] { shown.advance(); }};
     if (i == 0) {
-      watch.closed = [&](const trained_step& now, const std::vector<tensor_info>& tensors) {
-        if (to.closed) to.closed->see(now, tensors);
+      to.listen(watch);
+      watch.closed = [&, record = watch.closed](const trained_step& now, const std::vector<tensor_info>& tensors) {
+        if (record) record(now, tensors);
         parameters = 0;
         for (const tensor_info& t : tensors) parameters += t.kind == tensor_kind::weight_grad ? t.numel : 0;
-      };
-      watch.twin = [&](const trained_step& now, const std::vector<tensor_info>& tensors) {
-        if (to.twin) to.twin->see(now, tensors);
       };
     }
     loop.training.seed = o.seed + i;
@@ -154,7 +150,7 @@ bool asks_for_loop(const options& o) {
   return o.model != usual.model || o.optimizer != usual.optimizer || o.width != usual.width || o.tied || o.append ||
          o.activations || o.joint || o.accumulate != usual.accumulate || o.steps != usual.steps ||
          o.seed != usual.seed || o.seeds != usual.seeds || !o.closed.empty() || !o.twin.empty() || !o.format.empty() ||
-         !o.modes.empty() || !o.learning_rate.empty() || o.by_layer || !(policy == usual.policy);
+         !o.modes.empty() || !o.learning_rate.empty() || !o.recipe.empty() || o.by_layer || !(policy == usual.policy);
 }
 
 // What belongs to a scaler in the loop.
@@ -162,9 +158,9 @@ void refuse_closed_loop_options(const options& o) {
   scenario_text usual;
   usual.format = o.policy.format;
   const bool recorded = !o.closed.empty() || !o.twin.empty() || o.append || o.joint;
-  if (o.policy != usual || recorded || o.activations || o.optimizer != "adam")
+  if (o.policy != usual || recorded || o.activations || o.optimizer != "adam" || !o.recipe.empty())
     throw usage_error(
-        "of selfcheck optimizers: no scaler or rounding option, no recording, --activations or --optimizer; "
+        "of selfcheck optimizers: no scaler, recipe or rounding option, no recording, --activations or --optimizer; "
         "optimizers are named by --modes");
 }
 
@@ -182,25 +178,29 @@ int run_optimizers(const options& o) {
        .output = o.output});
 }
 
-int run(const options& o) {
-  if (o.what.empty()) {
-    if (asks_for_loop(o)) throw usage_error("these options are of ulp selfcheck closed-loop: add closed-loop");
-    return check_machine(o.output);
-  }
-  refuse_overwriting_inputs(o.output, {o.closed, o.twin});
-  const closed_loop_options loop = loop_of(o);
-  recorders to;
+void open(loop_recorders& to, const options& o) {
   if (!o.closed.empty()) to.closed.emplace(o.closed, o.append);
   if (!o.twin.empty()) to.twin.emplace(o.twin, o.append);
-  std::uint64_t parameters = 0;
-  std::vector<closed_loop_result> seeds;
-  try {
-    seeds = train(o, loop, to, parameters);
-  } catch (const interrupted_error&) {
-    to.tell_what_stays();
-    throw;
-  }
+}
 
+int run_recipe(const options& o, loop_recorders& to) {
+  refuse_loss_scaling(o);
+  const fp8_loops asked{.model = model_text(o),
+                        .training = training_of(o),
+                        .recipe = o.recipe,
+                        .parameters = o.policy.parameters,
+                        .steps = o.steps,
+                        .seeds = o.seeds,
+                        .output = o.output};
+  open(to, o);
+  return run_fp8_loops(asked, to);
+}
+
+int run_scaler(const options& o, loop_recorders& to) {
+  const closed_loop_options loop = loop_of(o);
+  open(to, o);
+  std::uint64_t parameters = 0;
+  const std::vector<closed_loop_result> seeds = train(o, loop, to, parameters);
   const summary lines = summary_of({model_text(o), o.policy.format, loop, parameters, seeds});
   const table t = loops_table(seeds);
   if (o.output.json) print_json("selfcheck", lines, "loops", t);
@@ -210,6 +210,22 @@ int run(const options& o) {
   }
   write_table("selfcheck", t, {.csv = o.output.csv}, !o.output.json);
   return is_identical(seeds) ? done : differences;
+}
+
+int run(const options& o) {
+  if (o.what.empty()) {
+    if (asks_for_loop(o)) throw usage_error("these options are of ulp selfcheck closed-loop: add closed-loop");
+    return check_machine(o.output);
+  }
+  refuse_overwriting_inputs(o.output, {o.closed, o.twin});
+  refuse_other_options(o);
+  loop_recorders to;
+  try {
+    return o.recipe.empty() ? run_scaler(o, to) : run_recipe(o, to);
+  } catch (const interrupted_error&) {
+    to.tell_what_stays();
+    throw;
+  }
 }
 
 }  // namespace
@@ -245,6 +261,11 @@ command selfcheck_command() {
            {.type = "N", .show_default = true, .check = whole_number});
   made.add("--scaler", &o->policy.scaler,
            "the policy, see ulp scalers (default: pytorch_gradscaler with growth_interval=20)", {.type = "NAME"});
+  made.add(
+      "--recipe", &o->recipe,
+      "in place of a scaler: cast what linear layers take to 8 bits, with a scale for each tensor (te_delayed:hybrid, "
+      "te_current, torchao_tensorwise, flax, keras, msamp); --set is of its policy",
+      {.type = "NAME"});
   made.add("--format", &o->format,
            "what is low is rounded to this, see ulp formats (default: fp16; of optimizers bf16)", {.type = "F"});
   add_options(made, options_of(o->policy), {"scaler", "format", "seed", "check", "clip-norm", "clip-value", "order"});
@@ -264,6 +285,9 @@ command selfcheck_command() {
       "Its recorded gradients are replayed under the same scaler, which must repeat every step (else exit code 1). "
       "Open loop: the same network is trained in float32 and those gradients are replayed under the scaler, which is "
       "what a what-if is; its skips are compared with those of the closed loop.\n"
+      "With --recipe: inputs, weights and gradients of outputs of all linear layers are cast as the recipe says, and "
+      "recorded before that (-o, --twin). Their replay must give every scale bit for bit, and counts that hold the "
+      "true ones (else exit code 1); scales, saturation and underflow of a float32 training are compared with those.\n"
       "Optimizers: each mode is trained with passes in the low format and no scaler; the gradients of a float32 "
       "training are stepped by its optimizer, the open loop. Exit code 1 where that names another mode than the one "
       "that trains worst. docs/optimizer-states.md has results.\n"
@@ -271,6 +295,7 @@ command selfcheck_command() {
       "Examples:\n"
       "  ulp selfcheck\n"
       "  ulp selfcheck closed-loop --model mlp --seeds 3\n"
+      "  ulp selfcheck closed-loop --recipe te_delayed:hybrid --model mlp --seeds 1 --steps 100\n"
       "  ulp selfcheck optimizers --model mlp --steps 50 --seeds 2 --modes "
       "torch_adam,torch_adam:bf16,bnb_cpu_default_adam8bit";
   made.run = [o] {

@@ -217,6 +217,8 @@ printed all_commands() {
       {"ulp precision optimizer8 --quantizers", "precision optimizer8 tests/data/golden_optim/inputs.npz --quantizers",
        ""},
       {"ulp selfcheck closed-loop", "selfcheck closed-loop --model mlp --steps 5 --seeds 2", "loops"},
+      {"ulp selfcheck closed-loop --recipe",
+       "selfcheck closed-loop --recipe te_delayed:hybrid --model mlp --steps 5 --seeds 2", "kinds"},
       {"ulp selfcheck optimizers",
        "selfcheck optimizers --model mlp --steps 5 --seeds 2 --modes torch_adam:bf16,ao_adam8bit", "modes"},
       {"ulp selfcheck optimizers",

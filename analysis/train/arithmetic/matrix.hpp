@@ -30,6 +30,11 @@ class matrix {
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] += other.values_[i];
     return *this;
   }
+  matrix& operator*=(Real by) {
+    if (by == 1) return *this;
+    for (Real& x : values_) x *= by;
+    return *this;
+  }
 
  private:
   std::size_t rows_ = 0;

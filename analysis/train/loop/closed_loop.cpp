@@ -55,12 +55,7 @@ loop_outcome train_closed(const closed_loop_options& o, const scenario& policy, 
 
 loop_outcome train_twin(const closed_loop_options& o, const scenario& policy, const closed_loop_watch& watch) {
   no_rounding hook;
-  training_options in_float32 = o.training;
-  if (o.training.recipe) {
-    in_float32.learning_rate = o.training.rate();
-    in_float32.recipe = float32_twin(*o.training.recipe);
-  }
-  training twin(in_float32, hook, std::nullopt);
+  training twin(in_float32(o.training), hook, std::nullopt);
   replayer open = replay_of(twin, o, policy);
   loop_outcome made;
   std::vector<tensor_outcome> outcomes;

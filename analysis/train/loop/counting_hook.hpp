@@ -38,9 +38,15 @@ class counting_hook final : public rounding_hook {
       nonzero += before;
       underflow += before - nonzero_of(values);
     }
-    if (activation_grads_ && at.kind == site_kind::activation_grad && at.role == tensor_role::low) count(at, values);
+    count_if_asked(at, values);
     if (keep_updates_ && at.kind == site_kind::update)
       updates[std::string{at.tensor}].assign(values.begin(), values.end());
+  }
+
+  float round_operand(const site& at, std::span<float> values) override {
+    const float unit = inner_->round_operand(at, values);
+    count_if_asked(at, values);
+    return unit;
   }
 
   void start_step() {
@@ -58,6 +64,10 @@ class counting_hook final : public rounding_hook {
  private:
   static std::uint64_t nonzero_of(std::span<const float> values) {
     return values.size() - static_cast<std::uint64_t>(std::ranges::count(values, 0.0F));
+  }
+
+  void count_if_asked(const site& at, std::span<const float> values) {
+    if (activation_grads_ && at.kind == site_kind::activation_grad && at.role == tensor_role::low) count(at, values);
   }
 
   void count(const site& at, std::span<const float> values) {

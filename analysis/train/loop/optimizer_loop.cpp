@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
+#include "loop/judged_loss.hpp"
+
 namespace ulp {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using train::judged_loss;
 
 // The gradient of each parameter, as the optimizer finds it; rounds nothing.
 class listening_hook final : public rounding_hook {
@@ -23,20 +24,6 @@ class listening_hook final : public rounding_hook {
 
  private:
   std::map<std::string, std::vector<float>> gradients_;
-};
-
-class judged_loss {
- public:
-  judged_loss(std::int64_t steps, std::int64_t judged) : from_(steps - judged), judged_(judged) {}
-  void see(std::int64_t step, double loss) {
-    if (step >= from_) sum_ += std::isfinite(loss) ? loss : infinity;
-  }
-  [[nodiscard]] double mean() const { return sum_ / static_cast<double>(judged_); }
-
- private:
-  std::int64_t from_;
-  std::int64_t judged_;
-  double sum_ = 0;
 };
 
 struct twin_run {

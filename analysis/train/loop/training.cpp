@@ -46,6 +46,13 @@ double training_options::rate() const noexcept {
   return optimizer == optimizer_kind::sgd ? 0.1 : 0.003;
 }
 
+training_options in_float32(training_options of) {
+  if (!of.recipe) return of;
+  of.learning_rate = of.rate();
+  of.recipe = float32_twin(*of.recipe);
+  return of;
+}
+
 struct training::state {
   state(const training_options& chosen, rounding_hook& hook, std::optional<scaler> with)
       : options(chosen),

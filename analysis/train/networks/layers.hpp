@@ -30,6 +30,8 @@ class linear {
   parameter<Real>* bias_;
   matrix<Real> input_;
   matrix<Real> low_weight_;
+  Real input_unit_ = 1;  // what sums of products with these are multiplied by
+  Real weight_unit_ = 1;
 };
 
 // Rows of a table, float32.

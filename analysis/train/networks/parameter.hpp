@@ -23,15 +23,25 @@ struct pass {
   std::int32_t microbatch = 0;
 
   void keep(site_kind kind, tensor_role role, std::string_view tensor, matrix<Real>& values) const {
+    if constexpr (std::is_same_v<Real, float>) hook->round(site_of(kind, role, tensor, values), values.values());
+  }
+  // What a linear layer's products take; low. Returns what sums of products are to be multiplied by.
+  [[nodiscard]] Real keep_operand(site_kind kind, std::string_view tensor, matrix<Real>& values) const {
     if constexpr (std::is_same_v<Real, float>)
-      hook->round({.kind = kind,
-                   .role = role,
-                   .tensor = tensor,
-                   .rows = values.rows(),
-                   .columns = values.columns(),
-                   .step = step,
-                   .microbatch = microbatch},
-                  values.values());
+      return hook->round_operand(site_of(kind, tensor_role::low, tensor, values), values.values());
+    return 1;
+  }
+
+ private:
+  [[nodiscard]] site site_of(site_kind kind, tensor_role role, std::string_view tensor,
+                             const matrix<Real>& values) const {
+    return {.kind = kind,
+            .role = role,
+            .tensor = tensor,
+            .rows = values.rows(),
+            .columns = values.columns(),
+            .step = step,
+            .microbatch = microbatch};
   }
 };
 

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -199,6 +201,66 @@ TEST_CASE("a recording of another training is not continued") {
   CHECK(shorter.err == "ulp: " + file + ": it holds 5 steps, which are more than were trained\n");
   CHECK(run_ulp(training + " --append").exit_code == 0);
   CHECK(digest_of_file(file) == before);
+}
+
+TEST_CASE("under an FP8 recipe the recordings' replays are the loops that were told of") {
+  const temporary_dir dir;
+  const std::string run = (dir / "run.ulp").string();
+  const std::string twin = (dir / "twin.ulp").string();
+  const std::string recipe = " --recipe te_delayed:hybrid --set amax_history_len=4 --json";
+  const auto checked =
+      run_ulp("selfcheck closed-loop --model mlp --steps 60 --seeds 1 -o " + run + " --twin " + twin + recipe);
+  REQUIRE(checked.exit_code == 0);
+  const auto all = nlohmann::json::parse(checked.out);
+  CHECK(all.at("summary").at("self_replay_identical") == true);
+  CHECK(all.at("summary").at("replayed_tensor_steps") == 60 * 9);
+  CHECK(all.at("summary").at("identical_tensor_steps") == 60 * 9);
+  REQUIRE(all.at("kinds").size() == 3);
+  std::map<std::string, std::array<std::uint64_t, 2>> saturating;
+  const auto replay = [&](const std::string& recording, std::size_t loop) {
+    const auto replayed = nlohmann::json::parse(run_ulp("replay " + recording + recipe).out);
+    CHECK(replayed.at("tensors").size() == 9);
+    for (const auto& t : replayed.at("tensors"))
+      saturating[t.at("kind").get<std::string>()].at(loop) += t.at("saturating_steps").get<std::uint64_t>();
+  };
+  replay(run, 0);
+  replay(twin, 1);
+  std::uint64_t any = 0;
+  for (const auto& kind : all.at("kinds")) {
+    const auto& [closed, open] = saturating.at(kind.at("kind").get<std::string>());
+    CHECK(kind.at("closed_saturating_steps") == closed);
+    CHECK(kind.at("open_saturating_steps") == open);
+    CHECK(kind.at("tensor_steps") == 60 * 3);
+    any += closed + open;
+  }
+  CHECK(any > 20);
+  CHECK(run_ulp("check " + run).exit_code == 0);
+  const auto text = run_ulp("selfcheck closed-loop --model mlp --steps 5 --seeds 2 --recipe te_current");
+  CHECK(text.out.find("self-replay  identical in 90 of 90 steps of tensors: scales bit for bit") != std::string::npos);
+}
+
+TEST_CASE("what belongs to loss scaling is refused beside an FP8 recipe, by name") {
+  for (const auto& [arguments, option] : {
+           std::pair<std::string, std::string>{"--scaler pytorch", "--scaler: not with --recipe"},
+           {"--format e4m3", "--format: not with --recipe"},
+           {"--start scale=4", "--start: not with --recipe"},
+           {"--rounding toward-zero", "--rounding: not with --recipe"},
+           {"--saturate", "--saturate: not with --recipe"},
+           {"--activations", "--activations: not with --recipe"},
+           {"--joint -o a.ulp", "--joint: not with --recipe"},
+           {"--accumulate 2", "--accumulate: with --recipe"},
+           {"--modes torch_adam", "--modes"},
+           {"--set nosuch=1", "no parameter 'nosuch'"},
+       }) {
+    CAPTURE(arguments);
+    const auto run = run_ulp("selfcheck closed-loop --steps 2 --recipe te_delayed " + arguments);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.starts_with("ulp: " + option));
+    CHECK(std::ranges::count(run.err, '\n') == 1);
+  }
+  CHECK(run_ulp("selfcheck closed-loop --recipe te_mxfp8").err.find("blocks") != std::string::npos);
+  CHECK(run_ulp("selfcheck optimizers --recipe te_delayed").exit_code == 2);
+  CHECK(run_ulp("selfcheck --recipe te_delayed").err.find("closed-loop") != std::string::npos);
 }
 
 TEST_CASE("what cannot be checked is said in one line, and leaves no file") {

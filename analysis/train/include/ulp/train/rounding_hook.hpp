@@ -50,6 +50,12 @@ class rounding_hook {
   // Replaces the values by what is kept of them. Infinities and NaN may come in and may result. Called by one thread, in
   // the order of the computation.
   virtual void round(const site& at, std::span<float> values) = 0;
+  // Called in its place for what a linear layer's products take: its input, its weight, the gradient of its output. Values
+  // may stay multiplied by a scale: the layer multiplies sums of products by what this returns for both operands.
+  virtual float round_operand(const site& at, std::span<float> values) {
+    round(at, values);
+    return 1;
+  }
 
   // The format that weight gradients of role low are rounded to (tensor_info::through); empty: none.
   [[nodiscard]] virtual std::string through() const { return {}; }

@@ -50,6 +50,9 @@ struct training_options {
   [[nodiscard]] double rate() const noexcept;
 };
 
+// The same training with a float32 optimizer, at the same learning rate.
+[[nodiscard]] training_options in_float32(training_options of);
+
 struct trained_step {
   // What a recorder would have seen: each weight gradient as the optimizer step found it, still scaled (`factor` is the
   // loss scale, 1 without a scaler), its exact cells and sums; the mean loss of the micro-batches. Without a scaler the
