@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/ask/runs/page_answer.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
@@ -25,6 +26,7 @@ struct options {
   scenario_text what;
   config_file config;
   std::string epsilon = "1e-5";
+  std::string recipe;
   std::string output;
 };
 
@@ -37,6 +39,9 @@ int run(const options& o) {
   std::optional<atomic_file> file;  // now: where it cannot be written nobody waits for it
   if (o.output != "-") file.emplace(o.output);
   report_page page = page_of(page_over(asked, on_stderr()));
+  constexpr std::size_t tensors_drawn = 3;
+  const fp8_question scales{.run = o.run, .recipe = o.recipe, .scaler = {}, .parameters = {}, .format = {}};
+  if (!o.recipe.empty()) add_recipe(page, drawn_fp8_over(scales, tensors_drawn, on_stderr()));
   if (own) print_configuration(*own, true);
   for (const std::string& line : page.notes) note(line);
   page.notes = told();
@@ -65,6 +70,8 @@ command report_command() {
            {.type = "NAME,...", .split_at_commas = true});
   add_config(made, o->config, {}, "adds a first policy, and takes format and clipping unless given,");
   add_options(made, options_of(o->what), {"scaler"});
+  made.add("--recipe", &o->recipe,
+           "adds a section on scales of tensors under a recipe of FP8 training, as in ulp replay", {.type = "NAME"});
   made.add("--epsilon", &o->epsilon, "the share of the magnitude of gradients that underflow may take",
            {.type = "X", .show_default = true});
   made.footer =

@@ -2,6 +2,7 @@
 #ifndef ULP_REPORT_PAGE_AXIS_HPP
 #define ULP_REPORT_PAGE_AXIS_HPP
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -9,6 +10,18 @@
 #include <ulp/ask/columns/run_columns.hpp>
 
 namespace ulp {
+
+// The extremes of values; those that are not finite do not count.
+struct extent {
+  double low = not_known;
+  double high = not_known;
+  void see(double value) {
+    if (!std::isfinite(value)) return;
+    low = std::fmin(low, value);
+    high = std::fmax(high, value);
+  }
+  [[nodiscard]] bool any() const { return !std::isnan(low); }
+};
 
 struct tick {
   double at = 0;  // in the unit of the axis

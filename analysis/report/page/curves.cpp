@@ -12,18 +12,6 @@
 namespace ulp {
 namespace {
 
-// The extremes of values; those that are not finite do not count.
-struct extent {
-  double low = not_known;
-  double high = not_known;
-  void see(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::fmin(low, value);
-    high = std::fmax(high, value);
-  }
-  [[nodiscard]] bool any() const { return !std::isnan(low); }
-};
-
 using range_of_column = logged_values::range logged_values::*;
 
 constexpr double wide_span = 100;  // from here on an axis is logarithmic

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <ulp/ask/questions/command_text.hpp>
 #include <ulp/report/findings/format_matrix.hpp>
+#include <ulp/report/tables/fp8_table.hpp>
 #include <ulp/report/tables/usual_formats.hpp>
 #include <utility>
 #include <variant>
@@ -83,6 +84,19 @@ report_page page_of(page_answer answer) {
   page.notes = std::move(answer.notes);
   for (page_replay& one : answer.replays) page.replays.push_back(replay_of(std::move(one)));
   return page;
+}
+
+void add_recipe(report_page& page, drawn_fp8 drawn) {
+  report_recipe made{.name = drawn.answer.by.recipe().name,
+                     .lines = lines_of(drawn.answer, drawn.asked),
+                     .tensors = fp8_tensors_table(drawn.answer),
+                     .worst = {}};
+  for (drawn_fp8::scales& one : drawn.worst)
+    made.worst.push_back({drawn.answer.tensors[one.tensor].name, std::move(one.columns)});
+  page.recipe = std::move(made);
+  std::string options = option_text("--recipe", drawn.asked.recipe);
+  for (const std::string& p : drawn.asked.parameters) options += option_text("--set", p);
+  page.commands.push_back({fmt::format("ulp replay {}{}", command_words(drawn.asked.run), options), ""});
 }
 
 }  // namespace ulp

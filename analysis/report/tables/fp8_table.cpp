@@ -9,7 +9,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <ulp/formats/names.hpp>
 
 namespace ulp {
@@ -38,16 +37,6 @@ struct tensor_line {
   const fp8_treatment& as;
   const fp8_tensor_summary& sum;
 };
-
-double share(const count_range& part, const outcome_counts& of) { return share_of_nonzero(of, part).high; }
-
-// What a person looks at first: values that saturate, then values that vanish.
-bool is_worse(const tensor_line& a, const tensor_line& b) {
-  const auto rank = [](const tensor_line& t) {
-    return std::tuple{t.sum.infinite + t.sum.nan > 0, t.sum.saturating, share(t.sum.counts.underflow, t.sum.counts)};
-  };
-  return rank(b) < rank(a);
-}
 
 table_value text_if(bool known, const std::string& text) { return known ? table_value{text} : table_value{}; }
 
@@ -109,16 +98,11 @@ table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_inf
 table fp8_tensors_table(const fp8_answer& answer) {
   using row = tensor_line;
   constexpr auto right = alignment::right;
-  std::vector<row> lines;
-  for (const auto& [tensor, sum] : answer.by.summaries()) {
-    const tensor_info& info = answer.tensors[tensor];
-    lines.push_back({info, answer.by.recipe().of(info), sum});
-  }
-  std::vector<std::size_t> order(lines.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return is_worse(lines[a], lines[b]); });
   std::vector<row> sorted;
-  for (const std::size_t i : order) sorted.push_back(lines[i]);
+  for (const std::uint32_t tensor : worst_first(answer)) {
+    const tensor_info& info = answer.tensors[tensor];
+    sorted.push_back({info, answer.by.recipe().of(info), answer.by.summaries().at(tensor)});
+  }
 
   const bool has_counts = !answer.is_of_amaxes;
   const auto counted = [=](auto part) {

@@ -363,3 +363,26 @@ TEST_CASE("nothing on the page acts on the text around it") {
     CHECK(html.find(bad) == std::string::npos);
   CHECK(html.find(R"(x\x1B\x9B\u{202E}\u{2028}\xFF\x0A&lt;b&gt;)") != std::string::npos);
 }
+
+TEST_CASE("scales of tensors under a recipe are pictures of the worst and a table of all") {
+  report_page page = page_of(4);
+  report_recipe recipe{.name = "te_delayed:hybrid", .lines = {{"saturation", "in 1 of 4 steps of a tensor", {}}}};
+  recipe.tensors.columns = {{"tensor", "tensor"}};
+  recipe.tensors.rows = {{std::string{"a<b"}}};
+  recipe.worst.push_back({"a<b", {}});
+  for (std::int64_t i = 0; i < 4; ++i) {
+    fp8_row row{.key = {.step = i}, .amax = 1, .multiplied_by = i == 0 ? 1 : 224, .ideal = 448, .saturates = i == 2};
+    recipe.worst.front().columns.at_step(i).add(row);
+  }
+  CHECK(html_of(page).find("A scale for each tensor") == std::string::npos);
+  page.recipe = recipe;
+  const std::string html = html_of(page);
+  CHECK(is_balanced(html));
+  CHECK(html.find("A scale for each tensor: te_delayed:hybrid") != std::string::npos);
+  CHECK(html.find("in 1 of 4 steps of a tensor") != std::string::npos);
+  CHECK(html.find("scale of a&lt;b") != std::string::npos);
+  CHECK(html.find("nan") == std::string::npos);
+  // One step has no curve.
+  page.steps = 1;
+  CHECK(html_of(page).find("scale of a&lt;b") == std::string::npos);
+}

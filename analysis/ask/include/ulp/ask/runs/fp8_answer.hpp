@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <ulp/ask/columns/run_columns.hpp>
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/questions/scenario_text.hpp>
@@ -51,6 +52,34 @@ struct fp8_answer {
 // The whole run: a recording, dumps or a histogram, or a table of amaxes (amax_table.hpp). Throws input_error,
 // std::invalid_argument.
 [[nodiscard]] fp8_answer fp8_replay_over(const fp8_question& asked, listener& to, const fp8_hearer& hears = {});
+
+// The tensors that were cast, those first that a person looks at first: amaxes that are not finite, then steps that saturate,
+// then values that vanish.
+[[nodiscard]] std::vector<std::uint32_t> worst_first(const fp8_answer& answer);
+
+// What a picture of one tensor's scales shows of a column of steps.
+struct fp8_column {
+  double least = not_known;  // of log2 of the multipliers that were used
+  double greatest = not_known;
+  double ideal = not_known;      // the least log2 of the ideal ones
+  std::uint64_t saturating = 0;  // steps
+  std::uint64_t held = 0;
+  void merge(const fp8_column& other);
+  void add(const fp8_row& row);
+};
+
+struct drawn_fp8 {
+  fp8_question asked;
+  fp8_answer answer;
+  struct scales {
+    std::uint32_t tensor = 0;
+    columns_of<fp8_column> columns;
+  };
+  std::vector<scales> worst;  // none where the input cannot be read twice
+};
+
+// Reads the run once more for the scales of the `most` worst tensors. Throws input_error, std::invalid_argument.
+[[nodiscard]] drawn_fp8 drawn_fp8_over(const fp8_question& asked, std::size_t most, listener& to);
 
 // Many recipes and policies over one run, which is read once.
 struct fp8_grid {

@@ -3,11 +3,14 @@
 #ifndef ULP_REPORT_PAGE_HTML_HPP
 #define ULP_REPORT_PAGE_HTML_HPP
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ulp/ask/columns/run_columns.hpp>
+#include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/report/findings/advice.hpp>
+#include <ulp/report/tables/replay_summary.hpp>
 #include <ulp/report/tables/table.hpp>
 
 namespace ulp {
@@ -19,6 +22,18 @@ struct report_replay {
   trajectory_summary sum;
   columns_of<scale_extremes> scales;
   std::vector<std::string> warnings;
+};
+
+// A recipe with a scale for each tensor.
+struct report_recipe {
+  std::string name;
+  std::vector<summary_line> lines;
+  table tensors;
+  struct scales {
+    std::string tensor;
+    columns_of<fp8_column> columns;
+  };
+  std::vector<scales> worst;
 };
 
 struct report_command {
@@ -38,6 +53,7 @@ struct report_page {
   columns_of<binade_counts> binades;  // of the counted tensors
   columns_of<tensor_losses> losses;   // under the first replay
   std::vector<report_replay> replays;
+  std::optional<report_recipe> recipe;
   double clip_norm = not_known;
   table matrix;                          // formats by group of tensors
   std::vector<std::string> notes;        // what a reader should know about input and policies

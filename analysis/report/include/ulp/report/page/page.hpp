@@ -2,6 +2,7 @@
 #ifndef ULP_REPORT_PAGE_PAGE_HPP
 #define ULP_REPORT_PAGE_PAGE_HPP
 
+#include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/ask/runs/page_answer.hpp>
 #include <ulp/report/page/html.hpp>
 
@@ -9,6 +10,9 @@ namespace ulp {
 
 // The notes of the page are those of policies, steps and groups.
 [[nodiscard]] report_page page_of(page_answer answer);
+
+// A section more, on scales of tensors, and the command that gives its numbers.
+void add_recipe(report_page& page, drawn_fp8 drawn);
 
 }  // namespace ulp
 
