@@ -30,16 +30,13 @@ class rows_csv {
 
  private:
   void write(const std::vector<tensor_info>& tensors) {
-    const bool has_counts = !kept_.empty() && kept_.front().counts.numel > 0;
-    if (!kept_.empty()) with_counts_ = with_counts_.value_or(has_counts);
-    csv_.write(fp8_rows_table(kept_, tensors, reals_, with_counts_.value_or(false)));
+    csv_.write(fp8_rows_table(kept_, tensors, reals_, kept_.empty() || kept_.front().has_counts));
     kept_.clear();
   }
 
   csv_stream csv_;
   real_text reals_;
   std::vector<fp8_row> kept_;
-  std::optional<bool> with_counts_;
 };
 
 }  // namespace

@@ -255,6 +255,8 @@ def replay(input: Input, scaler: Optional[str] = None, format: Any = None, **set
     step and tensor, and in `per_tensor` one for each tensor, the worst first. `input` may be a table of amaxes, too.
     """
     settings = {"scaler": scaler, "format": format, **settings}
+    if settings.get("recipe") and scaler:
+        raise ValueError("recipe: a recipe has its own policy; remove one of recipe and scaler")
     if _runs.asks_for_fp8(str(settings.get("recipe") or ""), str(scaler or "")):
         columns, notes, summary, tensors = _ask(_runs.run_replay_fp8, input, settings)
         table = Table(columns, schema="ulp.replay-fp8/1", notes=notes, summary=summary)

@@ -190,6 +190,8 @@ class Fp8Scaler(Scaler):
     ) -> None:
         if start:
             raise TypeError("start: policies of tensors start from the parameter initial_scale")
+        if not isinstance(name, str):
+            raise TypeError(f"name: {name!r} is not the name of a policy")
         given = {**(parameters or {}), **keywords}
         self._format = format_name(given.pop("format", format))
         self._of = _runs.Fp8Scaler(name, self._format, given)
@@ -220,7 +222,9 @@ class Fp8Scaler(Scaler):
 
     def update(self, amax: Any) -> float:  # type: ignore[override]
         """Ends a step of the tensor; returns the scale that this step's values are cast with."""
-        return float(self.run([amax])["scale_used"][0])
+        if isinstance(amax, (str, bytes, list, tuple, dict)) or amax is None or getattr(amax, "size", 1) != 1:
+            raise TypeError(f"amax: {amax!r} is not one number; run() takes many")
+        return float(self.run([float(amax)])["scale_used"][0])
 
     def run(self, amaxes: Any) -> Table:  # type: ignore[override]
         """`update` for each of many steps: an array (N,), rounded to float32.
@@ -230,7 +234,10 @@ class Fp8Scaler(Scaler):
         """
         import numpy
 
-        given = numpy.asarray(amaxes, dtype=numpy.float32).ravel()
+        if numpy.asarray(amaxes).dtype.kind not in "fiub":
+            raise TypeError(f"amaxes: {amaxes!r} are not real numbers")
+        with numpy.errstate(over="ignore"):
+            given = numpy.asarray(amaxes, dtype=numpy.float32).ravel()
         if (given < 0).any():
             raise ValueError(f"amaxes: {given[given < 0][0]} is below 0, which no largest magnitude is")
         before, used, after, held = self._of.run(given)

@@ -81,6 +81,14 @@ class Steps(unittest.TestCase):
             ulpscope.Scaler("te").run([1.0, -1.0])
         with self.assertRaises(TypeError):
             ulpscope.Scaler("te", start={"scale": 1})
+        for name in ("nope", "pytorch", ""):
+            with self.assertRaises(ValueError):
+                ulpscope.Fp8Scaler(name)
+        for amax in (None, [1, 2], "1", 1j, numpy.ones(2)):
+            with self.assertRaises(TypeError):
+                ulpscope.Fp8Scaler("te").update(amax)
+        with self.assertRaisesRegex(ValueError, "remove one of recipe and scaler"):
+            ulpscope.replay(str(Path(SOURCE) / "examples/digits.ulp"), "te", recipe="te_delayed")
 
     def test_infinity_is_held(self):
         table = ulpscope.Scaler("te", amax_history_len=2).run([1, math.inf, 1, 1])

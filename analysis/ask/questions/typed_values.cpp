@@ -15,13 +15,19 @@
 
 namespace ulp {
 
-const scaler_entry& scaler_named(const std::string& name) {
-  if (const scaler_entry* const entry = find_scaler(name)) return *entry;
+namespace {
+
+// Of a name that neither catalogue of policies has.
+[[noreturn]] void refuse_scaler(const std::string& name) {
   std::vector<std::string_view> names;
-  for (const scaler_entry& e : scaler_catalog()) {
-    names.push_back(e.name);
-    names.insert(names.end(), e.aliases.begin(), e.aliases.end());
-  }
+  const auto add = [&](const auto& catalogue) {
+    for (const auto& e : catalogue) {
+      names.push_back(e.name);
+      names.insert(names.end(), e.aliases.begin(), e.aliases.end());
+    }
+  };
+  add(scaler_catalog());
+  add(fp8_scaler_catalog());
   if (name.find(',') != std::string::npos)
     throw std::invalid_argument(fmt::format("'{}' is more than one scaler; ulp sweep takes a list", name));
   std::string near;
@@ -31,6 +37,23 @@ const scaler_entry& scaler_named(const std::string& name) {
     std::erase(names, best);
   }
   throw std::invalid_argument(fmt::format("unknown scaler '{}'; near: {} (see ulp scalers)", name, near));
+}
+
+}  // namespace
+
+const scaler_entry& scaler_named(const std::string& name) {
+  if (const scaler_entry* const entry = find_scaler(name)) return *entry;
+  if (find_fp8_scaler(name) != nullptr)
+    throw std::invalid_argument(
+        fmt::format("{} scales each tensor, not the run: only ulp replay and ulp sweep take it", name));
+  refuse_scaler(name);
+}
+
+const fp8_scaler_entry& fp8_scaler_named(const std::string& name) {
+  if (const fp8_scaler_entry* const entry = find_fp8_scaler(name)) return *entry;
+  if (find_scaler(name) != nullptr)
+    throw std::invalid_argument(fmt::format("{} scales the run, not each tensor (see ulp scalers)", name));
+  refuse_scaler(name);
 }
 
 format format_named(const std::string& name) {

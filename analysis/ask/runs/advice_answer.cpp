@@ -83,7 +83,9 @@ name_predicate checked_by(const advice_question& asked) {
 }  // namespace
 
 scaling_kind scaling_in(const format& f) noexcept {
-  if (f.width() <= 8) return scaling_kind::tensor;
+  constexpr int bits_of_fp8 = 8;
+  if (f.width() < bits_of_fp8) return scaling_kind::block;
+  if (f.width() == bits_of_fp8) return scaling_kind::tensor;
   return f.emin() <= binary32.emin() && f.emax() >= binary32.emax() ? scaling_kind::none : scaling_kind::run;
 }
 
@@ -129,8 +131,8 @@ run_examination::run_examination(advice_options options, selection counted, name
       scenarios_(scaling_in(options_.how.format) == scaling_kind::run ? scaler_trials(options_, counted_, checked_)
                                                                       : std::vector<scenario>{}),
       whole_(counted_, checked_),
-      trials_(std::in_place, scenarios_),
       fp8_(trials_of_tensors(options_, counted_)) {
+  if (!scenarios_.empty()) trials_.emplace(scenarios_);
   options_.ends_early = counted_.end_step != std::numeric_limits<std::int64_t>::max();
 }
 

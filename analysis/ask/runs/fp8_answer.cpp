@@ -1,6 +1,9 @@
 #include <ulp/ask/runs/fp8_answer.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include <stdexcept>
 #include <ulp/ask/questions/typed_values.hpp>
@@ -19,19 +22,38 @@ std::vector<std::pair<std::string, parameter_value>> values_of(const std::vector
   return all;
 }
 
+// "a, b, c and 2 more"
+std::string few_of(const std::vector<std::string>& names) {
+  constexpr std::size_t few = 3;
+  const std::string first = fmt::format(
+      "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(few, names.size())), ", "));
+  return names.size() > few ? fmt::format("{} and {} more", first, names.size() - few) : first;
+}
+
 std::string names_of(const fp8_answer& answer, fp8_choice why) {
-  std::string names;
-  std::size_t n = 0;
-  for (const auto& [tensor, choice] : answer.by.choices()) {
-    if (choice != why) continue;
-    if (n < 3) names += (n == 0 ? "" : ", ") + answer.tensors[tensor].name;
-    ++n;
-  }
-  return n > 3 ? fmt::format("{} and {} more", names, n - 3) : names;
+  std::vector<std::string> names;
+  for (const auto& [tensor, choice] : answer.by.choices())
+    if (choice == why) names.push_back(answer.tensors[tensor].name);
+  return few_of(names);
+}
+
+// Of a recipe, the tensors that were cast without their kind being known.
+std::string unknown_kinds(const fp8_answer& answer) {
+  if (!answer.by.recipe().is_of_linear_layers) return "";
+  std::vector<std::string> names;
+  for (const auto& [tensor, sum] : answer.by.summaries())
+    if (answer.tensors[tensor].kind == tensor_kind::unknown) names.push_back(answer.tensors[tensor].name);
+  return few_of(names);
 }
 
 // What a user should know of what was cast and what was not.
 void tell(const fp8_answer& answer, const fp8_question& asked, listener& to) {
+  if (asked.run.every != 1)
+    to.note("--every leaves steps out of the histories, too: they reach further back than in training");
+  if (const std::string names = unknown_kinds(answer); !names.empty())
+    to.note(
+        fmt::format("what these are is not known, and {} casts them as forward tensors: {}; --kind REGEX=KIND says it",
+                    answer.by.recipe().name, names));
   if (asked.own) to.configured(*asked.own);
   if (const std::string names = names_of(answer, fp8_choice::kept_out); !names.empty())
     to.note(fmt::format("not cast, as the configuration has it: {}", names));
@@ -87,7 +109,8 @@ std::optional<fp8_question> fp8_question_of(const configuration& own, const run_
 }
 
 const fp8_scaler_entry& policy_of(const fp8_question& asked) {
-  return *find_fp8_scaler(asked.recipe.empty() ? asked.scaler : fp8_recipe_entry_named(asked.recipe).policy);
+  return asked.recipe.empty() ? fp8_scaler_named(asked.scaler)
+                              : *find_fp8_scaler(fp8_recipe_entry_named(asked.recipe).policy);
 }
 
 fp8_recipe recipe_of(const fp8_question& asked) {
@@ -104,6 +127,9 @@ fp8_recipe recipe_of(const fp8_question& asked) {
     throw std::invalid_argument(
         fmt::format("--format is required with --scaler {}: float8_e4m3fn or float8_e5m2", policy.name));
   const format to = value_format_named(asked.format);
+  if (to.emax() > binary32.emax())
+    throw std::invalid_argument(
+        fmt::format("--format {}: scales are float32, and its largest number is not", asked.format));
   return uniform_recipe(
       {.how = {.format = to, .rounding = {.overflow = overflow_mode::saturate}, .scale = scale_source::tensor},
        .start = make_fp8_scaler(policy, to, parameters)});

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/io/amax/amax_rows.hpp>
@@ -19,11 +20,30 @@
 namespace ulp {
 namespace {
 
+// As TransformerEngine's statistics and histories have it at the end of their names.
+tensor_kind kind_in_name(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  for (const auto& [end, kind] : {std::pair{"_wgrad", tensor_kind::weight_grad},
+                                  {"_dgrad", tensor_kind::activation_grad},
+                                  {"_gradient", tensor_kind::activation_grad},
+                                  {"GRAD_OUTPUT", tensor_kind::activation_grad},
+                                  {"GRAD_INPUT", tensor_kind::activation_grad},
+                                  {"_weight", tensor_kind::weight},
+                                  {"_WEIGHT", tensor_kind::weight},
+                                  {"_activation", tensor_kind::activation},
+                                  {"_INPUT", tensor_kind::activation},
+                                  {"_output", tensor_kind::activation},
+                                  {"_OUTPUT", tensor_kind::activation}})
+    if (name.ends_with(end)) return kind;
+  return tensor_kind::unknown;
+}
+
 // A tensor of which only the name is known: --kind says what it is.
 tensor_info named_tensor(const std::string& name, const source_options& how) {
   tensor_info t{.name = name};
   for (const auto& [expression, kind] : how.kinds)
     if (t.kind == tensor_kind::unknown && expression.matches(name)) t.kind = kind;
+  if (t.kind == tensor_kind::unknown) t.kind = kind_in_name(name);
   return t;
 }
 
@@ -133,8 +153,13 @@ fp8_reading read_into(std::span<fp8_replayer> replays, const run_text& run, list
         count_text(read.own_overflows, "step"), read.own_overflows == 1 ? "has" : "have"));
   for (const fp8_replayer& replay : replays)
     if (replay.summaries().empty())
-      throw std::invalid_argument(fmt::format("{}: no tensor is cast under {}: --tensor, --kind and --role leave none",
-                                              run.inputs.front(), replay.recipe().name));
+      throw std::invalid_argument(
+          replay.choices().empty()
+              ? fmt::format("{}: --tensor, --kind and --role leave no tensor", run.inputs.front())
+              : fmt::format(
+                    "{}: none of its tensors is one that {} casts: it leaves out vectors, and what products give "
+                    "(--kind REGEX=KIND says what tensors are; --scaler NAME --format F casts all)",
+                    run.inputs.front(), replay.recipe().name));
   return read;
 }
 

@@ -51,6 +51,8 @@ bool is_better(const fp8_tensor_summary& a, const fp8_tensor_summary& b) {
 
 std::vector<fp8_question> questions_of(const fp8_grid& grid, const run_text& run) {
   std::vector<fp8_question> all;
+  if (std::ranges::find(grid.recipes, "") != grid.recipes.end())
+    throw std::invalid_argument("--recipe: a name is missing (see ulp scalers)");
   for (const std::string& recipe : grid.recipes)
     all.push_back({.run = run, .recipe = recipe, .scaler = {}, .parameters = {}, .format = {}});
   if (!grid.scalers.empty() && grid.formats.empty())

@@ -23,7 +23,14 @@ bool parse_magnitude(std::string_view text, float& into) {
     form = std::chars_format::hex;
   }
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, into, form);
+  auto [stop, error] = std::from_chars(text.data(), end, into, form);
+  if (error == std::errc::result_out_of_range) {
+    // Below the smallest float32 it is rounded like others; above the largest it is none.
+    double wide = 0;
+    std::tie(stop, error) = std::pair{std::from_chars(text.data(), end, wide, form).ptr, std::errc()};
+    if (!(wide < 1)) return false;
+    into = static_cast<float>(wide);
+  }
   return error == std::errc() && stop == end && !(into < 0);
 }
 
@@ -36,7 +43,8 @@ bool is_header(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   while (!line.empty()) {
     const std::size_t comma = line.find(',');
-    const std::string_view name = io::trimmed(line.substr(0, comma));
+    std::string_view name = io::trimmed(line.substr(0, comma));
+    if (name.size() > 1 && name.starts_with('"') && name.ends_with('"')) name = name.substr(1, name.size() - 2);
     has_step = has_step || name == "step";
     has_tensor = has_tensor || name == "tensor";
     has_amax = has_amax || name == "amax";

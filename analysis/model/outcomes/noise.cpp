@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <ulp/model/outcomes/lost_mass.hpp>
 
@@ -124,11 +125,13 @@ class noise_counter {
   [[nodiscard]] rounding_noise of(const bucket_values& v) const;
 
  private:
-  // The binade of the scaled values is [2^k, 2^(k+1)), where the multiplier is not a power of two about that.
+  // The scaled values begin in the binade [2^k, 2^(k+1)), and where the multiplier is not a power of two end in the next.
   [[nodiscard]] int scaled(int exponent) const { return exponent + shift_; }
   [[nodiscard]] double spacing(int k) const {
     return std::ldexp(1.0, std::max(k - how_.format.fraction_bits, how_.format.min_quantum_exponent())) / multiple_;
   }
+  // The root of the mean square over the two binades; through each cell the density changes as towards the next.
+  [[nodiscard]] double mean_spacing(const binade& o) const;
   [[nodiscard]] count_range overflowing(const binade& o) const {
     return outcomes_of(only(o, table_), how_, by_, recorded_).overflow;
   }
@@ -153,11 +156,47 @@ class noise_counter {
   dtype recorded_;
   error_model model_;
   double multiple_ = by_.scale / by_.factor;
-  int shift_ = static_cast<int>(std::lround(std::log2(multiple_)));
+  int shift_ = std::ilogb(multiple_);
   bool power_ = is_power_of_two(by_.scale) && is_power_of_two(by_.factor);
   bool gradual_ = how_.format.has_subnormals() && how_.rounding.flush == flush::never;
   int daz_below_ = read_as_zero_below(how_.rounding, recorded_);
 };
+
+double noise_counter::mean_spacing(const binade& o) const {
+  const int k = scaled(o.exponent);
+  if (power_ || o.count == 0) return spacing(k);
+  const double edge = std::ldexp(1.0, k + 1) / multiple_;
+  struct piece {
+    value_range x;
+    double count;
+    [[nodiscard]] double density() const { return count / (x.high - x.low); }
+    [[nodiscard]] double middle() const { return (x.low + x.high) / 2; }
+  };
+  std::vector<piece> pieces;
+  double above = 0;
+  for (const cell& c : o.cells) {
+    const piece one{magnitudes_of(c, table_), static_cast<double>(c.count)};
+    if (one.x.low < one.x.high)
+      pieces.push_back(one);
+    else
+      above += one.x.low >= edge ? one.count : 0;
+  }
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const auto& [x, count] = pieces[i];
+    const double from = std::clamp(edge, x.low, x.high);
+    double part = pieces[i].density() * (x.high - from);
+    if (i + 1 < pieces.size()) {
+      const double slope =
+          (pieces[i + 1].density() - pieces[i].density()) / (pieces[i + 1].middle() - pieces[i].middle());
+      part += slope * (x.high - from) * (from - x.low) / 2;
+    }
+    above += std::clamp(part, 0.0, count);
+  }
+  const double share = above / static_cast<double>(o.count);
+  const double low = spacing(k);
+  const double high = spacing(k + 1);
+  return std::sqrt((1 - share) * low * low + share * high * high);
+}
 
 bool noise_counter::ladder_tells(int exponent) const {
   const int k = scaled(exponent);
@@ -284,7 +323,7 @@ void noise_counter::round_by_model(binade_part& p) const {
 
 rounding_noise noise_counter::of(const binade& o) const {
   const int k = scaled(o.exponent);
-  binade_part p{.o = o, .x = moments_of(o, table_), .n = o.count, .u = spacing(k)};
+  binade_part p{.o = o, .x = moments_of(o, table_), .n = o.count, .u = mean_spacing(o)};
   p.noise = {.signal = p.x.squares,
              .least_signal = p.x.squares_range.low,
              .exact = p.x.exact && power_,
@@ -296,7 +335,7 @@ rounding_noise noise_counter::of(const binade& o) const {
     return p.noise;
   }
   if (ladder_tells(o.exponent)) return p.noise;
-  if (k >= how_.format.emax() && leave_out_overflow(p)) return {.overflowing = p.noise.values};
+  if (k + (power_ ? 0 : 1) >= how_.format.emax() && leave_out_overflow(p)) return {.overflowing = p.noise.values};
   if (!gradual_ && k <= how_.format.emin() && flush(p)) return p.noise;
 
   const int below = how_.format.min_quantum_exponent() - k;  // binades under the smallest number

@@ -12,12 +12,17 @@
 namespace ulp {
 namespace {
 
+// The largest finite magnitude of the true values, as float32.
+double largest_of(const tensor_row& row) {
+  return static_cast<double>(static_cast<float>(row.table.max_abs / row.unit()));
+}
+
 // As float32; NaN where the table does not know it.
 double amax_of(const tensor_row& row, bool passes_over_nan) {
   const cell_table& t = row.table;
   if (t.nans > 0 && !passes_over_nan) return not_known;
   if (t.infinities() > 0) return std::numeric_limits<double>::infinity();
-  return static_cast<double>(static_cast<float>(t.max_abs / row.unit()));
+  return largest_of(row);
 }
 
 // x * scale, or x / scale, of the true value x.
@@ -81,15 +86,24 @@ fp8_choice choice_of(const tensor_info& t, const fp8_recipe& recipe, bool has_ac
     return fp8_choice::kept_out;
   if (!recipe.is_of_linear_layers) return fp8_choice::cast;
   const bool is_parameter = t.kind == tensor_kind::weight || t.kind == tensor_kind::weight_grad;
-  if (is_parameter && t.shape.size() == 1) return fp8_choice::vector;
+  const bool is_scalar = t.shape.empty() && t.numel == 1;
+  if (is_parameter && (t.shape.size() == 1 || is_scalar)) return fp8_choice::vector;
   if (t.kind == tensor_kind::update) return fp8_choice::output;
   if (t.kind != tensor_kind::weight_grad) return fp8_choice::cast;
   return has_activation_grads ? fp8_choice::output : fp8_choice::in_place_of;
 }
 
 void fp8_replayer::see(const std::vector<tensor_info>& tensors) {
+  const bool had = has_activation_grads_;
   for (; seen_ < tensors.size(); ++seen_)
     has_activation_grads_ = has_activation_grads_ || tensors[seen_].kind == tensor_kind::activation_grad;
+  if (had || !has_activation_grads_) return;
+  for (auto& [tensor, choice] : choices_) {
+    if (choice != fp8_choice::in_place_of) continue;
+    choice = fp8_choice::output;
+    machines_.erase(tensor);
+    summaries_.erase(tensor);
+  }
 }
 
 fp8_replayer::machine* fp8_replayer::machine_of(std::uint32_t index, const std::vector<tensor_info>& tensors) {
@@ -100,14 +114,14 @@ fp8_replayer::machine* fp8_replayer::machine_of(std::uint32_t index, const std::
   return &machines_.try_emplace(index, machine{.of = as.start, .how = as.how}).first->second;
 }
 
-fp8_row fp8_replayer::machine::advance(const step_key& key, std::uint32_t tensor, double amax) {
+fp8_row fp8_replayer::machine::advance(const step_key& key, std::uint32_t tensor, double amax, double largest) {
   const bool divides = of.entry().divides;
   fp8_row row{.key = key, .tensor = tensor, .amax = amax, .scales = of.update(amax)};
   row.multiplied_by = divides ? 1 / row.scales.used : row.scales.used;
-  if (!(amax > 0 && std::isfinite(amax))) return row;
-  row.ideal = of.largest() / amax;
+  if (amax > 0 && std::isfinite(amax)) row.ideal = of.largest() / amax;
+  if (!(largest > 0) || std::isnan(row.scales.used)) return row;
   const multiplier by = usable(multiplier_of(row.scales, divides, 1));
-  row.saturates = by.usable() ? reaches(thresholds_of(how, false).overflow, by, amax) : by.scale != 0;
+  row.saturates = by.usable() ? reaches(thresholds_of(how, false).overflow, by, largest) : by.scale != 0;
   return row;
 }
 
@@ -116,7 +130,7 @@ std::optional<fp8_row> fp8_replayer::advance(const step_key& key, std::uint32_t 
   see(tensors);
   machine* const by = counted_.takes(tensors[tensor]) ? machine_of(tensor, tensors) : nullptr;
   if (by == nullptr) return std::nullopt;
-  const fp8_row row = by->advance(key, tensor, amax);
+  const fp8_row row = by->advance(key, tensor, amax, std::isfinite(amax) ? amax : 0);
   summaries_[tensor].add(row);
   return row;
 }
@@ -131,11 +145,16 @@ std::vector<fp8_row> fp8_replayer::advance(const step& now, const std::vector<te
       throw std::invalid_argument("step " + std::to_string(now.key.step) + ", tensor '" + tensors[t.tensor].name +
                                   "': the input does not know the largest magnitude, which these policies scale by");
     const fp8_scaler_entry& policy = by->of.entry();
-    fp8_row row = by->advance(now.key, t.tensor, amax_of(t, policy.ignores_nan));
+    fp8_row row = by->advance(now.key, t.tensor, amax_of(t, policy.ignores_nan), largest_of(t));
     const multiplier multiplied = usable(multiplier_of(row.scales, policy.divides, t.unit()));
+    row.has_counts = true;
     row.counts = outcomes_of(t, by->how, multiplied);
-    row.saturates = row.saturates || row.counts.overflow.low > 0;
-    if (noise_ == with_noise::yes) row.noise = noise_of(t, by->how, multiplied);
+    if (std::isnan(row.scales.used))
+      row.counts = {.numel = row.counts.numel,
+                    .zero = row.counts.zero,
+                    .maybe_zero = row.counts.maybe_zero,
+                    .nonfinite = row.counts.nonfinite};
+    if (noise_ == with_noise::yes && !std::isnan(row.scales.used)) row.noise = noise_of(t, by->how, multiplied);
     row.as_recorded = !t.factor_known() && is_scaled(tensors[t.tensor]);
     summaries_[t.tensor].add(row);
     rows.push_back(std::move(row));

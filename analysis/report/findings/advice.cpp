@@ -72,7 +72,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   if (!examined.died_at_once() && (values || maxima)) {
     if (run.as_recorded()) all.findings.push_back(recorded_values());
     if (values && !run.as_recorded()) all.findings.push_back(which_format(run, kinds, o));
-    if (maxima && !is_clipped && scaling != scaling_kind::tensor)
+    if (maxima && !is_clipped && (scaling == scaling_kind::run || scaling == scaling_kind::none))
       all.findings.push_back(which_scale(run, kinds, w, o, values));
     if (maxima && !is_clipped && scaling == scaling_kind::run)
       all.findings.push_back(which_policy(run, tensors, examined.trials, examined.tried, best));
@@ -82,7 +82,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
       const int scale_log2 = scaling == scaling_kind::run ? std::min(w.largest_safe().value_or(usual), usual) : 0;
       std::vector<compared_sets> sets{{sets_by_tensor(run, tensors), "tensor"}};
       if (!o.groups.empty()) sets.push_back({sets_by_group(run, tensors, o.groups), "group"});
-      if (scaling != scaling_kind::tensor)
+      if (scaling == scaling_kind::run || scaling == scaling_kind::none)
         for (const compared_sets& of : sets) all.findings.push_back(which_lose_most(run, of, scale_log2, o));
       if (!run.as_recorded() && !is_clipped &&
           std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))

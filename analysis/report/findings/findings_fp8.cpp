@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <initializer_list>
 #include <ulp/model/replay/fp8_replay.hpp>
 
 #include "findings.hpp"
@@ -30,11 +30,20 @@ constexpr std::array kinds{kind_line{tensor_kind::activation, "activations"},
                            kind_line{tensor_kind::update, "updates"},
                            kind_line{tensor_kind::unknown, "tensors of unknown kind"}};
 
+// Whether recipes of linear layers cast it.
+bool is_cast(const tensor_info& t, const std::vector<tensor_info>& tensors) {
+  static const fp8_recipe usual = fp8_recipe_named("te_current");
+  const bool has_activation_grads =
+      std::ranges::any_of(tensors, [](const tensor_info& one) { return one.kind == tensor_kind::activation_grad; });
+  const fp8_choice choice = choice_of(t, usual, has_activation_grads);
+  return choice == fp8_choice::cast || choice == fp8_choice::in_place_of;
+}
+
 fp8_tensor_summary sum_of(const fp8_trial& trial, const std::vector<tensor_info>& tensors,
                           std::optional<tensor_kind> kind = {}) {
   fp8_tensor_summary all;
   for (const auto& [tensor, sum] : trial.by.summaries())
-    if (!kind || tensors[tensor].kind == *kind) all += sum;
+    if ((!kind || tensors[tensor].kind == *kind) && is_cast(tensors[tensor], tensors)) all += sum;
   return all;
 }
 
@@ -91,30 +100,29 @@ finding which_fp8_format(const fp8_trials& trials, const std::vector<tensor_info
 
 finding how_long_a_history(const fp8_trials& trials, const std::vector<tensor_info>& tensors) {
   finding f{.topic = "fp8_history", .question = "Delayed scaling, and with how long a history?"};
-  const fp8_trial* best = nullptr;
+  std::vector<std::string> best;
   std::uint64_t least = 0;
   named_values histories;
   for (const std::int64_t history : {1024, 16, 1}) {
-    const fp8_trial* const trial = trials.find(e4m3, history);
-    const fp8_tensor_summary sum = sum_of(*trial, tensors);
+    const fp8_tensor_summary sum = sum_of(*trials.find(e4m3, history), tensors);
+    const std::string length = history == 1 ? "the step before" : fmt::format("{} steps", history);
     f.evidence.push_back(fmt::format(
-        "{}: saturates in {} of {} steps of a tensor, its scale is off by more than a binade in {} %",
-        history == 1 ? "the step before" : fmt::format("{} steps", history), grouped(sum.saturating),
-        grouped(sum.steps),
+        "{}: saturates in {} of {} steps of a tensor, its scale is off by more than a binade in {} %", length,
+        grouped(sum.saturating), grouped(sum.steps),
         percent_number(sum.steps == 0 ? 0 : static_cast<double>(sum.stale) / static_cast<double>(sum.steps))));
     histories.all.push_back({std::to_string(history), named_values{{{"saturating_steps", integer(sum.saturating)},
                                                                     {"stale_steps", integer(sum.stale)},
                                                                     {"tensor_steps", integer(sum.steps)}}}});
-    if (best == nullptr || sum.saturating < least) {
-      best = trial;
+    if (best.empty() || sum.saturating < least) {
+      best.clear();
       least = sum.saturating;
     }
+    if (sum.saturating == least) best.push_back(length);
   }
   f.numbers.push_back({"histories", std::move(histories)});
-  f.conclusion = least == 0
-                     ? fmt::format("with {} steps nothing saturates; current scaling never does", best->history)
-                     : fmt::format("current scaling saturates nothing; of delayed scaling {} saturates least",
-                                   best->history == 1 ? "the step before" : fmt::format("{} steps", best->history));
+  f.conclusion = fmt::format("{}; current scaling never does",
+                             least == 0 ? fmt::format("with {} nothing saturates", fmt::join(best, " or "))
+                                        : fmt::format("with {} least saturates", fmt::join(best, " or ")));
   f.limits =
       "TransformerEngine's delayed scaling (te_delayed_bulk, E4M3, margin 0), from its start at scale 1. Open loop: "
       "what saturates would have changed the steps after it." +
@@ -131,9 +139,12 @@ finding what_no_scale_holds(const fp8_trials& trials, const std::vector<tensor_i
     const fp8_tensor_summary* wide;
   };
   std::vector<loser> losers;
+  std::size_t judged = 0;
   const fp8_replayer& in_e5m2 = trials.find(e5m2, 0)->by;
   const fp8_replayer& in_e4m3 = trials.find(e4m3, 0)->by;
   for (const auto& [tensor, wide] : in_e5m2.summaries()) {
+    if (!is_cast(tensors[tensor], tensors)) continue;
+    ++judged;
     const fp8_tensor_summary& precise = in_e4m3.summaries().at(tensor);
     const double share = std::min(vanished(wide), vanished(precise));
     if (share > much_vanishes) losers.push_back({share, tensors[tensor].name, &precise, &wide});
@@ -148,7 +159,7 @@ finding what_no_scale_holds(const fp8_trials& trials, const std::vector<tensor_i
                      : fmt::format(
                            "{} of {}: more than {} of their nonzero values vanish in either format, at any scale "
                            "that does not saturate; blocks with a scale each, or 16 bits, hold them",
-                           losers.size(), count_text(in_e5m2.summaries().size(), "tensor"), percent(much_vanishes));
+                           losers.size(), count_text(judged, "tensor"), percent(much_vanishes));
   f.numbers.push_back({"not_held", integer(losers.size())});
   if (!losers.empty()) {
     f.grade = finding_grade::notable;
@@ -163,24 +174,37 @@ bool has_steps(const fp8_trials& trials) { return !trials.all.empty() && !trials
 }  // namespace
 
 std::vector<finding> which_tensor_scales(const fp8_trials& trials, const std::vector<tensor_info>& tensors) {
+  if (!has_steps(trials) && trials.not_finite > 0 && !trials.all.empty())
+    return {{.topic = "fp8_format",
+             .question = "E4M3 or E5M2, with a scale for each tensor?",
+             .conclusion = "not answered: every step holds infinities or NaN",
+             .grade = finding_grade::notable}};
   if (!has_steps(trials)) return {};
   return {which_fp8_format(trials, tensors), how_long_a_history(trials, tensors), what_no_scale_holds(trials, tensors)};
 }
 
 std::optional<fp8_choice_told> tell_recipe(const fp8_trials& trials, const std::vector<tensor_info>& tensors) {
   if (!has_steps(trials)) return std::nullopt;
-  bool gradients_need_range = false;
-  for (const tensor_kind kind : {tensor_kind::activation_grad, tensor_kind::weight_grad}) {
-    const comparison c = compare(trials, tensors, kind);
-    gradients_need_range = gradients_need_range || (c.any() && c.needs_range());
-  }
-  const std::string_view format = gradients_need_range ? "HYBRID" : "E4M3";
-  const std::string recipe = gradients_need_range ? "te_current:hybrid" : "te_current:e4m3";
+  const auto need_range = [&](std::initializer_list<tensor_kind> kinds_of) {
+    return std::ranges::any_of(kinds_of, [&](tensor_kind kind) {
+      const comparison c = compare(trials, tensors, kind);
+      return c.any() && c.needs_range();
+    });
+  };
+  const bool all_need_range = need_range({tensor_kind::activation, tensor_kind::weight, tensor_kind::unknown});
+  const bool gradients_need_range = need_range({tensor_kind::activation_grad, tensor_kind::weight_grad});
+  const std::string_view variant = all_need_range ? "e5m2" : gradients_need_range ? "hybrid" : "e4m3";
+  const std::string_view meaning = all_need_range         ? "all in E5M2"
+                                   : gradients_need_range ? "gradients in E5M2, the rest in E4M3"
+                                                          : "all in E4M3, gradients too";
+  std::string format{variant};
+  std::ranges::transform(format, format.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   return fp8_choice_told{
-      .change = fmt::format("a scale for each tensor ({}), not a loss scale: {}", recipe,
-                            gradients_need_range ? "gradients in E5M2, the rest in E4M3" : "E4M3 for gradients, too"),
-      .lines = {fmt::format("Float8CurrentScaling(fp8_format=Format.{})  # TransformerEngine; ulp replay --recipe {}",
-                            format, recipe)}};
+      .change = fmt::format("a scale for each tensor (te_current:{}), not a loss scale: {}", variant, meaning),
+      .lines = {fmt::format(
+          "Float8CurrentScaling(fp8_format=Format.{})  # TransformerEngine; ulp replay --recipe te_current:{}", format,
+          variant)}};
 }
 
 }  // namespace ulp

@@ -210,15 +210,19 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best,
   }
   if (excerpt_) say_it_is_short(s, has_values);
   const scaling_kind scaling = scaling_in(options_.how.format);
-  if (!has_values || (scaling != scaling_kind::tensor && say_what_underflows(s))) return s;
-  if (scaling != scaling_kind::tensor) say_what_would_underflow(s);
+  const bool has_scale_of_run = scaling == scaling_kind::run || scaling == scaling_kind::none;
+  if (!has_values || (has_scale_of_run && say_what_underflows(s))) return s;
+  if (has_scale_of_run) say_what_would_underflow(s);
   if (judged_.censored() > 0) s.sure += "; values rounded to zero before recording are unknown";
   if (judged_.as_recorded()) {
     s.sure += "; their factor is unknown, so scales are not judged";
   } else if (recipe) {
-    s.change = fmt::format("nothing; for {}: {}", options_.format_name, recipe->change);
+    s.change = fmt::format("nothing; for training in FP8: {}", recipe->change);
     s.lines = recipe->lines;
     s.sure += "; what a format holds is exact or a range, what training makes of it these values do not show";
+  } else if (scaling == scaling_kind::block) {
+    s.change = fmt::format("nothing; {} is a format of blocks with a scale each, which are not replayed",
+                           options_.format_name);
   } else if (scaling == scaling_kind::none) {
     recommend_no_scale(s);
   } else if (best && (!weights_ || skips_often(skipped_, skipped_of_))) {

@@ -82,7 +82,7 @@ table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_inf
         {"held", "", [](const row& r) { return r.scales.held; }},
         {"saturates", "", &row::saturates},
         {"numel", "", counted([](const outcome_counts& c) { return exactly(c.numel); })},
-        {"zero", "", counted(&outcome_counts::zeros), range_keys::where_open},
+        {"zero", "", counted(&outcome_counts::zeros), range_keys::both},
         {"nonfinite", "", counted([](const outcome_counts& c) { return exactly(c.nonfinite); })},
         {"underflow", "", counted([](const outcome_counts& c) { return c.underflow; }), range_keys::both},
         {"subnormal", "", counted([](const outcome_counts& c) { return c.subnormal; }), range_keys::both},
@@ -234,11 +234,13 @@ std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question&
                                                 among(all.stale, all.steps), *all.first_stale),
                    {{"stale_tensor_steps", integer(all.stale)},
                     {"first_stale_step", all.first_stale ? table_value{*all.first_stale} : table_value{}}}});
+  const std::string kept = all.held == 0 ? ""
+                                         : fmt::format("; it kept the scale in {}, of {}", among(all.held, all.steps),
+                                                       count_text(held_tensors, "tensor"));
   if (all.infinite + all.nan > 0)
     lines.push_back({"amax not finite",
-                     fmt::format("in {}: {} infinite, {} NaN; no new scale from it in {}, of {}",
-                                 among(all.infinite + all.nan, all.steps), grouped(all.infinite), grouped(all.nan),
-                                 among(all.held, all.steps), count_text(held_tensors, "tensor")),
+                     fmt::format("in {}: {} infinite, {} NaN{}", among(all.infinite + all.nan, all.steps),
+                                 grouped(all.infinite), grouped(all.nan), kept),
                      {{"infinite_tensor_steps", integer(all.infinite)},
                       {"nan_tensor_steps", integer(all.nan)},
                       {"held_tensor_steps", integer(all.held)}}});

@@ -134,7 +134,7 @@ py::tuple replay_fp8(const py::list& inputs, const py::dict& options) {
     const fp8_answer answer = fp8_replay_over(asked, heard, [&](const auto& now, const auto& tensors) {
       kept.insert(kept.end(), now.begin(), now.end());
       if (kept.size() < in_a_part) return;
-      has_counts = kept.front().counts.numel > 0;
+      has_counts = kept.front().has_counts;
       known = tensors;
       write();
     });

@@ -74,7 +74,7 @@ TEST_CASE("a table of amaxes on standard input, its columns in any order, and te
 TEST_CASE("tables of amaxes are refused by the line that is wrong") {
   const std::string asked = "replay - --scaler te --format float8_e4m3fn";
   for (const auto& [text, why] :
-       {std::pair{"step,tensor,amax\n0,a,-1\n", "line 2: column 'amax': '-1' is not a largest magnitude"},
+       {std::pair{"step,tensor,amax\n0,a,-1\n", "line 2, column 'amax': '-1' is not a largest magnitude"},
         {"step,tensor,amax\n0,a,1\n0,a,1\n", "step 0 of 'a' does not come after step 0"},
         {"step,tensor,amax\n0,a,1e60\n", "is not a largest magnitude: a float32 number"},
         {"step,tensor,amax\n", "holds no steps"},
@@ -143,4 +143,43 @@ TEST_CASE("advice of formats of 8 bits speaks of scales of tensors, of bfloat16 
   const auto in_bfloat16 = run_ulp("advise " + digits + " --format bf16");
   CHECK_THAT(in_bfloat16.out, Contains("bf16 without a loss scale"));
   CHECK_THAT(in_bfloat16.out, !Contains("init_scale"));
+}
+
+TEST_CASE("every row of a CSV has the columns of its header, whatever the first tensors hold") {
+  const auto run = run_ulp("replay tests/data/octaves/digits.ulp --scaler te --format float8_e4m3fn --csv -");
+  const auto rows = rows_of(run.out);
+  REQUIRE(rows.size() > 2);
+  std::size_t odd = 0;
+  for (const auto& row : rows) odd += row.size() == rows.front().size() ? 0 : 1;
+  CHECK(odd == 0);
+  CHECK_THAT(run.out.substr(0, run.out.find('\n')), Contains("zero_low,zero_high"));
+}
+
+TEST_CASE("advice in formats that no loss scaler is tried in") {
+  for (const std::string format : {"bf16", "fp32", "float8_e5m2", "float4_e2m1fn", "float6_e3m2fn"}) {
+    CAPTURE(format);
+    const auto run = run_ulp("advise tests/data/octaves/digits.ulp --format " + format);
+    CHECK(run.exit_code == 0);
+    CHECK_THAT(run.out, !Contains("init_scale"));
+  }
+  CHECK_THAT(run_ulp("advise " + digits + " --format float4_e2m1fn").out, Contains("a format of blocks"));
+}
+
+TEST_CASE("names that are nearly those of FP8 policies are met with these") {
+  CHECK_THAT(run_ulp("scalers te_delyed").err, Contains("te_delayed"));
+  CHECK_THAT(run_ulp("replay " + digits + " --scaler te_curent --format e4m3fn").err, Contains("te_current"));
+  CHECK_THAT(run_ulp("report " + digits + " --scaler te -o -").err, Contains("scales each tensor, not the run"));
+}
+
+TEST_CASE("histories in a checkpoint and statistics say by their names what they are of") {
+  const auto run = run_ulp("replay tests/data/framework_dumps/delayed_scaling.pt --recipe te_delayed:hybrid --json");
+  REQUIRE(run.exit_code == 0);
+  std::size_t gradients = 0;
+  const auto all = nlohmann::json::parse(run.out);
+  for (const auto& row : all["tensors"]) {
+    const bool is_gradient = row["tensor"].get<std::string>().find("GRAD_") != std::string::npos;
+    gradients += is_gradient ? 1 : 0;
+    CHECK(row["format"] == (is_gradient ? "float8_e5m2" : "float8_e4m3fn"));
+  }
+  CHECK(gradients > 0);
 }

@@ -198,3 +198,15 @@ TEST_CASE("factors, scales of zero and values without error") {
   CHECK(std::isnan(noise_of(count_cells(std::span<const float>{}), {float16}, {}).sqnr()));
   CHECK(noise_of(table, {*find_format("float8_e4m3fn")}, {.scale = 0x1p20}).overflowing == 3);
 }
+
+TEST_CASE("the model is as close at scales that are no powers of two") {
+  const std::vector<float> values = gaussian(200'000, 1);
+  const cell_table table = count_cells(std::span{values});
+  for (const char* const name : {"float8_e4m3fn", "float8_e5m2", "float16"})
+    for (const double scale : {1.0, 1.1, 1.25, 1.4331, 1.5, 1.75, 1.999, 3.3, 0.07}) {
+      CAPTURE(name, scale);
+      const format to = *find_format(name);
+      const rounding_noise told = noise_of(table, {to, {}}, {.scale = scale});
+      CHECK(std::fabs(told.sqnr() - by_rounding(values, to, {}, scale).sqnr()) < 0.35);
+    }
+}

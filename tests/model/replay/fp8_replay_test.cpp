@@ -188,3 +188,39 @@ TEST_CASE("recipes are refused by what they lack") {
   CHECK_THROWS_WITH(fp8_recipe_named("torchao_rowwise"), Contains("a scale for each row"));
   for (const fp8_recipe_entry& e : fp8_recipe_catalog()) CHECK(find_fp8_scaler(e.policy) != nullptr);
 }
+
+TEST_CASE("finite values saturate beside an infinity, by the largest of them") {
+  for (const auto& [value, saturates] : {std::pair{464.0, false}, {0x1.d00002p+8, true}}) {
+    fp8_replayer replay(all_by("static_fp8", float8_e4m3fn), {});
+    CHECK(replay.advance(step_of(0, {value, infinity}), one).front().saturates == saturates);
+    CHECK(replay.advance(step_of(1, {value, std::nan("")}), one).front().saturates == saturates);
+  }
+}
+
+TEST_CASE("under a scale that is NaN nothing is called saturated") {
+  fp8_replayer replay(all_by("torchao_dynamic", float8_e4m3fn), {});
+  const fp8_row row = replay.advance(step_of(0, {1, 2, std::nan("")}), one).front();
+  CHECK(std::isnan(row.scales.used));
+  CHECK_FALSE(row.saturates);
+  CHECK(row.counts.overflow.high == 0);
+  CHECK(row.counts.numel == 3);
+  CHECK(row.counts.nonfinite == 1);
+}
+
+TEST_CASE("margins as far as float32 goes") {
+  for (const auto& [margin, scale] : {std::pair{100.0, std::ldexp(448.0, -100)}, {-100.0, std::ldexp(448.0, 100)}}) {
+    fp8_replayer replay(all_by("te_delayed_bulk", float8_e4m3fn, {{"margin", margin}}), {});
+    CHECK(replay.advance(step_key{}, 0, 1, one)->scales.after == scale);
+  }
+}
+
+TEST_CASE("weight gradients stand in for those of activations only until these come") {
+  std::vector<tensor_info> tensors{{.name = "g", .kind = tensor_kind::weight_grad, .shape = {4, 4}}};
+  fp8_replayer replay(fp8_recipe_named("te_delayed"), {});
+  CHECK(replay.advance(step_key{.step = 0}, 0, 1, tensors).has_value());
+  tensors.push_back({.name = "a", .kind = tensor_kind::activation_grad});
+  CHECK(replay.advance(step_key{.step = 0}, 1, 1, tensors).has_value());
+  CHECK_FALSE(replay.advance(step_key{.step = 1}, 0, 1, tensors).has_value());
+  CHECK(replay.summaries().size() == 1);
+  CHECK(replay.choices().at(0) == fp8_choice::output);
+}

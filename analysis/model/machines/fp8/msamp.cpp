@@ -38,7 +38,7 @@ struct msamp {
     if (window_size < 1) return "window_size must be at least 1";
     if (rule != "meta" && rule != "compute_scaling_factor")
       return "rule is meta or compute_scaling_factor, not '" + rule + "'";
-    if (fp_max && !(*fp_max > 0 && *fp_max <= largest_float)) return "fp_max must be above 0 and finite";
+    if (fp_max && !refused_scale("fp_max", *fp_max).empty()) return refused_scale("fp_max", *fp_max);
     return refused_scale("initial_scale", initial_scale);
   }
 };
@@ -56,7 +56,7 @@ class msamp_machine {
     const float before = scale_;
     if (policy_.rule == "compute_scaling_factor") {
       const float given = factor_for(amax, before);
-      return {before, given, given, !finite};
+      return {before, given, given, !finite && given == before};
     }
     if (policy_.in_time_scaling && (policy_.window_size == 1 || steps_ < policy_.window_size))
       scale_ = factor_for(amax, before);
@@ -66,7 +66,7 @@ class msamp_machine {
     if (!finite) steps_ = 0;
     history_.push(finite ? amax : 0);
     scale_ = factor_for(history_.largest_number(), scale_);
-    return {before, used, scale_, !finite};
+    return {before, used, scale_, !finite && used == before && scale_ == before};
   }
   [[nodiscard]] float scale() const { return scale_; }
 

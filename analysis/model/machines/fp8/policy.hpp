@@ -24,6 +24,13 @@ using parameter_list = std::vector<std::pair<std::string, parameter_value>>;
 
 inline constexpr float largest_float = std::numeric_limits<float>::max();
 
+// Why a number that scales is none, or empty.
+inline std::string refused_scale(const char* name, double scale) {
+  const auto as_float = static_cast<float>(scale);
+  if (as_float > 0 && as_float <= largest_float) return {};
+  return std::string{name} + " must be above 0 and finite as a float32";
+}
+
 // What most of them share: the number that amax is scaled to.
 struct scaled_to {
   std::optional<double> fp8_max;
@@ -34,17 +41,10 @@ struct scaled_to {
   }
   [[nodiscard]] float largest(float of_format) const { return fp8_max ? static_cast<float>(*fp8_max) : of_format; }
   [[nodiscard]] std::string refused() const {
-    if (fp8_max && !(*fp8_max > 0 && *fp8_max <= largest_float)) return "fp8_max must be above 0 and finite";
+    if (fp8_max && !refused_scale("fp8_max", *fp8_max).empty()) return refused_scale("fp8_max", *fp8_max);
     return {};
   }
 };
-
-// Why a scale to start from is none, or empty.
-inline std::string refused_scale(const char* name, double scale) {
-  const auto as_float = static_cast<float>(scale);
-  if (as_float > 0 && as_float <= largest_float) return {};
-  return std::string{name} + " must be above 0 and finite as a float32";
-}
 
 template <typename Policy>
 class running final : public fp8_scaler::running_policy {
@@ -74,7 +74,7 @@ class stateless {
 
   fp8_scales update(float amax) {
     const float scale = policy_.scale_for(amax, largest_);
-    return {.before = 0, .used = scale, .after = scale, .held = !std::isfinite(amax)};
+    return {.before = 0, .used = scale, .after = scale, .held = false};
   }
   [[nodiscard]] float scale() const { return 0; }
 

@@ -19,7 +19,7 @@ struct te_current_python : scaled_to {
     scaled_to::fields(v);
   }
   [[nodiscard]] std::string refused() const {
-    return epsilon >= 0 ? scaled_to::refused() : "epsilon must not be below 0";
+    return epsilon >= 0 ? scaled_to::refused() : "epsilon must be a number that is not below 0";
   }
 
   [[nodiscard]] float scale_for(float amax, float largest) const {

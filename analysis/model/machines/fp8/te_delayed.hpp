@@ -50,7 +50,7 @@ class te_delayed_machine {
   te_delayed_machine(const te_delayed<Rule>& policy, float largest)
       : history_(policy.amax_history_len),
         is_of_history_(policy.amax_compute_algo == "max"),
-        rule_(largest, static_cast<int>(policy.margin)),
+        rule_(largest, static_cast<float>(policy.margin)),
         scale_(static_cast<float>(policy.initial_scale)) {}
 
   fp8_scales update(float amax) {
@@ -75,7 +75,7 @@ class te_delayed_machine {
 
 // 448 / amax as the kernels have it: the margin is in the dividend.
 struct te_kernel_scale {
-  te_kernel_scale(float largest, int margin) : scaled_largest(largest * std::pow(2.0F, static_cast<float>(-margin))) {}
+  te_kernel_scale(float largest, float margin) : scaled_largest(largest * std::pow(2.0F, -margin)) {}
 
   [[nodiscard]] float scale_for(float amax) const {
     const float scale = scaled_largest / amax;

@@ -8,8 +8,7 @@ namespace ulp::fp8 {
 namespace {
 
 struct python_rule {
-  python_rule(float of_format, int margin)
-      : largest(of_format), margin_factor(std::pow(2.0F, static_cast<float>(margin))) {}
+  python_rule(float of_format, float margin) : largest(of_format), margin_factor(std::pow(2.0F, margin)) {}
   static constexpr bool stays_at_zero = false;
   static constexpr bool passes_over_nan = false;
 

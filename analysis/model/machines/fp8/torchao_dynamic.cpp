@@ -18,7 +18,9 @@ struct torchao_dynamic : scaled_to {
     v("eps", eps, "the least amax");
     scaled_to::fields(v);
   }
-  [[nodiscard]] std::string refused() const { return eps >= 0 ? scaled_to::refused() : "eps must not be below 0"; }
+  [[nodiscard]] std::string refused() const {
+    return eps >= 0 ? scaled_to::refused() : "eps must be a number that is not below 0";
+  }
 
   [[nodiscard]] float scale_for(float amax, float largest) const {
     const double least = static_cast<double>(amax) < eps ? eps : static_cast<double>(amax);  // NaN stays

@@ -114,7 +114,7 @@ TEST_CASE("parameters that no policy takes are refused by their names") {
         std::tuple{"te", parameters{{"initial_scale", 0.0}}, "initial_scale must be above 0 and finite as a float32"},
         std::tuple{"te", parameters{{"initial_scale", 1e39}}, "initial_scale must be above 0 and finite as a float32"},
         std::tuple{"msamp", parameters{{"window_size", -1.0}}, "window_size must be at least 1"},
-        std::tuple{"torchao", parameters{{"eps", -1.0}}, "eps must not be below 0"}})
+        std::tuple{"torchao", parameters{{"eps", -1.0}}, "eps must be a number that is not below 0"}})
     CHECK_THROWS_WITH(made(name, with), why);
   CHECK_THROWS_WITH(made("te", {{"history_len", 3.0}}), Contains("near: amax_history_len"));
 }

@@ -12,11 +12,13 @@
 
 #include <ulp/formats/format.hpp>
 #include <ulp/io/bytes/regex.hpp>
+#include <ulp/model/machines/fp8_scaler.hpp>
 #include <ulp/model/machines/scaler.hpp>
 
 namespace ulp {
 
 [[nodiscard]] const scaler_entry& scaler_named(const std::string& name);
+[[nodiscard]] const fp8_scaler_entry& fp8_scaler_named(const std::string& name);
 
 [[nodiscard]] format format_named(const std::string& name);
 // The same for a format that values are rounded to: not E8M0, whose codes are the scales of blocks.

@@ -58,9 +58,10 @@ struct advice_options {
 
 // What training in a format multiplies by.
 enum class scaling_kind : std::uint8_t {
-  run,    // a loss scale
-  none,   // nothing: its exponents reach as far as those of float32
-  tensor  // a scale for each tensor: formats of 8 bits and fewer
+  run,     // a loss scale
+  none,    // nothing: its exponents reach as far as those of float32
+  tensor,  // a scale for each tensor: formats of 8 bits
+  block    // scales of blocks: formats of fewer
 };
 [[nodiscard]] scaling_kind scaling_in(const format& f) noexcept;
 

@@ -28,7 +28,7 @@ struct fp8_scales {
   double before = 0;  // its state before the step; 0 where it has none
   double used = 0;    // what this step's values are scaled by
   double after = 0;   // its state after the step, or what it gave
-  bool held = false;  // an amax that is infinite or NaN kept it from deciding anew: of this step, or of its history
+  bool held = false;  // an amax that is infinite or NaN, of this step or of its history, kept the scale as it was
 };
 
 // One policy in the catalogue.

@@ -31,8 +31,9 @@ struct fp8_row {
   // `ideal` is NaN where amax is 0 or not finite.
   double multiplied_by = 0;
   double ideal = not_known;
-  bool saturates = false;  // a finite value is above what rounds to the largest number
-  outcome_counts counts;   // of no values where only amax is known
+  bool saturates = false;   // a finite value is above what rounds to the largest number
+  bool has_counts = false;  // values are known, not amax alone; then
+  outcome_counts counts;    // where the scale is NaN, and all values with it, only numel, zero and nonfinite
   rounding_noise noise;
   bool as_recorded = false;  // the factor is not known
 
@@ -93,7 +94,8 @@ class fp8_replayer {
   // By tensor, of those that were cast.
   [[nodiscard]] const std::map<std::uint32_t, fp8_tensor_summary>& summaries() const noexcept { return summaries_; }
   [[nodiscard]] const fp8_recipe& recipe() const noexcept { return recipe_; }
-  // Tensors that were left out, by reason, and those that stand in for others.
+  // Tensors that were left out, by reason, and those that stand in for others: for as long as no gradient of an
+  // activation has come.
   [[nodiscard]] const std::map<std::uint32_t, fp8_choice>& choices() const noexcept { return choices_; }
 
  private:
@@ -101,7 +103,8 @@ class fp8_replayer {
     fp8_scaler of;
     treatment how;
 
-    [[nodiscard]] fp8_row advance(const step_key& key, std::uint32_t tensor, double amax);
+    // `largest`: of the finite values.
+    [[nodiscard]] fp8_row advance(const step_key& key, std::uint32_t tensor, double amax, double largest);
   };
   [[nodiscard]] machine* machine_of(std::uint32_t index, const std::vector<tensor_info>& tensors);
   void see(const std::vector<tensor_info>& tensors);
