@@ -5,6 +5,8 @@
 #include <QPushButton>
 #include <QString>
 #include <QWidget>
+#include <string>
+#include <vector>
 
 #include <ulp/report/tables/table.hpp>
 
@@ -32,6 +34,8 @@ class view : public QWidget {
   virtual void draw(QPainter& to, const QRectF& room, const theme& colours) = 0;
   // The numbers behind it.
   [[nodiscard]] virtual table data() const = 0;
+  // What should be told with them, beside what the document's replays tell.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   // Up to date although it is not shown, and without waiting for the event loop.
   virtual void catch_up_now() { catch_up(); }
   [[nodiscard]] view_state& state() const noexcept { return state_; }

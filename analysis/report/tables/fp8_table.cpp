@@ -42,9 +42,9 @@ struct tensor_line {
 double share(const count_range& part, const outcome_counts& of) { return share_of_nonzero(of, part).high; }
 
 // What a person looks at first: values that saturate, then values that vanish.
-bool is_worse(const tensor_line& a, const tensor_line& b) {
-  const auto rank = [](const tensor_line& t) {
-    return std::tuple{t.sum.infinite + t.sum.nan > 0, t.sum.saturating, share(t.sum.counts.underflow, t.sum.counts)};
+bool is_worse(const fp8_tensor_summary& a, const fp8_tensor_summary& b) {
+  const auto rank = [](const fp8_tensor_summary& t) {
+    return std::tuple{t.infinite + t.nan > 0, t.saturating, share(t.counts.underflow, t.counts)};
   };
   return rank(b) < rank(a);
 }
@@ -106,19 +106,22 @@ table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_inf
   return table_of(columns, rows);
 }
 
+std::vector<std::uint32_t> worst_first(const fp8_answer& answer) {
+  std::vector<std::uint32_t> order;
+  for (const auto& [tensor, sum] : answer.by.summaries()) order.push_back(tensor);
+  const auto& sums = answer.by.summaries();
+  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return is_worse(sums.at(a), sums.at(b)); });
+  return order;
+}
+
 table fp8_tensors_table(const fp8_answer& answer) {
   using row = tensor_line;
   constexpr auto right = alignment::right;
-  std::vector<row> lines;
-  for (const auto& [tensor, sum] : answer.by.summaries()) {
-    const tensor_info& info = answer.tensors[tensor];
-    lines.push_back({info, answer.by.recipe().of(info), sum});
-  }
-  std::vector<std::size_t> order(lines.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return is_worse(lines[a], lines[b]); });
   std::vector<row> sorted;
-  for (const std::size_t i : order) sorted.push_back(lines[i]);
+  for (const std::uint32_t tensor : worst_first(answer)) {
+    const tensor_info& info = answer.tensors[tensor];
+    sorted.push_back({info, answer.by.recipe().of(info), answer.by.summaries().at(tensor)});
+  }
 
   const bool has_counts = !answer.is_of_amaxes;
   const auto counted = [=](auto part) {
