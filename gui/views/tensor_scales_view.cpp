@@ -267,8 +267,8 @@ QString tensor_scales_view::summary() const {
       tr("%1, %2: saturates in %3, off by more than a binade in %4")
           .arg(shown_text(all.tensors[drawn_.tensor].name), QString::fromStdString(all.formats.at(drawn_.tensor)),
                steps_text(sum.saturating, sum.steps), steps_text(sum.stale, sum.steps));
-  if (sum.first_stale) text += tr(", the first step %1").arg(*sum.first_stale);
-  if (sum.held > 0) text += tr("; held in %1").arg(steps_text(sum.held, sum.steps));
+  if (sum.first_stale) text += tr(", first at step %1").arg(*sum.first_stale);
+  if (sum.held > 0) text += tr("; scale held in %1").arg(steps_text(sum.held, sum.steps));
   text += tr(". Saturated: %1 of the nonzero values, underflow: %2.")
               .arg(share_text(sum.counts, sum.counts.overflow), share_text(sum.counts, sum.counts.underflow));
   for (const std::string& line : all.warnings) text += "\n" + shown_text(line);
@@ -304,14 +304,15 @@ std::vector<std::string> tensor_scales_view::notes() const {
 
 QString tensor_scales_view::legend() const {
   return tr(
-      "The run replayed under an FP8 recipe, in which each tensor has a scale of its own. One tensor is shown: the worst of "
-      "those that the filter leaves, or the one that is chosen, which all views then show. The thick lines are what its "
-      "values are multiplied by before they are rounded, and the ideal scale, which would take the largest magnitude "
-      "(amax, the thin line) to the format's largest number. Above the ideal scale values saturate; far below it small "
-      "values are lost. Ticks at the bottom are steps in which values saturate, ticks at the top steps in which an "
-      "infinite or NaN amax kept the scale as it was. Tensors that saturate in most steps, and then those of which most "
-      "values underflow, come first. The replay is of the recorded values: training under these scales would have gone "
-      "elsewhere.");
+      "The run replayed under an FP8 recipe, in which each tensor has a scale of its own. One tensor is shown: the "
+      "worst of those that the filter leaves, or the one that is chosen, which all views then show. The thick line is "
+      "what its values are multiplied by before they are rounded, the dashed one the ideal scale, which would take the "
+      "largest magnitude (amax, the thin line) to the format's largest number. Above the ideal scale values saturate; "
+      "far below it small values are lost. Where amax is zero, infinite or NaN there is no ideal. Ticks at the bottom "
+      "are steps in which values saturate, ticks at the top steps in which an infinite or NaN amax, of the step or of "
+      "those remembered, kept the scale as it was. The worst tensor had such an amax, or else saturates in the most "
+      "steps, or else loses the most values to underflow. The replay is of the recorded values: training under these "
+      "scales would have gone elsewhere.");
 }
 
 }  // namespace ulp::gui
