@@ -26,7 +26,7 @@ QString subtitle(const view& v) {
   if (run == nullptr) return v.question();
   return shown_text(run->text.inputs.front()) +
          (run->text.inputs.size() > 1 ? QObject::tr(" and %1 more").arg(run->text.inputs.size() - 1) : QString()) +
-         " - " + v.scenario();
+         " - " + v.shown_under();
 }
 
 QString context_of(const view& v) {

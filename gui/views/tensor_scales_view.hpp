@@ -24,7 +24,7 @@ class tensor_scales_view final : public chart_view {
   tensor_scales_view(view_state& state, QWidget* parent);
   [[nodiscard]] bool heeds(restriction::kind of) const override { return of != restriction::kind::tried_scale; }
   [[nodiscard]] QString legend() const override;
-  [[nodiscard]] QString scenario() const override { return QString::fromStdString(state().fp8_recipe()); }
+  [[nodiscard]] QString shown_under() const override { return QString::fromStdString(state().fp8_recipe()); }
   [[nodiscard]] table data() const override;
   [[nodiscard]] std::vector<std::string> notes() const override;
   void catch_up_now() override;
