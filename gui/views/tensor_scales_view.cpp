@@ -242,8 +242,16 @@ QString tensor_scales_view::fill(const theme& colours) {
     lines.push_back({name, pen, points_of(line), line.is_noise()});
   };
   if (amax_->isChecked()) add(tr("amax"), QPen(colours.faint, 1), line_of(drawn_.amax, log2_amax));
-  add(tr("ideal scale"), colours.line(1), line_of(drawn_.ideal, log2_ideal));
+  // Dashes are seen over a line that they follow; where they would be drawn solid, it is told that one lies under the other.
+  const stepped_line ideal = line_of(drawn_.ideal, log2_ideal);
+  const fp8_tensor_summary& sum = all->scales->summaries.at(*tensor);
+  const bool is_ideal = std::max(sum.most_binades_above, sum.most_binades_below) < 0.05;
+  const auto add_ideal = [&] {
+    add(is_ideal ? tr("ideal scale (as the scale used)") : tr("ideal scale"), colours.line(1), ideal);
+  };
+  if (ideal.is_noise()) add_ideal();
   add(tr("scale used"), colours.line(0), line_of(drawn_.used, log2_used));
+  if (!ideal.is_noise()) add_ideal();
   if (!(seen.least <= seen.greatest)) return tr("No scale or amax of these steps is above zero and finite.");
   const double low = std::floor(seen.least) - 1.5;
   const double high = std::ceil(seen.greatest) + 1.5;

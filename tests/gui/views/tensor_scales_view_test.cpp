@@ -24,7 +24,9 @@ struct stage {
   QWidget host;
   view* shown = nullptr;
 
-  explicit stage(const std::shared_ptr<const loaded_run>& run = digits()) {
+  explicit stage(const std::shared_ptr<const loaded_run>& run = digits())
+      : stage(run, replayed(*run, usual_scenario())) {}
+  stage(const std::shared_ptr<const loaded_run>& run, const replay_entry& replay) {
     host.resize(900, 600);
     host.show();
     for (view* const v : make_views(state, &host)) {
@@ -33,7 +35,7 @@ struct stage {
     }
     shown->resize(900, 600);
     shown->show();
-    doc.set({run}, {replayed(*run, usual_scenario())});
+    doc.set({run}, {replay});
   }
   // What the replay in the background gives.
   [[nodiscard]] bool has_rows() const {
@@ -135,9 +137,10 @@ class tensor_scales_view_test : public QObject {
   }
 
   void what_is_not_cast_is_told() {
-    stage s;
+    const auto run = load_run({.inputs = {(source_dir() / "examples/transformer.ulp").string()}}, ulp::nobody());
+    stage s(run);
     QVERIFY(s.has_rows());
-    const auto& tensors = digits()->tensors;
+    const auto& tensors = run->tensors;
     const auto vector = std::ranges::find_if(tensors, [](const ulp::tensor_info& t) { return t.shape.size() == 1; });
     QVERIFY(vector != tensors.end());
     s.state.set_tensor(static_cast<std::uint32_t>(vector - tensors.begin()));
@@ -159,8 +162,9 @@ class tensor_scales_view_test : public QObject {
     const temporary_dir dir;
     write_file(dir / "g.step5.npy", npy_of({1, 0.5F}));
     auto run = std::make_shared<loaded_run>(*load_run({.inputs = {(dir / "g.step5.npy").string()}}, ulp::nobody()));
+    const replay_entry replay = replayed(*run, usual_scenario());
     run->text.inputs = {(dir / "gone.npy").string()};
-    const stage s(std::shared_ptr<const loaded_run>(std::move(run)));
+    const stage s(run, replay);
     QVERIFY2(s.words().contains("gone.npy"), qPrintable(s.words()));
   }
 };
