@@ -8,6 +8,8 @@
 namespace ulp::gui {
 namespace {
 
+static_assert(sizeof(scaled_step) == 72);
+
 scaled_step drawn_of(const fp8_row& r) {
   return {.step = r.key.step,
           .amax = r.amax,
@@ -51,6 +53,7 @@ std::shared_ptr<const tensor_scales> scales_under(const loaded_run& run, const s
     all->formats[tensor] = to_string(answer.by.recipe().of(all->tensors[tensor]).how.format);
   all->notes = without(lines.notes(), run.notes);
   all->warnings = without(lines.warnings(), run.warnings);
+  for (auto& [tensor, rows] : all->rows) rows.shrink_to_fit();
   // Which one is the worst is known only now.
   if (all->rows.empty()) return scales_under(run, recipe, all->worst_first.front(), to, most_rows);
   return all;

@@ -150,7 +150,9 @@ void tensor_scales_view::take(replayed all) {
   });
   if (kept_.size() == most_kept) kept_.erase(kept_.begin());
   kept_.push_back(std::move(all));
-  refresh(view_state::replays);
+  if (isVisible() && lacks_rows()) start();  // of a long run those of one tensor are known, and another one is shown
+  offer_tensors();
+  chart_view::refresh({});
 }
 
 void tensor_scales_view::catch_up_now() {
