@@ -131,6 +131,7 @@ arguments parse_arguments() {
   parser.addOption({"session", "a saved session; may also be given as INPUT", "FILE"});
   parser.addOption({"view", "the view: " + view_keys().join(' '), "NAME", "overview"});
   parser.addOption({"metric", "what Layers shows: " + metric_keys().join(' '), "NAME"});
+  parser.addOption({"recipe", "what Tensor scales replays: an FP8 recipe, as in ulp replay", "NAME"});
   parser.addOption({"export", "write the view to a file and quit: .png .svg .pdf .csv .json", "FILE"});
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
   parser.addOption({"theme", theme_names().join(", "), "NAME"});
@@ -185,6 +186,8 @@ arguments parse_arguments() {
     if (!metric) refuse("--metric: '" + parser.value("metric") + "' is not one of " + metric_keys().join(", "));
     s.metric = *metric;
   }
+  if (parser.isSet("recipe"))
+    s.fp8_recipe = or_refuse([&] { return fp8_recipe_named(parser.value("recipe").toStdString()).name; });
   if (parser.isSet("tensor")) s.filter = parser.value("tensor");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
     refuse("--tensor: " + problem);

@@ -26,7 +26,7 @@ QString subtitle(const view& v) {
   if (run == nullptr) return v.question();
   return shown_text(run->text.inputs.front()) +
          (run->text.inputs.size() > 1 ? QObject::tr(" and %1 more").arg(run->text.inputs.size() - 1) : QString()) +
-         " - " + QString::fromStdString(name_of(state.front().spec));
+         " - " + v.shown_under();
 }
 
 QString context_of(const view& v) {
@@ -67,7 +67,8 @@ void paint(QPainter& to, view& v, QSize whole, const theme& colours) {
          colours);
 }
 
-std::vector<std::string> notes_of(const view_state& state) {
+std::vector<std::string> notes_of(const view& v) {
+  const view_state& state = v.state();
   std::vector<std::string> all;
   const auto add = [&](const std::vector<std::string>& lines) {
     for (const std::string& line : lines)
@@ -82,14 +83,14 @@ std::vector<std::string> notes_of(const view_state& state) {
       add(r.result->notes);
       add(r.result->warnings);
     }
+  add(v.notes());
   return all;
 }
 
 QByteArray bytes_of(view& v, const QString& suffix, QSize size, const theme& colours) {
   if (suffix == "csv") return QByteArray::fromStdString(to_csv(v.data()));
   if (suffix == "json")
-    return QByteArray::fromStdString(
-        to_json(v.data(), "ulpscope." + v.key().toStdString() + "/1", notes_of(v.state())));
+    return QByteArray::fromStdString(to_json(v.data(), "ulpscope." + v.key().toStdString() + "/1", notes_of(v)));
   QBuffer buffer;
   buffer.open(QIODevice::WriteOnly);
   if (suffix == "png") {

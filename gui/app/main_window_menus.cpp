@@ -15,6 +15,7 @@
 #include "main_window.hpp"
 #include "panels/configuration.hpp"
 #include "themes.hpp"
+#include "views/all_views.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -35,9 +36,12 @@ scenario_text in_next_format(scenario_text spec, const run_text& run) {
   return spec;
 }
 
-// Of as many views as there are digits.
+// There are fewer digits than views: Tensor scales has that of Scale, with Shift.
 QKeySequence view_shortcut(int index) {
-  return index < 9 ? QKeySequence(QStringLiteral("Ctrl+%1").arg(index + 1)) : QKeySequence();
+  const QStringList keys = view_keys();
+  const auto beside = static_cast<int>(keys.indexOf("tensor-scales"));
+  if (index == beside) return {QStringLiteral("Ctrl+Shift+%1").arg(beside)};
+  return {QStringLiteral("Ctrl+%1").arg(index < beside ? index + 1 : index)};
 }
 
 }  // namespace

@@ -152,6 +152,8 @@ void take(const QJsonObject& o, session& s) {
   }
   s.weights_format = text_of(o["weights_format"], "weights_format").toStdString();
   if (!s.weights_format.empty()) static_cast<void>(value_format_named(s.weights_format));
+  if (const QString recipe = text_of(o["fp8_recipe"], "fp8_recipe"); !recipe.isEmpty())
+    s.fp8_recipe = fp8_recipe_named(recipe.toStdString()).name;
   s.first_step = number_in(o, "first_step");
   s.last_step = number_in(o, "last_step");
   s.cursor = number_in(o, "cursor");
@@ -173,6 +175,7 @@ QByteArray to_json(const session& s) {
   if (const QJsonObject reading = object_of(s.reading); !reading.isEmpty()) o["reading"] = reading;
   if (s.metric != session{}.metric) o["metric"] = metric_key(s.metric);
   if (!s.weights_format.empty()) o["weights_format"] = QString::fromStdString(s.weights_format);
+  if (s.fp8_recipe != session{}.fp8_recipe) o["fp8_recipe"] = QString::fromStdString(s.fp8_recipe);
   const auto set = [&](const char* key, const std::optional<std::int64_t>& value) {
     if (value) o[key] = static_cast<qint64>(*value);
   };
@@ -230,6 +233,7 @@ session session_of(const view_state& state, const QString& view) {
   s.filter = state.filter();
   s.metric = state.metric_of_layers();
   if (state.has_own_weights_format()) s.weights_format = state.weights_format();
+  s.fp8_recipe = state.fp8_recipe();
   if (state.shown() != state.whole()) {
     s.first_step = state.shown().first;
     s.last_step = state.shown().last;
@@ -248,6 +252,7 @@ void look_as(const session& s, view_state& state) {
   state.set_filter(s.filter);
   state.set_metric_of_layers(s.metric);
   state.set_weights_format(s.weights_format);
+  state.set_fp8_recipe(s.fp8_recipe);
   const auto whole = state.whole();
   state.set_shown({s.first_step.value_or(whole.first), s.last_step.value_or(whole.last)});
   if (s.cursor) state.set_cursor(*s.cursor);

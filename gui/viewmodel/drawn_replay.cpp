@@ -18,12 +18,6 @@ replay_question question_of(const loaded_run& run, const scenario_text& spec) {
   return {.run = run.text, .what = spec, .own = {}, .look = first_look::no};  // it was looked at when it was opened
 }
 
-// Those that are not told of the run itself.
-std::vector<std::string> without(std::vector<std::string> lines, const std::vector<std::string>& known) {
-  std::erase_if(lines, [&](const std::string& line) { return std::ranges::find(known, line) != known.end(); });
-  return lines;
-}
-
 void add_series(drawn_replay& to, listener& hears) {
   work drawing(hears, "series", 6);
   const auto extremes_of = [&](double of(const replay_step&)) {

@@ -1,5 +1,6 @@
 #include "loaded_run.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace ulp::gui {
@@ -14,6 +15,11 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, listener& to, f
   run->text = text;
   picture(*run, to, look);
   return run;
+}
+
+std::vector<std::string> without(std::vector<std::string> lines, const std::vector<std::string>& known) {
+  std::erase_if(lines, [&](const std::string& line) { return std::ranges::find(known, line) != known.end(); });
+  return lines;
 }
 
 tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, listener& to) {

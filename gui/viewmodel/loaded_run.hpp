@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
@@ -22,6 +24,8 @@ struct loaded_run : pictured_run {
 // In whatever thread calls. Throw input_error, std::invalid_argument.
 [[nodiscard]] std::shared_ptr<const loaded_run> load_run(const run_text& text, listener& to,
                                                          first_look look = first_look::yes);
+// Those lines that are not told of the run itself.
+[[nodiscard]] std::vector<std::string> without(std::vector<std::string> lines, const std::vector<std::string>& known);
 // One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
 // there is no such step.
 [[nodiscard]] tensor_tables tables_of_step(const loaded_run& run, std::int64_t step, listener& to);

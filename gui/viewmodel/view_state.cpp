@@ -225,6 +225,12 @@ void view_state::set_weights_format(std::string name) {
   tell(metric);
 }
 
+void view_state::set_fp8_recipe(std::string name) {
+  if (name == fp8_recipe_) return;
+  fp8_recipe_ = std::move(name);
+  tell(recipe);
+}
+
 void view_state::set_tried_scale(std::optional<int> log2) {
   if (log2 == tried_) return;
   tried_ = log2;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <ulp/ask/columns/run_picture.hpp>
@@ -19,6 +20,7 @@
 #include "document.hpp"
 #include "drawn_columns.hpp"
 #include "run_detail.hpp"
+#include "tensor_scales.hpp"
 
 namespace ulp::gui {
 
@@ -34,7 +36,8 @@ class view_state : public QObject {
     scale = 32,
     columns = 64,
     lost = 128,
-    metric = 256
+    metric = 256,
+    recipe = 512
   };
   Q_DECLARE_FLAGS(parts, part)
 
@@ -103,6 +106,10 @@ class view_state : public QObject {
   [[nodiscard]] bool has_own_weights_format() const noexcept { return !weights_format_.empty(); }
   void set_weights_format(std::string name);  // of a format; empty: the replay's
 
+  // Under which FP8 recipe Tensor scales replays.
+  [[nodiscard]] const std::string& fp8_recipe() const noexcept { return fp8_recipe_; }
+  void set_fp8_recipe(std::string name);  // one of fp8_recipe_names()
+
   // log2 of the loss scale that is tried out; nullopt: that of the replay in front at the cursor.
   [[nodiscard]] std::optional<int> tried_scale() const noexcept { return tried_; }
   void set_tried_scale(std::optional<int> log2);
@@ -155,6 +162,7 @@ class view_state : public QObject {
   tensor_mask selected_;
   layer_metric metric_ = layer_metric::underflow;
   std::string weights_format_;
+  std::string fp8_recipe_ = usual_fp8_recipe;
   std::optional<int> tried_;
   std::uint64_t looked_at_ = 0;  // the id of the run that lost_from_ is of
   std::optional<std::int64_t> lost_from_;

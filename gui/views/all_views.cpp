@@ -8,18 +8,21 @@
 #include "policies_view.hpp"
 #include "scale_view.hpp"
 #include "steps_view.hpp"
+#include "tensor_scales_view.hpp"
 #include "window_view.hpp"
 
 namespace ulp::gui {
 
 std::vector<view*> make_views(view_state& state, QWidget* parent) {
-  return {new overview_view(state, parent), new window_view(state, parent),   new exponents_view(state, parent),
-          new layers_view(state, parent),   new scale_view(state, parent),    new clipping_view(state, parent),
-          new formats_view(state, parent),  new policies_view(state, parent), new steps_view(state, parent)};
+  return {new overview_view(state, parent), new window_view(state, parent),  new exponents_view(state, parent),
+          new layers_view(state, parent),   new scale_view(state, parent),   new tensor_scales_view(state, parent),
+          new clipping_view(state, parent), new formats_view(state, parent), new policies_view(state, parent),
+          new steps_view(state, parent)};
 }
 
 QStringList view_keys() {
-  return {"overview", "window", "exponents", "layers", "scale", "clipping", "formats", "policies", "steps"};
+  return {"overview",      "window",   "exponents", "layers",   "scale",
+          "tensor-scales", "clipping", "formats",   "policies", "steps"};
 }
 
 }  // namespace ulp::gui

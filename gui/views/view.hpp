@@ -5,6 +5,8 @@
 #include <QPushButton>
 #include <QString>
 #include <QWidget>
+#include <string>
+#include <vector>
 
 #include <ulp/report/tables/table.hpp>
 
@@ -30,8 +32,12 @@ class view : public QWidget {
 
   // The picture in `room`, as on the screen.
   virtual void draw(QPainter& to, const QRectF& room, const theme& colours) = 0;
+  // Under what it shows the run: the scenario of the replay in front.
+  [[nodiscard]] virtual QString shown_under() const { return QString::fromStdString(name_of(state_.front().spec)); }
   // The numbers behind it.
   [[nodiscard]] virtual table data() const = 0;
+  // What should be told with them, beside what the document's replays tell.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   // Up to date although it is not shown, and without waiting for the event loop.
   virtual void catch_up_now() { catch_up(); }
   [[nodiscard]] view_state& state() const noexcept { return state_; }

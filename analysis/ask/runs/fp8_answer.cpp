@@ -135,9 +135,9 @@ fp8_recipe recipe_of(const fp8_question& asked) {
        .start = make_fp8_scaler(policy, to, parameters)});
 }
 
-fp8_answer fp8_replay_over(const fp8_question& asked, listener& to, const fp8_hearer& hears) {
+fp8_answer fp8_replay_over(const fp8_question& asked, listener& to, const fp8_hearer& hears, with_noise noise) {
   std::vector<fp8_replayer> one;
-  one.emplace_back(recipe_of(asked), asked.run.selected());
+  one.emplace_back(recipe_of(asked), asked.run.selected(), noise);
   const fp8_reading read = read_into(one, asked.run, to, hears);
   const fp8_answer answer{
       .by = std::move(one.front()), .tensors = read.tensors, .steps = read.steps, .is_of_amaxes = read.is_of_amaxes};

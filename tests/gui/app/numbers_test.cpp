@@ -111,6 +111,18 @@ class numbers_test : public QObject {
       for (const char* const key : {"step", "norm", "clip_coefficient"})
         QVERIFY2(same(number(norms[i], key), number(steps[i], key)), key);
 
+    // Of the tensor that it shows.
+    const auto tensor_scales = shown("tensor-scales", run + " --recipe te_delayed:e4m3");
+    QVERIFY(!tensor_scales.empty());
+    std::size_t next = 0;
+    for (const row& r : told("replay " + run + " --recipe te_delayed:e4m3")) {
+      if (r.at("tensor") != tensor_scales[0].at("tensor")) continue;
+      QVERIFY(next < tensor_scales.size());
+      for (const auto& [key, text] : tensor_scales[next]) QCOMPARE(text, r.at(key));
+      ++next;
+    }
+    QCOMPARE(next, tensor_scales.size());
+
     // Every finite nonzero value is in some binade of its column's steps.
     const auto outcomes = told("outcomes " + run + " --format float16 --scale 65536 --by step");
     std::map<double, double> nonzero;

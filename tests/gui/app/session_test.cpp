@@ -37,6 +37,7 @@ session full() {
   s.filter = "^conv[0-9]";
   s.metric = ulp::layer_metric::lost_updates;
   s.weights_format = "bfloat16";
+  s.fp8_recipe = "msamp:e4m3";
   s.first_step = -5;
   s.last_step = std::int64_t{1} << 40;
   s.cursor = 7;
@@ -54,6 +55,7 @@ class session_test : public QObject {
                                session bare = full();
                                bare.metric = session{}.metric;
                                bare.weights_format.clear();
+                               bare.fp8_recipe = session{}.fp8_recipe;
                                bare.first_step = bare.last_step = bare.cursor = std::nullopt;
                                return bare;
                              }()}) {

@@ -170,6 +170,17 @@ class overview_view_test : public QObject {
     for (const card_button* const b : buttons) QVERIFY(!b->accessibleName().isEmpty());
   }
 
+  void scales_of_tensors_are_shown_by_their_view() {
+    page p({in_format("float8_e4m3fn")});
+    QSignalSpy asked(&p.view, &overview_view::asked_for);
+    for (const char* const question : {"E4M3 or E5M2", "Delayed scaling"}) {
+      QVERIFY2(p.card(question) != nullptr, question);
+      for (card_button* const b : p.view.findChildren<card_button*>())
+        if (b->card().question.contains(question)) b->click();
+      QCOMPARE(asked.takeFirst().first().toString(), QString("tensor-scales"));
+    }
+  }
+
   // In the format that it speaks of, which is not the replay's.
   void lost_updates_are_a_card_that_leads_to_them() {
     const temporary_dir dir;

@@ -46,8 +46,7 @@ program_row torchtitan_program() {
            .text = "matrix products are in float8 (model.converters)"},
           {.when = "quantize.linear.float8 !model.converters",
            .text = "quantize.linear.float8 sets up float8, which only model.converters turns on"},
-          {.when = "float8.enable_float8_linear=true",
-           .text = "matrix products are in float8"},
+          {.when = "float8.enable_float8_linear=true", .text = "matrix products are in float8"},
           {.when = "training.mixed_precision_reduce=bfloat16",
            .text = "gradients are reduced between GPUs in bfloat16, which is not replayed"}}};
 }

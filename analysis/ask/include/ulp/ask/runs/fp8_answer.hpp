@@ -51,7 +51,8 @@ struct fp8_answer {
 
 // The whole run: a recording, dumps or a histogram, or a table of amaxes (amax_table.hpp). Throws input_error,
 // std::invalid_argument.
-[[nodiscard]] fp8_answer fp8_replay_over(const fp8_question& asked, listener& to, const fp8_hearer& hears = {});
+[[nodiscard]] fp8_answer fp8_replay_over(const fp8_question& asked, listener& to, const fp8_hearer& hears = {},
+                                         with_noise noise = with_noise::yes);
 
 // The tensors that were cast, those first that a person looks at first: amaxes that are not finite, then steps that saturate,
 // then values that vanish.

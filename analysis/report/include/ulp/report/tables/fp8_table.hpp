@@ -2,6 +2,7 @@
 #ifndef ULP_REPORT_TABLES_FP8_TABLE_HPP
 #define ULP_REPORT_TABLES_FP8_TABLE_HPP
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,7 @@ enum class real_text : std::uint8_t { decimal, hexadecimal };
 [[nodiscard]] table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_info>& tensors,
                                    real_text reals, bool with_counts);
 
-// A row for each tensor, those that lose most first.
+// A row for each tensor, the worst first.
 [[nodiscard]] table fp8_tensors_table(const fp8_answer& answer);
 
 // A row for each recipe or policy of a sweep, in its order.
