@@ -49,10 +49,28 @@ bool begins_with(std::string_view text, std::string_view small) noexcept {
 
 }  // namespace
 
+std::optional<double> norm_told(double printed) noexcept {
+  if (!is_negative_norm(printed)) return printed;
+  return printed == -1 ? std::optional(not_known) : std::nullopt;
+}
+
+bool is_negative_norm(double printed) noexcept { return printed < 0 && !std::isinf(printed); }
+
+std::string negative_norms_text(const std::string& where) {
+  return "a gradient norm is negative in " + where +
+         ": -1 is what DeepSpeed says of one that is not finite, and any other says nothing";
+}
+
 void scale_record::put(double scale_record::*field, double value) noexcept {
+  if (field == &scale_record::grad_norm) {
+    const std::optional<double> told = norm_told(value);
+    norm_is_negative = is_negative_norm(value);
+    grad_norm = told.value_or(not_known);
+    grad_norm_is_nan = told && std::isnan(*told);
+    return;
+  }
   this->*field = value;
   if (field == &scale_record::loss) loss_is_nan = std::isnan(value);
-  if (field == &scale_record::grad_norm) grad_norm_is_nan = std::isnan(value);
 }
 
 bool scale_record::is_nonfinite() const noexcept { return is_overflow || has_nonfinite_value(); }

@@ -52,6 +52,12 @@ struct log_dialect {
 };
 inline constexpr log_dialect no_dialect{};
 
+// What a printed norm says. DeepSpeed's is -1 where it is not finite (runtime/utils.py get_global_norm, for
+// one): NaN. Any other that is negative is no norm, and says nothing.
+[[nodiscard]] std::optional<double> norm_told(double printed) noexcept;
+[[nodiscard]] bool is_negative_norm(double printed) noexcept;
+[[nodiscard]] std::string negative_norms_text(const std::string& where);
+
 struct scale_record {
   enum class kind : std::uint8_t {
     overflow,  // a step was skipped: the scale was `before` and is `after`
@@ -86,6 +92,7 @@ struct scale_record {
   double skips = not_known;     // and how many were skipped, since the line before or in all: see choice.cpp
   bool loss_is_nan = false;     // NaN was printed
   bool grad_norm_is_nan = false;
+  bool norm_is_negative = false;
   bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
   bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
   bool is_overflow = false;        // its step overflowed, whatever loss and norm are
