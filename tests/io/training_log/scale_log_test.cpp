@@ -811,3 +811,21 @@ TEST_CASE("training log: the scale falls behind norms of -1") {
   }
   CHECK(read.steps[2].scalars.loss_scale == 32768);
 }
+
+TEST_CASE("training log: every tenth step, the loss that is lost beside a falling scale is that of its line") {
+  const playground place;
+  const auto line = [](int step, const std::string& loss, const std::string& norm, const std::string& scale) {
+    return "INFO Train: [0/300][" + std::to_string(step) + "/1251]\teta 0:10:01 lr 0.000125\ttime 0.31 (0.30)\tloss " +
+           loss + " (2.5)\tgrad_norm " + norm + " (1.8)\tloss_scale " + scale + " (65536.0000)\tmem 9000MB\n";
+  };
+  const contents read =
+      place.open("train.log", line(0, "2.5", "1.8", "65536.0000") + line(10, "2.5", "1.8", "65536.0000") +
+                                  line(20, "nan", "nan", "4096.0000") + line(30, "nan", "nan", "4.0000"));
+  REQUIRE(read.steps.size() == 31);
+  for (const std::size_t at : {20, 30}) {
+    INFO(at);
+    CHECK(read.steps[at].scalars.found_inf == true);
+    CHECK(read.steps[at].scalars.loss_is_nan);
+  }
+  CHECK_FALSE(read.steps[19].scalars.loss_is_nan);
+}
