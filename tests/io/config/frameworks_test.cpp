@@ -116,6 +116,15 @@ TEST_CASE("GPT-NeoX") {
       {"{" + shape + "}", "GPT-NeoX: none in float32, norm 1"},
       {"{" + shape + R"(, "precision": "bfloat16", "fp16": {"enabled": true}})",
        "c: line 1: precision is bfloat16 and fp16.enabled is true, which GPT-NeoX refuses; change one of them"},
+      // In older versions the section's type.
+      {"{" + shape + R"(, "fp16": {"enabled": true, "type": "bfloat16", "loss_scale": 0}, "gradient_clipping": 0.5})",
+       "GPT-NeoX: none in bfloat16, norm 0.5"},
+      {"{" + shape + R"(, "fp16": {"enabled": true, "type": "fp16", "loss_scale": 64}, "gradient_clipping": 0})",
+       "GPT-NeoX: static loss_scale=64 in float16"},
+      {"{" + shape + R"(, "fp16": {"enabled": true, "type": "float8"}})",
+       "c: line 1: fp16 has the type 'float8', and GPT-NeoX knows fp16 and bfloat16; correct it"},
+      {"{" + shape + R"(, "precision": "fp16", "fp16": {"enabled": true, "type": "bfloat16"}})",
+       "c: line 1: precision is fp16 and fp16.type is bfloat16; remove one of them"},
       {"{" + shape + R"(, "fp16": {"enabled": true, "inital_scale_power": 8}})",
        "c: line 1: 'inital_scale_power' is not a known GPT-NeoX key of 'fp16', and nearly 'initial_scale_power'; "
        "correct "
