@@ -911,6 +911,16 @@ TEST_CASE("another keeper of the loss scale, and keys that contradict one anothe
       {"optim_wrapper = dict(type='OptimWrapper', clip_grad=dict(type='value', clip_value=0.2))\n",
        "MMEngine: none in float32, value 0.2", "float32"},
       {"actor_rollout_ref:\n  actor:\n    fsdp_config:\n      dtype: float16\n      mixed_precision:\n        param_dtype: bf16\n",
+      {"trainer:\n  precision: 32-true\n  strategy: {class_path: FSDPStrategy, init_args: {mixed_precision: {param_dtype: "
+       "float16}}}\n",
+       "c: line 3: trainer.strategy has arguments that decide on precision"},
+      {"trainer:\n  precision: 16-mixed\n  strategy: {class_path: FSDPStrategy, init_args: {mixed_precision: null, "
+       "cpu_offload: true}}\n",
+       "Lightning: " + torch},
+      {"trainer:\n  precision: 16-mixed\n  callbacks:\n  - class_path: GradientClipper\n    init_args: {max_norm: 0.1}\n",
+       "c: line 3: trainer.callbacks holds 'max_norm' on line 5, of a callback"},
+      {"trainer:\n  precision: 16-mixed\n  callbacks:\n  - class_path: ModelCheckpoint\n    init_args: {monitor: grad_norm}\n",
+       "Lightning: " + torch},
        "c: line 4: actor_rollout_ref.actor.fsdp_config.dtype is another format than mixed_precision.param_dtype"},
       {"fairseq-train data --amp --fp16", "c: line 1: amp and fp16 cannot both be given"},
       {"imgsz: 640\nlr0: 0.01\nmode: val\n", "c: line 3: mode is not train"},
