@@ -143,6 +143,11 @@ TEST_CASE("fairseq") {
       {"fairseq-train data --memory-efficient-fp16 --distributed-world-size 8 --update-freq 4" + rest,
        "fairseq: fairseq_cli init_scale=128 scale_window=512 in float16"},
       {"python train.py data --bf16" + rest, "fairseq: none in bfloat16"},
+      // Behind a flag is what stands by itself.
+      {"fairseq-train --memory-efficient-fp16 data-bin/wikitext --distributed-world-size 8 --update-freq 4" + rest,
+       "fairseq: fairseq_cli init_scale=128 scale_window=512 in float16"},
+      {"fairseq-train --bf16 $DATA" + rest, "fairseq: none in bfloat16"},
+      {"fairseq-train --fp16 bfloat16" + rest, "c: line 1: fp16 takes true or false, not 'bfloat16'"},
       {"fairseq-train data --amp" + rest, "fairseq: pytorch_gradscaler init_scale=128 growth_interval=2000 in float16"},
       {"fairseq-train data --amp --fp16-init-scale 64 --amp-init-scale 256" + rest,
        "fairseq: pytorch_gradscaler init_scale=64 growth_interval=2000 in float16"},
