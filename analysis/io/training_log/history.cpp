@@ -177,6 +177,10 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   }
   if (others.count > 0)
     all.notes.push_back(count_text(others.count, "line") + " of other ranks or other scalers: left out");
+  if (!others.numbers_fit)
+    all.notes.emplace_back(
+        "the steps of the progress bar contradict the epochs of the lines beside it, as where the output came late and in "
+        "blocks: they are not used");
   if (others.evaluations > 0)
     all.notes.push_back(
         count_text(others.evaluations, "line") +
