@@ -916,11 +916,11 @@ TEST_CASE("another keeper of the loss scale, and keys that contradict one anothe
        "c: line 3: trainer.strategy has arguments that decide on precision"},
       {"trainer:\n  precision: 16-mixed\n  strategy: {class_path: FSDPStrategy, init_args: {mixed_precision: null, "
        "cpu_offload: true}}\n",
-       "Lightning: " + torch},
+       "Lightning: " + torch, "float32"},
       {"trainer:\n  precision: 16-mixed\n  callbacks:\n  - class_path: GradientClipper\n    init_args: {max_norm: 0.1}\n",
        "c: line 3: trainer.callbacks holds 'max_norm' on line 5, of a callback"},
       {"trainer:\n  precision: 16-mixed\n  callbacks:\n  - class_path: ModelCheckpoint\n    init_args: {monitor: grad_norm}\n",
-       "Lightning: " + torch},
+       "Lightning: " + torch, "float32"},
       {"optim_wrapper = dict(type='OptimWrapper', clip_grad=dict(clip_value=0.2))\n",
        "c: line 1: optim_wrapper.clip_grad.clip_value needs type='value'"},
       {"optim_wrapper = dict(type='OptimWrapper', clip_grad=dict(type='value', clip_value=0.2))\n",
