@@ -5,7 +5,7 @@
 
 #include <ulp/io/bytes/error.hpp>
 
-#include "training_log/dialects/record.hpp"
+#include "source/scalar_table.hpp"
 
 namespace ulp::io {
 namespace {

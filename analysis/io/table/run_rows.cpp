@@ -13,7 +13,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
-#include "training_log/dialects/record.hpp"
+#include "source/scalar_table.hpp"
 #include "training_log/skip_counts.hpp"
 
 namespace ulp::io {

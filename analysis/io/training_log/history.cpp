@@ -9,6 +9,7 @@
 #include "choice.hpp"
 #include "numbered_runs.hpp"
 #include "scale_place.hpp"
+#include "source/scalar_table.hpp"
 
 namespace ulp::io {
 namespace {

@@ -8,6 +8,8 @@
 #include <limits>
 #include <system_error>
 
+#include "source/scalar_table.hpp"
+
 namespace ulp::io {
 namespace {
 
@@ -48,18 +50,6 @@ bool begins_with(std::string_view text, std::string_view small) noexcept {
 }
 
 }  // namespace
-
-std::optional<double> norm_told(double printed) noexcept {
-  if (!is_negative_norm(printed)) return printed;
-  return printed == -1 ? std::optional(not_known) : std::nullopt;
-}
-
-bool is_negative_norm(double printed) noexcept { return printed < 0 && !std::isinf(printed); }
-
-std::string negative_norms_text(const std::string& where) {
-  return "a gradient norm is negative in " + where +
-         ": -1 is what DeepSpeed says of one that is not finite, and any other says nothing";
-}
 
 void scale_record::put(double scale_record::*field, double value) noexcept {
   if (field == &scale_record::grad_norm) {

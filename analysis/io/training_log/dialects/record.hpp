@@ -52,12 +52,6 @@ struct log_dialect {
 };
 inline constexpr log_dialect no_dialect{};
 
-// What a printed norm says. DeepSpeed's is -1 where it is not finite (runtime/utils.py get_global_norm, for
-// one): NaN. Any other that is negative is no norm, and says nothing.
-[[nodiscard]] std::optional<double> norm_told(double printed) noexcept;
-[[nodiscard]] bool is_negative_norm(double printed) noexcept;
-[[nodiscard]] std::string negative_norms_text(const std::string& where);
-
 struct scale_record {
   enum class kind : std::uint8_t {
     overflow,  // a step was skipped: the scale was `before` and is `after`
