@@ -216,6 +216,8 @@ program_row fairseq_program() {
       .started_by =
           "fairseq-train fairseq-hydra-train fairseq_cli/train.py fairseq_cli.train fairseq_cli/hydra_train.py "
           "fairseq_cli.hydra_train",
+      .flags =
+          "fp16 bf16 memory_efficient_fp16 memory_efficient_bf16 fp16_no_flatten_grads on_cpu_convert_precision amp tpu cpu",
       .settings = "config_name",
       .keys = flat_keys,
       .import = import_fairseq,

@@ -8,6 +8,7 @@
 #include "arguments.hpp"
 #include "bases.hpp"
 #include "bytes/text.hpp"
+#include "concerns.hpp"
 #include "file_syntax.hpp"
 #include "program.hpp"
 
@@ -74,18 +75,26 @@ std::optional<config_entry> call_of(const import_run& run, const program_row& ro
   if (row.calls.empty()) return {};
   std::vector<const config_entry*> found;
   find_calls(root, words_of(row.calls), found);
-  if (!row.call_markers.empty())
-    std::erase_if(found, [&](const config_entry* call) { return !is_among_markers(row.call_markers, call->value); });
+  const auto has_marker = [&](const config_entry* call) { return is_among_markers(row.call_markers, call->value); };
+  const auto decides = [](const config_entry& argument) { return concern_of(argument.key).has_value(); };
+  // Beside one that is its, another without a marker is too, where it decides on the same.
+  if (!row.call_markers.empty()) {
+    const bool any = std::ranges::any_of(found, has_marker);
+    std::erase_if(found, [&](const config_entry* call) {
+      return !has_marker(call) && !(any && std::ranges::any_of(call->value.entries, decides));
+    });
+  }
   if (found.empty()) return {};
   // Names that stand for a call are copies of it.
   const auto line_of = [](const config_entry* call) { return call->value.find("()")->line; };
   std::erase_if(found, [&](const config_entry* call) {
     return call != found.front() && line_of(call) == line_of(found.front());
   });
+  std::ranges::stable_sort(found, {}, line_of);
   if (found.size() > 1)
-    throw input_error(run.file, at_line(found.back()->line),
+    throw input_error(run.file, at_line(line_of(found.back())),
                       "calls " + in_quotes(std::string{function_of(found.back()->value)}) + " again, first on line " +
-                          std::to_string(found.front()->line) + "; keep one of them");
+                          std::to_string(line_of(found.front())) + "; keep one of them");
   config_entry call = *found.front();
   call.key.clear();
   for (const std::string_view key : words_of(row.argument))

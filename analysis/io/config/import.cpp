@@ -6,6 +6,7 @@
 #include "arguments.hpp"
 #include "bases.hpp"
 #include "bytes/text.hpp"
+#include "concerns.hpp"
 #include "file_syntax.hpp"
 #include "frameworks.hpp"
 #include "launcher.hpp"
@@ -241,6 +242,23 @@ void refuse_other_program(const import_run& run, const argument_list& list, cons
                           "'s own and may have another default precision; give --scaler, --format and --clip-norm");
 }
 
+// A word behind a flag is no value of it, unless it looks like one: "fairseq-train --fp16 data-bin".
+void read_flags(named_program& named) {
+  if (named.row == nullptr) return;
+  const auto flags = words_of(named.row->flags);
+  const auto is_word = [](std::string_view text) {
+    constexpr std::array<std::string_view, 3> on{"true", "True", "1"};
+    const bool is_number = text.find_first_not_of("0123456789.") == std::string_view::npos;
+    return std::ranges::find(on, text) == on.end() && !is_number &&
+           (text.find('/') != std::string_view::npos || concern_of(text) != concern::precision);
+  };
+  for (config_entry& e : named.root.value.entries) {
+    const bool is_flag = std::ranges::find(flags, e.key) != flags.end();
+    if (is_flag && e.value.what == config_node::kind::scalar && !is_false(e.value) && is_word(e.value.text))
+      e.value.text = "true";
+  }
+}
+
 void import_arguments(import_run& run, argument_list& list, std::string_view text) {
   const std::vector<std::string> names = telling_arguments();
   const std::vector<std::string_view> telling(names.begin(), names.end());
@@ -271,6 +289,7 @@ void import_arguments(import_run& run, argument_list& list, std::string_view tex
     }
     named = program_of(run, tree);
   }
+  read_flags(named);
   if (named.row->import != import_megatron) check_doubts(run, list, telling);
   refuse_other_program(run, list, *named.row);
   refuse_unread_settings(run, list, named.root.value, named.row);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bytes/text.hpp"
 #include "frameworks.hpp"
 #include "programs/rows.hpp"
 
@@ -93,10 +94,35 @@ std::string strategy_of(const config_section& trainer) {
   const config_entry* const e = trainer.find("strategy");
   if (e == nullptr) return "auto";
   if (e->value.what == config_node::kind::scalar) return lower(trainer.text("strategy").value());
-  const auto decides = [](const config_entry& argument) { return concern_of(argument.key).has_value(); };
-  if (e->value.find("()") != nullptr && std::ranges::any_of(e->value.entries, decides))
+  const auto decides = [](const config_entry& argument) {
+    return concern_of(argument.key) && argument.value.what != config_node::kind::null;
+  };
+  const std::string name = lower(class_of(e->value));
+  const config_entry* const init = e->value.find("init_args");
+  const bool by_init = init != nullptr && name.find("deepspeed") == std::string::npos &&  // see import_lightning
+                       std::ranges::any_of(init->value.entries, decides);
+  if (by_init || (e->value.find("()") != nullptr && std::ranges::any_of(e->value.entries, decides)))
     trainer.fail("strategy", "has arguments that decide on precision; give --scaler and --format");
-  return lower(class_of(e->value));
+  return name;
+}
+
+// What a callback's arguments are called that may clip, scale or cast; nullptr: none.
+const config_entry* decisive_in(const config_node& node) {
+  for (const config_entry& e : node.entries) {
+    const auto what = concern_of(e.key);
+    if (what && *what != concern::accumulation) return &e;
+    if (const config_entry* const below = decisive_in(e.value)) return below;
+  }
+  return nullptr;
+}
+
+void refuse_deciding_callbacks(const config_section& trainer) {
+  const config_entry* const callbacks = trainer.find("callbacks");
+  const config_entry* const found = callbacks == nullptr ? nullptr : decisive_in(callbacks->value);
+  if (found == nullptr) return;
+  trainer.fail("callbacks", "holds " + in_quotes(found->key) + " on line " + std::to_string(found->line) +
+                                ", of a callback that is not known here and may decide on precision, loss scale or "
+                                "clipping; take it out, and give --scaler, --format and the clipping yourself");
 }
 
 bool is_of_precision(const config_node& node) { return lower(class_of(node)).find("precision") != std::string::npos; }
@@ -182,6 +208,7 @@ void set_grad_scaler(import_run& run) {
 void import_lightning(import_run& run, const config_entry& root) {
   const config_section trainer = trainer_of(run, root);
   refuse_precision_plugins(trainer);
+  refuse_deciding_callbacks(trainer);
   const std::string strategy = strategy_of(trainer);
   const precision_row* precision = &precision_of(trainer);
   std::string meaning{precision->meaning};

@@ -1,9 +1,11 @@
 // GPT-NeoX's YAML: EleutherAI/gpt-neox @252ddc52 configs, megatron/neox_arguments/arguments.py (how `precision` fills the
 // sections) and deepspeed_args.py (gradient_clipping is 1.0 where it is not given). Its keys have '-' or '_' as one likes;
-// fp16, bf16, zero_optimization, optimizer and gradient_clipping are handed to DeepSpeed.
+// fp16, bf16, zero_optimization, optimizer and gradient_clipping are handed to DeepSpeed. Before bf16 was a section, @0097a39e,
+// fp16.type chose bfloat16, for which EleutherAI/DeeperSpeed @1622ff0f runtime/config.py sets the loss scale to 1.
 #include <algorithm>
 #include <array>
 
+#include "bytes/text.hpp"
 #include "frameworks.hpp"
 #include "programs/rows.hpp"
 
@@ -56,6 +58,16 @@ config_entry for_deepspeed(import_run& run, config_entry section, bool enabled) 
   return section;
 }
 
+bool is_typed_bfloat16(const config_section& top) {
+  const config_entry* const section = top.find("fp16");
+  const config_entry* const type = section == nullptr ? nullptr : section->value.find("type");
+  if (type == nullptr) return false;
+  const std::string& name = type->value.text;
+  if (name != "bfloat16" && name != "fp16")
+    top.fail("fp16", "has the type " + in_quotes(name) + ", and GPT-NeoX knows fp16 and bfloat16; correct it");
+  return name == "bfloat16";
+}
+
 std::string precision_of(const config_section& top) {
   const auto enabled = [&](std::string_view key) {
     const config_entry* const section = top.find(key);
@@ -66,6 +78,12 @@ std::string precision_of(const config_section& top) {
   std::string precision = top.text("precision").value_or("");
   constexpr std::array known{"", "fp16", "fp32", "bfloat16"};
   if (std::ranges::find(known, precision) == known.end()) top.fail("precision", "must be fp16, fp32 or bfloat16");
+  if (is_typed_bfloat16(top)) {
+    if (!precision.empty() && precision != "bfloat16")
+      top.fail("precision", "is " + precision + " and fp16.type is bfloat16; remove one of them");
+    top.run().means("fp16.type = bfloat16", "bfloat16, the loss is not scaled");
+    return "bfloat16";
+  }
   if (fp16 && !precision.empty() && precision != "fp16")
     top.fail("precision", "is " + precision + " and fp16.enabled is true, which GPT-NeoX refuses; change one of them");
   if (precision.empty()) precision = fp16 ? "fp16" : enabled("bf16") ? "bfloat16" : "fp32";

@@ -5,6 +5,8 @@
 
 #include <ulp/io/bytes/error.hpp>
 
+#include "source/scalar_table.hpp"
+
 namespace ulp::io {
 namespace {
 
@@ -14,6 +16,16 @@ double number_in(const csv_reader& rows, const std::optional<csv_reader::column>
 
 bool is_nan_in(const csv_reader& rows, const std::optional<csv_reader::column>& at) {
   return at && !rows.is_blank(*at) && std::isnan(rows.number(*at));
+}
+
+// A norm as norm_told reads it.
+double norm_in(const csv_reader& rows, const std::optional<csv_reader::column>& at) {
+  return norm_told(number_in(rows, at)).value_or(not_known);
+}
+
+bool norm_is_nan_in(const csv_reader& rows, const std::optional<csv_reader::column>& at) {
+  const auto told = at && !rows.is_blank(*at) ? norm_told(rows.number(*at)) : std::nullopt;
+  return told && std::isnan(*told);
 }
 
 std::optional<bool> flag_in(const csv_reader& rows, const std::optional<csv_reader::column>& at) {
@@ -37,13 +49,13 @@ bool scalar_columns::any() const noexcept {
 
 step_scalars scalar_columns::read(const csv_reader& rows) const {
   return {.loss = number_in(rows, loss_),
-          .grad_norm = number_in(rows, grad_norm_),
+          .grad_norm = norm_in(rows, grad_norm_),
           .learning_rate = number_in(rows, learning_rate_),
           .loss_scale = number_in(rows, loss_scale_),
           .found_inf = flag_in(rows, found_inf_),
           .applied = flag_in(rows, applied_),
           .loss_is_nan = is_nan_in(rows, loss_),
-          .grad_norm_is_nan = is_nan_in(rows, grad_norm_)};
+          .grad_norm_is_nan = norm_is_nan_in(rows, grad_norm_)};
 }
 
 scalar_table read_scalar_csv(csv_reader rows) {

@@ -64,7 +64,7 @@ std::string plain_of(std::string_view name) {
       if (i > 0 && is_lower(name[i - 1])) plain += '_';
       c = static_cast<char>(c - 'A' + 'a');
     }
-    constexpr std::string_view parts_words = " -.:()[]'\"";
+    constexpr std::string_view parts_words = " -.:()[]'\"?";
     if (parts_words.find(c) != std::string_view::npos) c = '_';
     const bool is_at_edge = c == '_' && !plain.empty() && plain.back() == '/';
     if (!is_at_edge) plain += c;

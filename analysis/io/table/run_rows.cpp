@@ -13,6 +13,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "source/scalar_table.hpp"
 #include "training_log/skip_counts.hpp"
 
 namespace ulp::io {
@@ -90,12 +91,18 @@ class row_reader {
       raw_row row(table_.rows[i].line);
       for (const run_table::cell& c : table_.cells_of(i)) {
         const auto found = meanings_.find(c.column);
-        if (found != meanings_.end() && !row.has(found->second)) row.set(found->second, value_of(c));
+        if (found != meanings_.end() && !row.has(found->second)) put(row, found->second, value_of(c));
         const bool is_part = std::ranges::find(parts, c.column) != parts.end();
         if (is_part && !std::isfinite(c.value)) row.set(m::loss, c.value);
       }
       if (row.has_metric() || row.has(m::learning_rate)) rows_.push_back(std::move(row));
     }
+  }
+
+  void put(raw_row& row, m means, double value) {
+    if (means != m::grad_norm) return row.set(means, value);
+    negative_norms_ += is_negative_norm(value) ? 1 : 0;
+    if (const auto norm = norm_told(value)) row.set(means, *norm);
   }
 
   // A rate or a scale is never NaN: where it is written so, NaN stands for nothing. So it does in all rows without a loss, if
@@ -118,6 +125,7 @@ class row_reader {
   // pandas and W&B write NaN where a metric was not logged: a third of the losses, with finite ones behind them again and
   // again. Not where anything speaks of an overflow, nor where the last of them are more in a row than before.
   void drop_unlogged() {
+    if (negative_norms_ > 0) return;
     std::vector<raw_row*> with_loss;
     double scale = not_known;
     for (raw_row& row : rows_) {
@@ -363,6 +371,7 @@ class row_reader {
     if (all_.of_validation > 0)
       all_.notes.push_back("the loss of validation is not finite in " + rows_text(all_.of_validation) +
                            ": in which step of the training that began, the table does not tell");
+    if (negative_norms_ > 0) all_.notes.push_back(negative_norms_text(rows_text(negative_norms_)));
     if (repeated_ > 0)
       all_.notes.push_back("in " + std::to_string(repeated_) + (repeated_ == 1 ? " field" : " fields") +
                            " a row repeats what the row before says of its step: the later counts, but for one that is "
@@ -385,6 +394,7 @@ class row_reader {
   std::vector<std::pair<std::size_t, double>> skipped_;  // likewise
   std::uint64_t without_number_ = 0;
   std::uint64_t repeated_ = 0;
+  std::uint64_t negative_norms_ = 0;
   run_rows all_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -269,26 +270,73 @@ void distrust_norms(std::vector<scale_record>& records) {
       if (r.skipped >= 0) r.is_applied = false;
 }
 
-// Metrics have the step that a progress bar or the script prints next, else the last; bars remain where overflows need them.
-void number_metrics(std::vector<scale_record>& records) {
+struct numbered_epoch {
+  std::int64_t step = -1;
+  double epoch = not_known;
+};
+
+// Whether steps rise as epochs do, which are rounded to two digits, from where a run starts again on. Where the steps of an
+// epoch are no whole number, they are off by up to one.
+bool fit_epochs(const std::vector<numbered_epoch>& all, double off) {
+  constexpr double rounded = 0.005 + 1e-9;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double least = 0;  // steps in an epoch
+  double most = infinity;
+  double before = 0;
+  for (const numbered_epoch& e : all) {
+    if (std::isnan(e.epoch)) continue;
+    if (e.step < 0) return false;
+    if (e.epoch < before) {
+      least = 0;
+      most = infinity;
+    }
+    before = e.epoch;
+    const auto step = static_cast<double>(e.step);
+    least = std::max(least, (step - off) / (e.epoch + rounded));
+    if (e.epoch > rounded) most = std::min(most, (step + off) / (e.epoch - rounded));
+    if (least > most) return false;
+  }
+  return true;
+}
+
+// Metrics have the step that a progress bar or the script prints next, else the last; the one before, where only that fits their
+// epochs. Bars remain where overflows need them. False where none fits, as where what was printed came late and in blocks:
+// then metrics have no step.
+bool number_metrics(std::vector<scale_record>& records) {
   const auto numbers = [](const scale_record& r) { return r.what == kind::reached && !r.from->is_framework(); };
-  if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::metrics; })) return;
+  const auto is_metrics = [](const scale_record& r) { return r.what == kind::metrics; };
+  if (std::ranges::none_of(records, is_metrics)) return true;
   if (std::ranges::any_of(records,
                           [](const scale_record& r) { return r.what == kind::reached && r.from->is_framework(); }))
-    std::erase_if(records, [](const scale_record& r) { return r.what == kind::metrics; });
-  if (std::ranges::none_of(records, numbers)) return;
+    std::erase_if(records, is_metrics);
+  if (std::ranges::none_of(records, numbers)) return true;
+  std::vector<numbered_epoch> above;
+  std::vector<numbered_epoch> below;
   std::int64_t step = -1;
-  for (const scale_record& r : records)
+  for (const scale_record& r : records) {
     if (numbers(r)) step = r.step;
-  for (std::size_t i = records.size(); i-- > 0;) {
-    scale_record& r = records[i];
-    if (numbers(r)) step = r.step;
-    if (r.what != kind::metrics) continue;
-    r.what = kind::reached;
-    r.step = step;
+    if (is_metrics(r)) above.push_back({step, r.epoch});
   }
-  if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::overflow; }))
+  for (std::size_t i = records.size(); i-- > 0;) {
+    if (numbers(records[i])) step = records[i].step;
+    if (is_metrics(records[i])) below.push_back({step, records[i].epoch});
+  }
+  std::ranges::reverse(below);
+  const bool has_overflows =
+      std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::overflow; });
+  const bool fits_above = !fit_epochs(below, 0) && fit_epochs(above, 0);
+  if (!fits_above && !has_overflows && !fit_epochs(below, 1)) {
     std::erase_if(records, numbers);
+    return false;
+  }
+  auto at = (fits_above ? above : below).begin();
+  for (scale_record& r : records) {
+    if (!is_metrics(r)) continue;
+    r.what = kind::reached;
+    r.step = (at++)->step;
+  }
+  if (!has_overflows) std::erase_if(records, numbers);
+  return true;
 }
 
 // Leaves the step numbers of the framework where it prints them, else of the script's own lines, of the progress bar, or of
@@ -383,7 +431,7 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   fold_own_values(records);
   distrust_norms(records);
   choose_steps(records);
-  number_metrics(records);
+  others.numbers_fit = number_metrics(records);
   count_over_epochs(records, path);
   take_own_skips(records);
   reach_positions(records);

@@ -10,12 +10,13 @@
 
 namespace ulp::io {
 
-// Lines of other ranks or scalers.
+// Lines of other ranks or scalers, and numbers.
 struct left_out_lines {
   std::uint64_t count = 0;
   std::uint64_t nonfinite = 0;  // of steps that the lines which are left tell nothing of the kind of
   std::uint64_t first_nonfinite = 0;
   std::uint64_t evaluations = 0;  // lines that are taken for those of one
+  bool numbers_fit = true;        // false: those of a progress bar contradict the epochs of the lines, and are left out
 };
 
 // Leaves records of one rank, one scaler and one way of counting steps, with scales that are numbers or not known; none is

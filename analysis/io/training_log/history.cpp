@@ -9,6 +9,7 @@
 #include "choice.hpp"
 #include "numbered_runs.hpp"
 #include "scale_place.hpp"
+#include "source/scalar_table.hpp"
 
 namespace ulp::io {
 namespace {
@@ -62,15 +63,18 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
   std::uint64_t zero_loss = 0;
   std::uint64_t means = 0;
   std::uint64_t replaced = 0;
+  std::uint64_t negative = 0;
   for (const scale_record& r : records) {
+    negative += r.norm_is_negative ? 1 : 0;
     replaced += r.stands_for_nan ? 1 : 0;
-    nonfinite += r.has_nonfinite_value() ? 1 : 0;
+    nonfinite += r.has_nonfinite_value() && !r.norm_is_negative ? 1 : 0;
     zero_loss += r.from->replaces_loss && r.grad_norm_is_nan && r.loss == 0 ? 1 : 0;
     means += r.mean_is_nonfinite && !r.is_nonfinite() ? 1 : 0;
   }
   if (nonfinite > 0)
     into.notes.push_back("a loss or a gradient norm that is NaN or infinite stands in " +
                          count_text(nonfinite, "line") + ": the gradients were not finite there");
+  if (negative > 0) into.notes.push_back(negative_norms_text(count_text(negative, "line")));
   if (zero_loss > 0)
     into.notes.push_back(
         "a loss of 0 beside a norm that is NaN stands in " + count_text(zero_loss, "line") +
@@ -174,6 +178,10 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   }
   if (others.count > 0)
     all.notes.push_back(count_text(others.count, "line") + " of other ranks or other scalers: left out");
+  if (!others.numbers_fit)
+    all.notes.emplace_back(
+        "the steps of the progress bar contradict the epochs of the lines beside it, as where the output came late and in "
+        "blocks: they are not used");
   if (others.evaluations > 0)
     all.notes.push_back(
         count_text(others.evaluations, "line") +

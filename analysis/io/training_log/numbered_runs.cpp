@@ -264,7 +264,8 @@ class run_builder {
     scale_run& run = runs_.back();
     const bool single = now.steps == 1;
     // The last value, or the mean of the interval.
-    if (single || (!run.skipped && (std::isfinite(now.record.loss) || !now.counted))) put_loss(run);
+    const bool is_lost_last = !now.counted && !now.record.is_mean && is_norm_of_last_nonfinite(now.record);
+    if (single || is_lost_last || (!run.skipped && (std::isfinite(now.record.loss) || !now.counted))) put_loss(run);
     if (single && !std::isnan(now.record.before)) run.used = now.record.before;
     if (!run.skipped) run.learning_rate = now.record.learning_rate;
     const bool is_of_last = single || !now.record.is_mean;

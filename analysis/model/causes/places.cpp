@@ -13,7 +13,9 @@ bool is_lost(const step_survey& s) {
 bool has_lost_loss(const step_survey& s) { return s.loss_is_lost || (s.tensors == 0 && s.loss == 0 && is_lost(s)); }
 
 bool tells_of_overflow(const step_survey& s) {
-  return is_lost(s) || s.known || s.found_inf || std::isfinite(s.logged_norm) || s.loss_is_lost;
+  // A norm beside bounds that leave the step open is one that the log contradicts.
+  const bool tells_norm = std::isfinite(s.logged_norm) && (!s.bounds() || s.bound_is_certain);
+  return is_lost(s) || s.known || s.found_inf || tells_norm || s.loss_is_lost;
 }
 
 bool tells(const step_survey& s) {

@@ -116,6 +116,15 @@ TEST_CASE("GPT-NeoX") {
       {"{" + shape + "}", "GPT-NeoX: none in float32, norm 1"},
       {"{" + shape + R"(, "precision": "bfloat16", "fp16": {"enabled": true}})",
        "c: line 1: precision is bfloat16 and fp16.enabled is true, which GPT-NeoX refuses; change one of them"},
+      // In older versions the section's type.
+      {"{" + shape + R"(, "fp16": {"enabled": true, "type": "bfloat16", "loss_scale": 0}, "gradient_clipping": 0.5})",
+       "GPT-NeoX: none in bfloat16, norm 0.5"},
+      {"{" + shape + R"(, "fp16": {"enabled": true, "type": "fp16", "loss_scale": 64}, "gradient_clipping": 0})",
+       "GPT-NeoX: static loss_scale=64 in float16"},
+      {"{" + shape + R"(, "fp16": {"enabled": true, "type": "float8"}})",
+       "c: line 1: fp16 has the type 'float8', and GPT-NeoX knows fp16 and bfloat16; correct it"},
+      {"{" + shape + R"(, "precision": "fp16", "fp16": {"enabled": true, "type": "bfloat16"}})",
+       "c: line 1: precision is fp16 and fp16.type is bfloat16; remove one of them"},
       {"{" + shape + R"(, "fp16": {"enabled": true, "inital_scale_power": 8}})",
        "c: line 1: 'inital_scale_power' is not a known GPT-NeoX key of 'fp16', and nearly 'initial_scale_power'; "
        "correct "
@@ -134,6 +143,11 @@ TEST_CASE("fairseq") {
       {"fairseq-train data --memory-efficient-fp16 --distributed-world-size 8 --update-freq 4" + rest,
        "fairseq: fairseq_cli init_scale=128 scale_window=512 in float16"},
       {"python train.py data --bf16" + rest, "fairseq: none in bfloat16"},
+      // Behind a flag is what stands by itself.
+      {"fairseq-train --memory-efficient-fp16 data-bin/wikitext --distributed-world-size 8 --update-freq 4" + rest,
+       "fairseq: fairseq_cli init_scale=128 scale_window=512 in float16"},
+      {"fairseq-train --bf16 $DATA" + rest, "fairseq: none in bfloat16"},
+      {"fairseq-train --fp16 bfloat16" + rest, "c: line 1: fp16 takes true or false, not 'bfloat16'"},
       {"fairseq-train data --amp" + rest, "fairseq: pytorch_gradscaler init_scale=128 growth_interval=2000 in float16"},
       {"fairseq-train data --amp --fp16-init-scale 64 --amp-init-scale 256" + rest,
        "fairseq: pytorch_gradscaler init_scale=64 growth_interval=2000 in float16"},

@@ -123,3 +123,13 @@ TEST_CASE("scalars: a NaN that was logged is not an empty field") {
   CHECK(filled.steps[2].scalars.loss_is_nan);
   CHECK(std::isnan(filled.steps[2].scalars.loss));
 }
+
+TEST_CASE("scalars: a norm of -1 is one that is not finite, and no number") {
+  const playground place;
+  place.write("log.csv", "step,found_inf\n0,1\n1,0\n");
+  place.write("s.csv", "step,grad_norm\n0,-1\n1,-2\n");
+  const contents read = place.open(std::vector<std::string>{"log.csv"}, scalars_from("s.csv"));
+  CHECK(read.steps[0].scalars.grad_norm_is_nan);
+  CHECK_FALSE(read.steps[1].scalars.grad_norm_is_nan);
+  CHECK(std::isnan(read.steps[1].scalars.grad_norm));
+}

@@ -18,6 +18,7 @@ TEST_CASE("column names: what tools write") {
                                               {"time/total_timesteps", m::step},
                                               {"iter", m::step},
                                               {"Epoch", m::epoch},
+                                              {"Overflow?", m::found_inf},
                                               {"train/loss", m::loss},
                                               {"train_loss_step", m::loss},
                                               {"Loss/train", m::loss},

@@ -460,3 +460,15 @@ TEST_CASE("table: what is finite says the opposite of found_inf") {
     CHECK(skipped_in(place.open("b.csv", "step,loss," + name + "\n0,4,True\n1,4,False\n2,4,True\n")) == steps{1});
   }
 }
+
+TEST_CASE("table: a norm of -1 is DeepSpeed's for one that is not finite") {
+  const playground place;
+  const contents read = place.open(
+      "a.csv", "step,loss,grad_norm,loss_scale\n0,2,1,65536\n1,2,-1.0,32768\n2,2,1,32768\n3,2,-3,32768\n4,2,1,32768\n");
+  CHECK(skipped_in(read) == steps{1});
+  CHECK(nonfinite_in(read) == steps{1});
+  CHECK(has_note(read, "a gradient norm is negative in 2 rows"));
+  const contents without_scale = place.open("b.csv", "step,loss,grad_norm\n0,2,1\n1,2,-3\n2,2,1\n");
+  CHECK(nonfinite_in(without_scale).empty());
+  CHECK_FALSE(without_scale.steps[1].scalars.found_inf);
+}

@@ -1,8 +1,10 @@
 // Pins what lines far apart do not say, and what says more than their scales: flags and counts of a script's own, time
 // stamps, zeros. Expected rows are those of torch/amp/grad_scaler.py (a growth after 2000 good steps), of
 // fairseq/optim/dynamic_loss_scaler.py, and of what the Trainer logs for NaN (transformers trainer.py, logging_nan_inf_filter).
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/inputs/open.hpp>
@@ -173,4 +175,37 @@ TEST_CASE("between lines: an evaluation skips nothing, and has more than one lin
     INFO(again);
     CHECK_THROWS_AS(place.open("again.log", before + again + overflow + line(30) + line(40)), input_error);
   }
+}
+
+TEST_CASE("between lines: the Trainer's entries that come in blocks are not of the step that the bar shows then") {
+  const playground place;
+  const auto bar = [](int step) { return " 5%|#     | " + std::to_string(step) + "/400 [00:10<00:20,  3.1it/s]\n"; };
+  const auto entry = [](int step, const std::string& norm) {
+    const std::string hundredths = std::to_string(100 + step / 2).substr(1);  // 200 steps in an epoch
+    return "{'loss': 2.5, 'grad_norm': " + norm + ", 'learning_rate': 5e-05, 'epoch': 0." + hundredths + "}\n";
+  };
+  std::string blocks;
+  std::string above;  // of each entry, without a bar behind it
+  std::string below;
+  for (int step = 10; step <= 180; step += 10) {
+    const std::string norm = step == 50 || step == 120 ? "nan" : "1.5";
+    blocks += (step == 70 || step == 140 ? bar(step) : "") + entry(step, norm);
+    above += bar(step) + entry(step, norm);
+    below += entry(step, norm) + bar(step);
+  }
+  const auto lost = [&](const std::string& text) {
+    std::vector<std::int64_t> all;
+    for (const step& s : place.open("train.log", text).steps)
+      if (s.scalars.found_inf.value_or(false)) all.push_back(s.key.step);
+    return all;
+  };
+  CHECK(lost(above) == std::vector<std::int64_t>{50, 120});
+  CHECK(lost(below) == std::vector<std::int64_t>{50, 120});
+  const contents read = place.open("train.log", blocks + bar(190));
+  CHECK(read.steps.size() == 18);
+  CHECK(lost(blocks + bar(190)) == std::vector<std::int64_t>{5, 12});
+  CHECK_FALSE(read.steps[3].bounds->certain);
+  CHECK(std::ranges::any_of(read.notes, [](const std::string& note) {
+    return note.find("contradict the epochs of the lines") != std::string::npos;
+  }));
 }

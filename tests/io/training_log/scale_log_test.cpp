@@ -1,6 +1,7 @@
 // Pins loss-scale logs: the scale sequence, the skipped steps and the bounds on the largest gradient that follow from the
 // lines of each framework, as it prints them, wrapped, prefixed, interleaved, cut and restarted. Expected rows are worked
 // out by hand from what the lines say.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -773,4 +774,58 @@ TEST_CASE("scale log: each way it can be wrong") {
       "run a file of its own, with numbers that go on from one epoch to the next");
   CHECK(place.error("train.log", megatron_log + std::string((1 << 20) + 1, 'x'))
             .ends_with("is longer than 1 MiB; this is not a training log"));
+}
+
+TEST_CASE(
+    "training log: a norm of -1 is DeepSpeed's for one that is not finite, and another negative one says nothing") {
+  const playground place;
+  const auto line = [](int step, const std::string& norm) {
+    return "step: " + std::to_string(step) + ", loss: 2.5, grad_norm: " + norm + "\n";
+  };
+  const contents read = place.open("train.log", line(0, "1.5") + line(1, "-1.0") + line(2, "-0.25") + line(3, "0.0"));
+  REQUIRE(read.steps.size() == 4);
+  CHECK(read.steps[0].scalars.found_inf == false);
+  CHECK(read.steps[1].scalars.found_inf == true);
+  CHECK(read.steps[1].scalars.grad_norm_is_nan);
+  CHECK_FALSE(read.steps[2].scalars.found_inf);
+  CHECK_FALSE(read.steps[2].bounds->certain);
+  CHECK(std::isnan(read.steps[2].scalars.grad_norm));
+  CHECK(read.steps[3].scalars.found_inf == false);
+  CHECK(std::ranges::count_if(read.notes, [](const std::string& note) {
+          return note.find("a gradient norm is negative in 2 lines") != std::string::npos;
+        }) == 1);
+}
+
+TEST_CASE("training log: the scale falls behind norms of -1") {
+  const playground place;
+  const auto line = [](int step, const std::string& norm, const std::string& scale) {
+    return "step: " + std::to_string(step) + ", loss: 2.5, grad_norm: " + norm + ", loss_scale: " + scale + "\n";
+  };
+  const contents read =
+      place.open("train.log", line(0, "1.5", "65536") + line(1, "-1.0", "65536") + line(2, "-1.0", "32768") +
+                                  line(3, "2.0", "16384") + line(4, "2.0", "16384"));
+  REQUIRE(read.steps.size() == 5);
+  for (const step& s : read.steps) {
+    INFO(s.key.step);
+    CHECK(s.scalars.applied == (s.key.step != 1 && s.key.step != 2));
+  }
+  CHECK(read.steps[2].scalars.loss_scale == 32768);
+}
+
+TEST_CASE("training log: every tenth step, the loss that is lost beside a falling scale is that of its line") {
+  const playground place;
+  const auto line = [](int step, const std::string& loss, const std::string& norm, const std::string& scale) {
+    return "INFO Train: [0/300][" + std::to_string(step) + "/1251]\teta 0:10:01 lr 0.000125\ttime 0.31 (0.30)\tloss " +
+           loss + " (2.5)\tgrad_norm " + norm + " (1.8)\tloss_scale " + scale + " (65536.0000)\tmem 9000MB\n";
+  };
+  const contents read =
+      place.open("train.log", line(0, "2.5", "1.8", "65536.0000") + line(10, "2.5", "1.8", "65536.0000") +
+                                  line(20, "nan", "nan", "4096.0000") + line(30, "nan", "nan", "4.0000"));
+  REQUIRE(read.steps.size() == 31);
+  for (const std::size_t at : {20, 30}) {
+    INFO(at);
+    CHECK(read.steps[at].scalars.found_inf == true);
+    CHECK(read.steps[at].scalars.loss_is_nan);
+  }
+  CHECK_FALSE(read.steps[19].scalars.loss_is_nan);
 }

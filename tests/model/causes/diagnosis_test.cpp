@@ -504,3 +504,16 @@ TEST_CASE("a loss that overflows alone is no forward pass that does") {
   CHECK(first_of<loss_overflow>(run).lost.steps == 20);
   CHECK_FALSE(run.found().died_at);
 }
+
+TEST_CASE("a finite norm tells of its step, and not where the log leaves that step open") {
+  const auto told_by = [](bool certain) {
+    survey seen({}, {});
+    step s;
+    s.scalars.grad_norm = 1.5;
+    s.bounds = max_abs_bounds{.certain = certain};
+    seen.add(s, {});
+    return diagnosis_of(seen, {}).told_steps;
+  };
+  CHECK(told_by(true) == 1);
+  CHECK(told_by(false) == 0);
+}

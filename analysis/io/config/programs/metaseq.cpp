@@ -9,6 +9,7 @@ program_row metaseq_program() {
       .name = "metaseq",
       .markers = "task=streaming_language_modeling",
       .started_by = "metaseq-train metaseq/cli/train.py metaseq_cli/train.py metaseq.cli.train metaseq.launcher.*",
+      .flags = "fp16 bf16 memory_efficient_fp16 memory_efficient_bf16 fp16_no_flatten_grads cpu",
       .holds = "fairseq",
       .keys = {.read = "fp16_no_flatten_grads cpu"},
       .defaults = "fp16=false bf16=false memory_efficient_fp16=false memory_efficient_bf16=false clip_norm_type=l2",

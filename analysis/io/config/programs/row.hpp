@@ -85,6 +85,8 @@ struct program_row {
   std::string_view started_by = {};  // ends of the words that start it on a command line; '*' is any text
   bool takes_command =
       false;  // the words before its options are its key "command": "finetune" of `litgpt finetune --lr 1`
+  std::string_view flags =
+      {};  // keys of its command line that take no value: a word behind one is an argument by itself
   std::string_view settings = {};        // keys of its command line that name a file of settings: "config command"
   std::string_view own_settings = {};    // the file among them that holds the defaults below
   std::string_view of_command = {};      // keys that its command line says, whatever the file of settings does

@@ -9,6 +9,7 @@ program_row timm_program() {
       .name = "timm",
       .markers =
           "amp_impl clip_mode native_amp apex_amp recovery_interval jsd_loss split_bn grad_accum_steps+opt amp+opt+sched amp+sched+model amp+remode amp+reprob",
+      .flags = "amp native_amp apex_amp",
       .settings = "config c",
       .not_started_by = "main.py main_*.py run_*.py",
       .defaults =

@@ -292,6 +292,7 @@ class python_reader {
     }
     const config_entry* const before = node->find(to.keys.back());
     if (before != nullptr && !to.is_part && same(before->value, value)) return;
+    std::vector<config_entry> calls = calls_of_both(before, {to.keys.back(), line, value});
     config_entry& e = entry(*node, to.keys.back(), line);
     if (to.is_part)
       e.value = open_text("changed in part " + of_line);
@@ -303,6 +304,18 @@ class python_reader {
       e.value = open_text("assigned in a branch " + of_line);
     else
       e.value = std::move(value);
+    for (config_entry& call : calls) in_.assigned.entries.push_back(std::move(call));
+  }
+
+  // Where a name comes to stand for another call of the same function: both, since both are made.
+  std::vector<config_entry> calls_of_both(const config_entry* before, config_entry now) {
+    if (before == nullptr || !is_call(before->value) || !is_call(now.value)) return {};
+    const std::string callee = now.value.find("()")->value.text;
+    if (before->value.find("()")->value.text != callee) return {};
+    in_.count();
+    in_.count();
+    now.key = callee;
+    return {{callee, before->line, before->value}, std::move(now)};
   }
 
   config_entry& entry(config_node& in, const std::string& key, std::size_t line) {

@@ -8,6 +8,8 @@
 #include <limits>
 #include <system_error>
 
+#include "source/scalar_table.hpp"
+
 namespace ulp::io {
 namespace {
 
@@ -50,9 +52,15 @@ bool begins_with(std::string_view text, std::string_view small) noexcept {
 }  // namespace
 
 void scale_record::put(double scale_record::*field, double value) noexcept {
+  if (field == &scale_record::grad_norm) {
+    const std::optional<double> told = norm_told(value);
+    norm_is_negative = is_negative_norm(value);
+    grad_norm = told.value_or(not_known);
+    grad_norm_is_nan = told && std::isnan(*told);
+    return;
+  }
   this->*field = value;
   if (field == &scale_record::loss) loss_is_nan = std::isnan(value);
-  if (field == &scale_record::grad_norm) grad_norm_is_nan = std::isnan(value);
 }
 
 bool scale_record::is_nonfinite() const noexcept { return is_overflow || has_nonfinite_value(); }

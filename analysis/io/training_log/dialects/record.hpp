@@ -86,6 +86,7 @@ struct scale_record {
   double skips = not_known;     // and how many were skipped, since the line before or in all: see choice.cpp
   bool loss_is_nan = false;     // NaN was printed
   bool grad_norm_is_nan = false;
+  bool norm_is_negative = false;
   bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
   bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
   bool is_overflow = false;        // its step overflowed, whatever loss and norm are
