@@ -90,10 +90,15 @@ finding which_fp8_format(const fp8_trials& trials, const std::vector<tensor_info
   }
   f.conclusion = fmt::format("{}", fmt::join(verdicts, "; "));
   f.numbers.push_back({"kinds", std::move(numbers)});
+  const bool stands_in =
+      std::ranges::none_of(tensors, [](const tensor_info& t) { return t.kind == tensor_kind::activation_grad; });
   f.limits =
       "At the scale that takes each step's largest magnitude to the largest number (current scaling). E4M3 is named "
       "unless it makes 0.1 % more of the nonzero values zero than E5M2 does: it has a bit more of fraction. Whether "
       "training needs what vanishes, values do not show." +
+      std::string{stands_in
+                      ? " Gradients of activations, which FP8 casts, were not recorded: weight gradients stand in."
+                      : ""} +
       left_out(trials);
   return f;
 }
@@ -120,9 +125,8 @@ finding how_long_a_history(const fp8_trials& trials, const std::vector<tensor_in
     if (sum.saturating == least) best.push_back(length);
   }
   f.numbers.push_back({"histories", std::move(histories)});
-  f.conclusion = fmt::format("{}; current scaling never does",
-                             least == 0 ? fmt::format("with {} nothing saturates", fmt::join(best, " or "))
-                                        : fmt::format("with {} least saturates", fmt::join(best, " or ")));
+  f.conclusion = fmt::format("{} with {}; current scaling never saturates",
+                             least == 0 ? "nothing saturates" : "least saturates", fmt::join(best, " or "));
   f.limits =
       "TransformerEngine's delayed scaling (te_delayed_bulk, E4M3, margin 0), from its start at scale 1. Open loop: "
       "what saturates would have changed the steps after it." +

@@ -237,13 +237,16 @@ std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question&
   const std::string kept = all.held == 0 ? ""
                                          : fmt::format("; it kept the scale in {}, of {}", among(all.held, all.steps),
                                                        count_text(held_tensors, "tensor"));
-  if (all.infinite + all.nan > 0)
-    lines.push_back({"amax not finite",
-                     fmt::format("in {}: {} infinite, {} NaN{}", among(all.infinite + all.nan, all.steps),
-                                 grouped(all.infinite), grouped(all.nan), kept),
-                     {{"infinite_tensor_steps", integer(all.infinite)},
-                      {"nan_tensor_steps", integer(all.nan)},
-                      {"held_tensor_steps", integer(all.held)}}});
+  const std::string not_finite =
+      all.infinite + all.nan == 0
+          ? ""
+          : fmt::format("in {}: {} infinite, {} NaN{}", among(all.infinite + all.nan, all.steps), grouped(all.infinite),
+                        grouped(all.nan), kept);
+  lines.push_back({"amax not finite",
+                   not_finite,
+                   {{"infinite_tensor_steps", integer(all.infinite)},
+                    {"nan_tensor_steps", integer(all.nan)},
+                    {"held_tensor_steps", integer(all.held)}}});
   if (!answer.is_of_amaxes) {
     const auto counted = [&](const std::string& title, const count_range& part) {
       const std::string count =
