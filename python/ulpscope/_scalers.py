@@ -218,6 +218,7 @@ class Fp8Scaler(Scaler):
 
     @property
     def edge(self) -> float:
+        """NaN: it does not count by one."""
         return math.nan
 
     def update(self, amax: Any) -> float:  # type: ignore[override]
@@ -253,6 +254,7 @@ class Fp8Scaler(Scaler):
         )
 
     def copy(self) -> Fp8Scaler:
+        """Another in the same state, its history too."""
         made: Fp8Scaler = super().copy()  # type: ignore[assignment]
         made._format = self._format
         return made

@@ -195,9 +195,10 @@ class Stepping(unittest.TestCase):
         self.assertEqual(ulpscope.scaler("pytorch", window=7).parameters["growth_interval"], 7)
 
     def test_pickles_go_on_as_the_scaler_does(self):
-        """Of every policy, from a state in the middle of a run, with parameters that are not the default."""
+        """Of every loss scaler, from a state in the middle of a run, with parameters that are not the default."""
         found = np.random.default_rng(3).random(400) < 0.1
-        for name in ulpscope.scalers()["scaler"]:
+        all_policies = ulpscope.scalers()
+        for name in all_policies["scaler"][all_policies["scope"] == "run"]:
             for parameters in ({}, {"growth_factor": 1.5, "backoff_factor": 0.1 + 0.2} if name == "pytorch_gradscaler" else {}):
                 scaler = ulpscope.scaler(name, **parameters)
                 if scaler.edge == scaler.edge or name == "manual":

@@ -37,7 +37,7 @@ float cast(std::span<float> values, const treatment& how, bool divides, fp8_cast
     const float kept = to_float(how.format, code{rounded.code});
     if (x != 0 && std::isfinite(x)) {
       ++into.nonzero;
-      into.saturated += any(rounded.flags, status::overflow) || std::isnan(scaled) ? 1 : 0;
+      into.saturated += any(rounded.flags, status::overflow) || std::isinf(scaled) ? 1 : 0;
       into.underflow += kept == 0 ? 1 : 0;
     }
     x = kept;

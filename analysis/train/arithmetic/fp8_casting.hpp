@@ -29,7 +29,7 @@ struct fp8_cast {
   double amax = 0;  // as the policy was told
   fp8_scales scales;
   std::uint64_t nonzero = 0;    // finite values that are not zero
-  std::uint64_t saturated = 0;  // of these, beyond the largest number, or scaled to infinity or NaN
+  std::uint64_t saturated = 0;  // of these, beyond the largest number
   std::uint64_t underflow = 0;  // of these, zero afterwards
 };
 
