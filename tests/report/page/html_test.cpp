@@ -371,7 +371,8 @@ TEST_CASE("scales of tensors under a recipe are pictures of the worst and a tabl
   recipe.tensors.rows = {{std::string{"a<b"}}};
   recipe.worst.push_back({"a<b", {}});
   for (std::int64_t i = 0; i < 4; ++i) {
-    fp8_row row{.key = {.step = i}, .amax = 1, .multiplied_by = i == 0 ? 1.0 : 224.0, .ideal = 448, .saturates = i == 2};
+    fp8_row row{
+        .key = {.step = i}, .amax = 1, .multiplied_by = i == 0 ? 1.0 : 224.0, .ideal = 448, .saturates = i == 2};
     recipe.worst.front().columns.at_step(i).add(row);
   }
   CHECK(html_of(page).find("A scale for each tensor") == std::string::npos);
