@@ -19,7 +19,7 @@ double log2_ideal(const scaled_step& s) { return log2_or_gap(s.ideal); }
 double log2_amax(const scaled_step& s) { return log2_or_gap(s.amax); }
 
 // "2^4.81"
-QString power_of(double x) {
+QString scale_words(double x) {
   return x > 0 && std::isfinite(x) ? QStringLiteral("2^%1").arg(std::log2(x), 0, 'f', 2) : QString::number(x);
 }
 
@@ -290,10 +290,11 @@ QString tensor_scales_view::told_of(std::int64_t step) const {
   if (all == nullptr || all->scales != drawn_.of || drawn_.rows == nullptr || drawn_.rows->empty()) return {};
   const auto after = std::ranges::upper_bound(*drawn_.rows, step, {}, &scaled_step::step);
   const scaled_step& s = after == drawn_.rows->begin() ? *after : *std::prev(after);
-  QStringList lines{tr("step %1: amax %2").arg(s.step).arg(power_of(s.amax)),
-                    tr("scale used %1%2").arg(power_of(s.multiplied_by), s.held ? tr(" (held)") : QString())};
+  QStringList lines{tr("step %1: amax %2").arg(s.step).arg(scale_words(s.amax)),
+                    tr("scale used %1%2").arg(scale_words(s.multiplied_by), s.held ? tr(" (held)") : QString())};
   if (!std::isnan(s.ideal))
-    lines << tr("ideal %1: off by %2 binades").arg(power_of(s.ideal)).arg(QString::asprintf("%+.2f", s.binades_off()));
+    lines
+        << tr("ideal %1: off by %2 binades").arg(scale_words(s.ideal)).arg(QString::asprintf("%+.2f", s.binades_off()));
   lines << tr("%1 values saturated, %2 underflow").arg(text_of(s.saturated), text_of(s.underflow));
   return lines.join('\n');
 }
