@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <ulp/formats/names.hpp>
+#include <utility>
 
 namespace ulp {
 namespace {
@@ -59,6 +60,26 @@ std::string sqnr_text(const rounding_noise& noise) {
   return fmt::format("{}{:.1f}", noise.squares_exact ? "" : "~", x);
 }
 
+// What became of the values of a row's summary, as counts for machines and as shares for people.
+template <typename Row>
+void add_counts(std::vector<column<Row>>& to, bool known) {
+  to.push_back(
+      {"nonzero", "", [=](const Row& r) { return value_if(known, r.sum.counts.nonzero()); }, range_keys::both});
+  for (const auto& [name, part] : {std::pair{"saturated", &outcome_counts::overflow},
+                                   {"underflow", &outcome_counts::underflow},
+                                   {"subnormal", &outcome_counts::subnormal}}) {
+    to.push_back(
+        {name, "", [=, part = part](const Row& r) { return value_if(known, r.sum.counts.*part); }, range_keys::both});
+    to.push_back({"",
+                  name,
+                  [=, part = part](const Row& r) {
+                    return text_if(known, percent_text(share_of_nonzero(r.sum.counts, r.sum.counts.*part)));
+                  },
+                  {},
+                  alignment::right});
+  }
+}
+
 }  // namespace
 
 table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_info>& tensors, real_text reals,
@@ -105,18 +126,7 @@ table fp8_tensors_table(const fp8_answer& answer) {
   }
 
   const bool has_counts = !answer.is_of_amaxes;
-  const auto counted = [=](auto part) {
-    return [=](const row& r) { return value_if(has_counts, std::invoke(part, r.sum.counts)); };
-  };
-  const auto percent = [=](auto part) {
-    return [=](const row& r) {
-      return text_if(has_counts, percent_text(share_of_nonzero(r.sum.counts, std::invoke(part, r.sum.counts))));
-    };
-  };
-  const auto underflow = [](const outcome_counts& c) { return c.underflow; };
-  const auto subnormal = [](const outcome_counts& c) { return c.subnormal; };
-  const auto overflow = [](const outcome_counts& c) { return c.overflow; };
-  const std::vector<column<row>> columns = {
+  std::vector<column<row>> columns = {
       {"tensor", "tensor", [](const row& r) { return r.tensor.name; }},
       {"kind", "", [](const row& r) { return std::string{to_string(r.tensor.kind)}; }},
       {"format", "format", [](const row& r) { return format_name(r.as); }},
@@ -135,36 +145,19 @@ table fp8_tensors_table(const fp8_answer& answer) {
        [](const row& r) { return value_if(r.sum.infinite > 0, integer(r.sum.infinite)); }},
       {"nan_steps", "amax NaN", [](const row& r) { return value_if(r.sum.nan > 0, integer(r.sum.nan)); }},
       {"held_steps", "scale held", [](const row& r) { return value_if(r.sum.held > 0, integer(r.sum.held)); }},
-      {"numel", "", counted([](const outcome_counts& c) { return exactly(c.numel); })},
-      {"nonzero", "", counted(&outcome_counts::nonzero), range_keys::both},
-      {"saturated", "", counted(overflow), range_keys::both},
-      {"underflow", "", counted(underflow), range_keys::both},
-      {"subnormal", "", counted(subnormal), range_keys::both},
-      {"", "saturated", percent(overflow), {}, right},
-      {"", "underflow", percent(underflow), {}, right},
-      {"", "subnormal", percent(subnormal), {}, right},
-      {"sqnr_db", "", [](const row& r) { return sqnr_of(r.sum.noise); }},
-      {"", "SQNR dB", [=](const row& r) { return text_if(has_counts, sqnr_text(r.sum.noise)); }, {}, right},
+      {"numel", "", [=](const row& r) { return value_if(has_counts, exactly(r.sum.counts.numel)); }},
   };
+  add_counts(columns, has_counts);
+  columns.push_back({"sqnr_db", "", [](const row& r) { return sqnr_of(r.sum.noise); }});
+  columns.push_back(
+      {"", "SQNR dB", [=](const row& r) { return text_if(has_counts, sqnr_text(r.sum.noise)); }, {}, right});
   return table_of(columns, sorted);
 }
 
 table fp8_sweep_table(const fp8_sweep_answer& answer) {
   using row = swept_fp8;
   constexpr auto right = alignment::right;
-  const bool has_counts = !answer.is_of_amaxes;
-  const auto percent = [=](auto part) {
-    return [=](const row& r) {
-      return text_if(has_counts, percent_text(share_of_nonzero(r.sum.counts, std::invoke(part, r.sum.counts))));
-    };
-  };
-  const auto counted = [=](auto part) {
-    return [=](const row& r) { return value_if(has_counts, std::invoke(part, r.sum.counts)); };
-  };
-  const auto underflow = [](const outcome_counts& c) { return c.underflow; };
-  const auto subnormal = [](const outcome_counts& c) { return c.subnormal; };
-  const auto overflow = [](const outcome_counts& c) { return c.overflow; };
-  const std::vector<column<row>> columns = {
+  std::vector<column<row>> columns = {
       {"pareto", "", &row::on_front},
       {"", "*", [](const row& r) { return std::string{r.on_front ? "*" : ""}; }},
       {"recipe", "", [](const row& r) { return r.asked.recipe; }},
@@ -184,14 +177,8 @@ table fp8_sweep_table(const fp8_sweep_answer& answer) {
       {"nan_steps", "", [](const row& r) { return integer(r.sum.nan); }},
       {"held_steps", "", [](const row& r) { return integer(r.sum.held); }},
       {"", "scale held", [](const row& r) { return step_share(r.sum.held, r.sum.steps); }, {}, right},
-      {"nonzero", "", counted(&outcome_counts::nonzero), range_keys::both},
-      {"saturated", "", counted(overflow), range_keys::both},
-      {"underflow", "", counted(underflow), range_keys::both},
-      {"subnormal", "", counted(subnormal), range_keys::both},
-      {"", "saturated", percent(overflow), {}, right},
-      {"", "underflow", percent(underflow), {}, right},
-      {"", "subnormal", percent(subnormal), {}, right},
   };
+  add_counts(columns, !answer.is_of_amaxes);
   return table_of(columns, answer.recipes);
 }
 

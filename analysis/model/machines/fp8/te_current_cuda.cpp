@@ -4,33 +4,18 @@
 // is what is left when the significand's bits are cleared.
 #include <bit>
 
-#include "policy.hpp"
+#include "te_current.hpp"
 
 namespace ulp::fp8 {
 namespace {
 
-struct te_current_cuda : scaled_to {
-  bool force_pow_2_scales = false;
-  double epsilon = 0;
-
+struct te_current_cuda : te_current {
   using machine = stateless<te_current_cuda>;
 
-  template <typename Visitor>
-  void fields(Visitor&& v) {
-    v("force_pow_2_scales", force_pow_2_scales, "the scale is lowered to a power of two");
-    v("epsilon", epsilon, "the least amax");
-    scaled_to::fields(v);
-  }
-  [[nodiscard]] std::string refused() const {
-    return epsilon >= 0 ? scaled_to::refused() : "epsilon must be a number that is not below 0";
-  }
-
   [[nodiscard]] float scale_for(float amax, float largest) const {
-    const auto least = static_cast<float>(epsilon);
-    if (amax < least) amax = least;
+    amax = at_least_epsilon(amax);
     if (!std::isfinite(amax) || amax == 0) return 1;
-    float scale = largest / amax;
-    if (std::isinf(scale)) scale = largest_float;
+    const float scale = quotient(largest, amax);
     constexpr std::uint32_t exponent_and_sign = 0xFF80'0000;
     return force_pow_2_scales ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) & exponent_and_sign) : scale;
   }

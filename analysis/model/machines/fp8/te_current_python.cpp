@@ -1,35 +1,20 @@
 // TransformerEngine's current scaling as its reference in PyTorch computes it: NVIDIA/TransformerEngine @d0067d0d
 // transformer_engine/pytorch/custom_recipes/reference_current_scaling.py, with tests/pytorch/references.
 // Reproduced: an amax of 0 gives 1, infinity 0; NaN stays NaN, and 0.5 where a power of two is wanted (frexp of NaN).
-#include "policy.hpp"
+#include "te_current.hpp"
 
 namespace ulp::fp8 {
 namespace {
 
-struct te_current_python : scaled_to {
-  bool force_pow_2_scales = false;
-  double epsilon = 0;
-
+struct te_current_python : te_current {
   using machine = stateless<te_current_python>;
 
-  template <typename Visitor>
-  void fields(Visitor&& v) {
-    v("force_pow_2_scales", force_pow_2_scales, "the scale is lowered to a power of two");
-    v("epsilon", epsilon, "the least amax");
-    scaled_to::fields(v);
-  }
-  [[nodiscard]] std::string refused() const {
-    return epsilon >= 0 ? scaled_to::refused() : "epsilon must be a number that is not below 0";
-  }
-
   [[nodiscard]] float scale_for(float amax, float largest) const {
-    const auto least = static_cast<float>(epsilon);
-    if (amax < least) amax = least;
+    amax = at_least_epsilon(amax);
     if (amax == 0) return 1;
     if (std::isinf(amax)) return 0;
     if (std::isnan(amax)) return force_pow_2_scales ? 0.5F : amax;
-    float scale = largest / amax;
-    if (std::isinf(scale)) scale = largest_float;
+    const float scale = quotient(largest, amax);
     return force_pow_2_scales ? std::ldexp(1.0F, std::ilogb(scale)) : scale;
   }
 };
