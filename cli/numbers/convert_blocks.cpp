@@ -7,6 +7,7 @@
 #include <ulp/formats/names.hpp>
 #include <ulp/io/bytes/error.hpp>
 
+#include "block_words.hpp"
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
@@ -15,21 +16,6 @@
 
 namespace ulp::cli {
 namespace {
-
-// "1 x 32", "a row", "the tensor".
-std::string text_of(const block_extent& block) {
-  if (block.columns == 0) return block.rows == 0 ? "the tensor" : "a row";
-  return fmt::format("{} x {}", block.rows, block.columns);
-}
-
-std::string_view text_of(scale_type scale) {
-  switch (scale) {
-    case scale_type::e8m0: return "float8_e8m0 codes";
-    case scale_type::e4m3: return "float8_e4m3fn codes";
-    case scale_type::float32: break;
-  }
-  return "float32";
-}
 
 block_array total_of(const std::vector<block_array>& arrays) {
   block_array total{.name = "all", .from = {}, .shape = {}, .counts = {}};
