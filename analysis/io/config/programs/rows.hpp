@@ -69,8 +69,11 @@
   ROW(t5x) \
   ROW(tf_models) \
   ROW(timm) \
+  ROW(torchao) \
+  ROW(torchao_by_default) \
   ROW(torchtitan) \
   ROW(torchtune) \
+  ROW(transformer_engine) \
   ROW(ultralytics) \
   ROW(verl) \
   ROW(wenet) \

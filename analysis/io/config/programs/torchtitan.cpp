@@ -33,11 +33,13 @@ program_row torchtitan_program() {
       .float8 = {{.when = "model.converters=float8 quantize.linear.float8",
                   .recipe = "quantize.linear.float8.recipe_name",
                   .otherwise = "tensorwise",
-                  .kept_out = "quantize.linear.float8.filter_fqns"},
+                  .kept_out = "quantize.linear.float8.filter_fqns",
+                  .library = "torchao"},
                  {.when = "model.converters=float8",
                   .recipe = "float8.recipe_name",
                   .otherwise = "tensorwise",
-                  .kept_out = "float8.filter_fqns"}},
+                  .kept_out = "float8.filter_fqns",
+                  .library = "torchao"}},
       .remarks = {
           {.when = "training.dtype=float32 training.mixed_precision_param=bfloat16",
            .text =
