@@ -38,6 +38,7 @@
   ROW(lightning) \
   ROW(litgpt) \
   ROW(llm_foundry) \
+  ROW(marian) \
   ROW(maxtext) \
   ROW(megatron) \
   ROW(metaseq) \
