@@ -159,15 +159,17 @@ void number_rounded_steps(std::vector<scale_record>& records, const std::string&
     if ((r.from->step_digits == 0 && !r.from->is_own) || r.what != kind::reached) continue;
     const auto [known, is_new] = last.try_emplace(r.from, r.step, 0);
     auto& [step, since] = known->second;
-    const double unit = r.from->step_digits == 0 ? static_cast<double>(r.step_unit) : unit_of(r.step, r.from->step_digits);
+    const double unit =
+        r.from->step_digits == 0 ? static_cast<double>(r.step_unit) : unit_of(r.step, r.from->step_digits);
     const std::int64_t next = step + since;
     const bool goes_on = unit > 1 && since > 0 && std::fabs(static_cast<double>(next - r.step)) <= unit / 2;
     if (in_thousands && !goes_on && (is_new || r.step != step)) {
       r.step_is_rounded = true;
     } else if (in_thousands && !goes_on) {
-      throw input_error(path, "line " + std::to_string(r.line),
-                        "prints its step in thousands, as the line before it, and nothing tells them apart; print whole "
-                        "steps, or leave the number out");
+      throw input_error(
+          path, "line " + std::to_string(r.line),
+          "prints its step in thousands, as the line before it, and nothing tells them apart; print whole "
+          "steps, or leave the number out");
     } else if (unit > 1 && !goes_on)
       throw input_error(
           path, "line " + std::to_string(r.line),

@@ -56,7 +56,8 @@ void note_counting(const std::vector<scale_record>& records, scale_history& into
   into.by_epoch = by_epoch;
   const auto rounded = std::ranges::count_if(records, &scale_record::step_is_rounded);
   if (rounded > 0)
-    into.notes.push_back("the step is printed in thousands in " + count_text(static_cast<std::uint64_t>(rounded), "line") +
+    into.notes.push_back("the step is printed in thousands in " +
+                         count_text(static_cast<std::uint64_t>(rounded), "line") +
                          ": it may be any of those that are rounded to it");
   if (by_epoch) into.notes.push_back("each line is of an epoch, which counts as one step; its loss is a mean");
 }

@@ -10,7 +10,7 @@ program_row nemo_program() {
       .name = "NeMo",
       .markers =
           "trainer+model.native_amp_init_scale trainer+model.native_amp_growth_interval trainer+model.tensor_model_parallel_size "
-          "trainer+model.megatron_amp_O2 model.native_amp_init_scale model.tensor_model_parallel_size",
+          "trainer+model.megatron_amp_O2 model.native_amp_init_scale model.tensor_model_parallel_size+!train.train_iters",
       .settings = "config_name",
       .holds = "Lightning",
       .keys = {.not_read = "model.megatron_amp_O2 model.gradient_accumulation_fusion"},

@@ -41,12 +41,14 @@
   ROW(marian) \
   ROW(maxtext) \
   ROW(megatron) \
+  ROW(megatron_bridge) \
   ROW(metaseq) \
   ROW(mindformers) \
   ROW(mindyolo) \
   ROW(mmcv) \
   ROW(mmengine) \
   ROW(mmengine_deepspeed) \
+  ROW(ms_swift) \
   ROW(nanogpt) \
   ROW(nanotron) \
   ROW(nemo) \
@@ -74,6 +76,7 @@
   ROW(torchtune) \
   ROW(ultralytics) \
   ROW(verl) \
+  ROW(verl_sft) \
   ROW(wenet) \
   ROW(yolox)
 // clang-format on

@@ -157,7 +157,7 @@ char small(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c 
 
 // Words behind "skipped" that say why: a number or "no" there says how many, or none.
 bool begins_reason(std::string_view rest) noexcept {
-  constexpr std::array<std::string_view, 8> reasons{"inf",       "nan",        "overflow", "nonfinite",
+  constexpr std::array<std::string_view, 8> reasons{"inf",        "nan",       "overflow",     "nonfinite",
                                                     "non-finite", "notfinite", "gradoverflow", "foundinf"};
   return std::ranges::any_of(reasons, [&](std::string_view reason) { return rest.starts_with(reason); });
 }
@@ -172,8 +172,8 @@ std::size_t skip_words_end(const record_text& text, std::size_t begin, std::size
     const std::size_t behind = at + word.size();
     const char before = at == 0 ? ' ' : part[at - 1];
     const bool is_word = !is_letter(before) && before != '_';
-    const bool is_enclosed = (before == '(' || before == '[') && behind < part.size() &&
-                             (part[behind] == ')' || part[behind] == ']');
+    const bool is_enclosed =
+        (before == '(' || before == '[') && behind < part.size() && (part[behind] == ')' || part[behind] == ']');
     const std::size_t reason = std::min(skip_any(part, behind, ":=-(,", 2), part.size());
     if (is_word && (is_enclosed || begins_reason(std::string_view{part}.substr(reason)))) return begin + reason;
   }

@@ -76,10 +76,10 @@ struct scale_record {
   double before = not_known;
   double after = not_known;
   std::int64_t step = -1;
-  std::int64_t skipped = -1;  // since the record before, or in all: log_dialect::skipped_in_all
-  std::int64_t nans = 0;      // of the skipped ones, those whose loss was not finite
-  std::int64_t steps = -1;    // that it tells of, where it says so itself
-  std::int64_t step_unit = 1; // to which the step is rounded: 100 of "1.2k"
+  std::int64_t skipped = -1;   // since the record before, or in all: log_dialect::skipped_in_all
+  std::int64_t nans = 0;       // of the skipped ones, those whose loss was not finite
+  std::int64_t steps = -1;     // that it tells of, where it says so itself
+  std::int64_t step_unit = 1;  // to which the step is rounded: 100 of "1.2k"
   double loss = not_known;
   double learning_rate = not_known;
   double grad_norm = not_known;
