@@ -55,6 +55,7 @@ bool starts_program(std::string_view word) {
                                                      "torchtitan",
                                                      "yolo",
                                                      "tune",
+                                                     "swift",
                                                      "litgpt",
                                                      "nnUNetv2_train",
                                                      "trl"};

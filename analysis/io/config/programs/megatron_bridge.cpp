@@ -17,7 +17,7 @@ program_row megatron_bridge_program() {
                         {.when = "mixed_precision=fp16_mixed|fp16-mixed",
                          .format = "float16",
                          .scaler = "megatron_dynamic",
-                         .parameters = "init_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2",
+                         .parameters = "initial_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2",
                          .weights = "float32",
                          .meaning = "float16 with Megatron-LM's scaler"}},
           .clipping = {{.key = "optimizer.clip_grad", .otherwise = 1}}};
