@@ -49,7 +49,7 @@ bool is_of_yacs(std::string_view word) {
 }
 
 bool starts_program(std::string_view word) {
-  constexpr std::array<std::string_view, 9> programs{"fairseq-train",
+  constexpr std::array<std::string_view, 10> programs{"fairseq-train",
                                                      "fairseq-hydra-train",
                                                      "metaseq-train",
                                                      "torchtitan",
