@@ -956,7 +956,7 @@ TEST_CASE("programs whose keys others have, too") {
        "ms-swift: none in bfloat16, norm 1"},
       {"swift sft --model Qwen/Qwen2.5-7B --torch_dtype float16 --max_grad_norm 0.5",
        "ms-swift: " + torch + ", norm 0.5"},
-      {"swift sft --model Qwen/Qwen2.5-7B --learning_rate 1e-4", "c: torch_dtype is not given"},
+      {"swift sft --model Qwen/Qwen2.5-7B --learning_rate 1e-4", "c: line 1: torch_dtype is not given"},
       {"torchrun -m verl.trainer.fsdp_sft_trainer data.train_files=a.parquet optim.lr=1e-4 model.partial_pretrain=Qwen/Qwen2.5",
        "verl SFT: none in bfloat16, norm 1", "float32"},
       {"train:\n  train_iters: 100\n  global_batch_size: 128\n  micro_batch_size: 2\nmodel:\n  tensor_model_parallel_size: 1\n",
