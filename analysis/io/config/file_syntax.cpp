@@ -136,7 +136,8 @@ bool is_command_line(const std::string& file, std::string_view text) {
                         (colon + 1 == line.size() || line.find_first_of(" \t\r", colon) == colon + 1);
     constexpr std::array programs{
         "python",   "torchrun",  "srun",  "deepspeed ", "accelerate ", "fairseq-", "llamafactory-cli ",
-        "metaseq-", "composer ", "tune ", "trl ",       "yolo ",       "litgpt ",  "nnUNetv2_train "};
+        "metaseq-", "composer ", "tune ", "trl ",       "yolo ",       "litgpt ",  "nnUNetv2_train ",
+        "swift "};
     const bool starts = std::ranges::any_of(programs, [&](const char* program) { return line.starts_with(program); });
     is_one = !is_key && (starts || has_option(line));
     return is_key || is_one;

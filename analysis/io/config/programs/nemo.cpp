@@ -24,7 +24,7 @@ program_row nemo_program() {
       .name = "NeMo",
       .markers =
           "trainer+model.native_amp_init_scale trainer+model.native_amp_growth_interval trainer+model.tensor_model_parallel_size "
-          "trainer+model.megatron_amp_O2 model.native_amp_init_scale model.tensor_model_parallel_size",
+          "trainer+model.megatron_amp_O2 model.native_amp_init_scale model.tensor_model_parallel_size+!train.train_iters",
       .settings = "config_name",
       .holds = "Lightning",
       .keys = {.not_read = R"(model.megatron_amp_O2 model.gradient_accumulation_fusion model.fp8_e4m3 model.fp8_hybrid
