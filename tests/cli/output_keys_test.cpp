@@ -208,6 +208,10 @@ printed all_commands() {
        "steps"},
       {"ulp precision accumulate", "precision accumulate tests/data/microbatches32.safetensors --format bf16", ""},
       {"ulp precision dot", "precision dot --generate normal --length 8 --rows 2 --format bf16", ""},
+      {"ulp matmul",
+       "matmul tests/data/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit H100 --format "
+       "fp16",
+       ""},
       {"ulp precision random-bits",
        "precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16", ""},
       {"ulp precision random-bits tensor",
