@@ -246,18 +246,19 @@ def dot(
                  adds them: 1.5 * 1.5 counts as 2**0. None: terms are not cut
     products, sums, outer   formats that products, each sum (before `accumulator`) and the sums of chunks are rounded to
     unit         a matrix unit instead of all of this, by architecture or processor, in upper or lower case: "volta"
-                 (V100), "turing" (T4), "ampere" (A100), "ada" (L4, L40S), "hopper" (H100, H200), "blackwell" (B200, GB200),
-                 "cdna1" (MI100), "cdna2" (MI250), "cdna3" (MI300X, MI300A, MI325X): what was measured of them. Operands are
-                 float16; from ampere on and of cdna bfloat16 too; ampere to blackwell and cdna3 tf32; ada to blackwell
-                 float8_e4m3fn and float8_e5m2, cdna3 float8_e4m3fnuz and float8_e5m2fnuz, blackwell float4_e2m1, which
-                 are given by `format`. Hopper's float8 is that of wgmma. Kernels that split a dot product are several of
-                 these.
-    accumulate   of a unit: "float16", which NVIDIA's have for float16, and ada for float8; c is then a number of it. None:
-                 float32, or what the unit has in its place
-    promote      of a unit: so many groups of products are added up by it from 0, their sums in float32 outside, as kernels
-                 for FP8 do (on "hopper" 4 groups are 128 products). 0: all of them, and then c. None: all in the unit
-    scales       of blocks of a and of b, in `scale_format`, for `block` elements each: "blackwell" takes float8_e8m0 for 32
-                 (MX), float8_e4m3fn for 16 of float4_e2m1 (NVFP4)
+                 (V100), "turing" (T4), "ampere" (A100), "ada" (L4, L40S), "hopper" (H100, H200), "blackwell" (B200,
+                 GB200), "cdna1" (MI100), "cdna2" (MI250), "cdna3" (MI300X, MI300A, MI325X): what was measured of
+                 them. Operands are float16; from ampere on and of cdna bfloat16 too; ampere to blackwell and cdna3
+                 tf32; ada to blackwell float8_e4m3fn and float8_e5m2, cdna3 float8_e4m3fnuz and float8_e5m2fnuz,
+                 blackwell float4_e2m1, which are given by `format`. Hopper's float8 is that of wgmma. Kernels that
+                 split a dot product are several of these.
+    accumulate   of a unit: "float16", which NVIDIA's have for float16, and ada for float8; c is then a number of it.
+                 None: float32, or what the unit has in its place
+    promote      of a unit: so many groups of products are added up by it from 0, their sums in float32 outside, as
+                 kernels for FP8 do (on "hopper" 4 groups are 128 products). 0: all of them, and then c. None: all in
+                 the unit
+    scales       of blocks of a and of b, in `scale_format`, for `block` elements each: "blackwell" takes float8_e8m0
+                 for 32 (MX), float8_e4m3fn for 16 of float4_e2m1 (NVFP4)
 
     >>> ulpscope.dot(numpy.float16([1, 2048]), numpy.float16([1, 1]), "float16")
     2048.0

@@ -84,12 +84,13 @@ std::vector<double> results_of(const std::string& path, std::size_t rows) {
 
 std::size_t write_probe(const std::string& path, const std::string& format_name, std::uint64_t depth) {
   const format of = value_format_named(format_name);
-  const bool is_catalogued = std::ranges::any_of(format_catalog(), [&](const catalog_entry& e) { return e.format == of; });
+  const bool is_catalogued =
+      std::ranges::any_of(format_catalog(), [&](const catalog_entry& e) { return e.format == of; });
   if (!is_catalogued || of.width() > 32)
     throw std::invalid_argument(
         fmt::format("--format: {} is not one of the catalogue with at most 32 bits (ulp formats)", format_name));
   if (depth < 2 || depth > most_depth)
-    throw std::invalid_argument(fmt::format("-k: {} is not from 2 to {}", depth, most_depth));
+    throw std::invalid_argument(fmt::format("--depth: {} is not from 2 to {}", depth, most_depth));
   const probe_operands x = probes(of, depth);
   const std::vector<std::uint64_t> shape{x.rows(), depth};
   npz_writer file(path);

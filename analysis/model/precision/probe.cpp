@@ -129,6 +129,8 @@ std::vector<spread> spreads(std::uint32_t groups, bool is_unit) {
   return all;
 }
 
+constexpr std::uint32_t all_products = 0xFFFFFFFF;  // in one block
+
 // The same arithmetic under several names, once.
 struct named_order {
   std::vector<std::string> names;
@@ -146,6 +148,7 @@ std::vector<named_order> orders_in(const format& of) {
   std::vector<named_order> all;
   const bool products_are_exact =
       2 * of.precision() <= 24 && 2 * of.min_quantum_exponent() >= -149 && 2 * of.emax() + 1 <= 127;
+  all.push_back({{"exact"}, {.name = "exact", .how = {.order = {sum_order::blocks, all_products}}}});
   for (dot_order& order : dot_orders(of, "the operands' format", 64)) {
     if (order.basis == dot_basis::assumed) continue;
     if (products_are_exact && order.how.products == binary32) order.how.products.reset();
@@ -175,7 +178,9 @@ std::vector<kernel_candidate> kernel_candidates(const format& of, std::size_t de
   std::vector<kernel_candidate> all;
   for (const named_order& named : orders_in(of)) {
     const sum_order::kinds kind = named.order.how.order.kind;
-    const bool is_unit = kind == sum_order::blocks || (kind == sum_order::tree_chunks && !named.order.how.outer);
+    const bool is_exact = named.order.how.order == sum_order{sum_order::blocks, all_products};
+    const bool is_unit =
+        (kind == sum_order::blocks && !is_exact) || (kind == sum_order::tree_chunks && !named.order.how.outer);
     const std::size_t group = is_unit ? named.order.how.order.size : 1;
     const auto groups = static_cast<std::uint32_t>((depth + group - 1) / group);
     std::map<grouped_parts, std::vector<std::string>> ways;

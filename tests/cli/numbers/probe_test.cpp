@@ -105,7 +105,7 @@ TEST_CASE("what ulp probe refuses") {
     CHECK(run.err.find(reason) != std::string::npos);
   };
   check_refused("--format bf16 -k 1 -o " + other, "not from 2");
-  check_refused("--format bf16 -k 0 -o " + other, "-k");
+  check_refused("--format bf16 -k 0 -o " + other, "--depth");
   check_refused("--format fp64 -k 32 -o " + other, "at most 32 bits");
   check_refused("--format e5m8 -k 32 -o " + other, "not one of the catalogue");
   check_refused("--format bf16 -k 32", "-o PROBE.npz");
