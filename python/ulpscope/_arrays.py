@@ -270,8 +270,10 @@ def dot(
     vectors = [kind.elements(kind.take(x, name), name) for x, name in ((a, "a"), (b, "b"))]
     conversion = _conversion(accumulator, rounding, **_rest(how))
     named = [None if f is None else format_name(f) for f in (format, products, sums, outer, accumulate)]
+    of_blocks = None
     if scales is not None:
-        scales = tuple(kind.elements(kind.take(s, f"scales[{i}]"), f"scales[{i}]") for i, s in enumerate(scales))
+        of_a, of_b = (kind.elements(kind.take(x, "scales"), "scales") for x in scales)
+        of_blocks = (of_a, of_b)
     return _core.dot(
         *vectors,
         named[0],
@@ -286,7 +288,7 @@ def dot(
         None if align_floor is None else _integer(align_floor, "align_floor", -(1 << 31), (1 << 31) - 1),
         named[4],
         None if promote is None else _whole(promote, "promote", 32),
-        scales,
+        of_blocks,
         format_name(scale_format),
         _whole(block, "block", 32),
     )
