@@ -272,6 +272,8 @@ def dot(
     named = [None if f is None else format_name(f) for f in (format, products, sums, outer, accumulate)]
     of_blocks = None
     if scales is not None:
+        if len(scales) != 2:
+            raise ValueError(f"scales: {len(scales)} given: give those of a and those of b")
         of_a, of_b = (kind.elements(kind.take(x, "scales"), "scales") for x in scales)
         of_blocks = (of_a, of_b)
     return _core.dot(

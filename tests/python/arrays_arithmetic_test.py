@@ -259,6 +259,8 @@ class Dot(unittest.TestCase):
                 ulpscope.dot(a, b, unit="GB200", scales=(scales[0], scales[1][1:]), **asked)
             with self.assertRaisesRegex(ValueError, "none is 'H100' .*scaled by .*: it takes float16"):
                 ulpscope.dot(a, b, unit="H100", scales=scales, **asked)
+        with self.assertRaisesRegex(ValueError, "scales: 1 given: give those of a"):
+            ulpscope.dot(a, b, unit="B200", format="float4_e2m1", scales=([1.0] * 4,))
         with self.assertRaisesRegex(ValueError, "scales of b: element 0, 3, is not a number of float8_e8m0"):
             ulpscope.dot(a, b, unit="B200", format="float4_e2m1", scales=([1.0] * 4, [3.0] * 4))
 
