@@ -393,7 +393,7 @@ int range_bits(const format& f) { return f.emax() - f.min_quantum_exponent() + 1
 void check_products(const accumulation& how, const number_span& a, const number_span& b, const block_scales* scales) {
   int bits = a.format().precision() + b.format().precision();
   if (how.exact_group != 0) {
-    const int carries = std::bit_width(how.exact_group);
+    const int carries = static_cast<int>(std::bit_width(how.exact_group));
     bits = range_bits(a.format()) + range_bits(b.format()) + carries;
     if (bits > 100) refuse("the operands' range is too wide for exact groups");
     // Of a group beside the exponent of its scales.
