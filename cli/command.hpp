@@ -26,9 +26,11 @@ class usage_error : public std::runtime_error {
 [[nodiscard]] command formats_command();
 [[nodiscard]] command info_command();
 [[nodiscard]] command inspect_command();
+[[nodiscard]] command matmul_command();
 [[nodiscard]] command merge_command();
 [[nodiscard]] command outcomes_command();
 [[nodiscard]] command precision_command();
+[[nodiscard]] command probe_command();
 [[nodiscard]] command record_command();
 [[nodiscard]] command replay_command();
 [[nodiscard]] command report_command();

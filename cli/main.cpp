@@ -28,7 +28,7 @@ int run(int argc, char** argv) {
                     verify_command(),  record_command(),    info_command(),    check_command(),     merge_command(),
                     export_command(),  outcomes_command(),  scalers_command(), replay_command(),    sweep_command(),
                     advise_command(),  precision_command(), report_command(),  selfcheck_command(), watch_command(),
-                    view_command()}},
+                    matmul_command(),  probe_command(),     view_command()}},
       argc, argv);
 }
 

@@ -426,7 +426,8 @@ int ulp_tensor_core(const char* name, const ulp_format* operands, ulp_accumulati
   return guarded([&] {
     const format of = format_of(operands);
     const ulp::tensor_core* const unit = ulp::find_tensor_core(&checked(name, "the name"), of);
-    if (unit == nullptr) refuse("no unit '" + std::string{name} + "' is known for " + ulp::to_string(of));
+    if (unit == nullptr || unit->how.late)
+      refuse("no unit '" + std::string{name} + "' is known for " + ulp::to_string(of));
     checked(made, "the accumulation") = c_accumulation_of(unit->how);
   });
 }
@@ -441,6 +442,25 @@ int ulp_dot(const ulp_numbers* a, const ulp_numbers* b, const ulp_accumulation* 
     const ulp::accumulated s =
         b == nullptr ? ulp::sum(x, made, from.of, from.code) : ulp::dot(x, numbers_of(b), made, from.of, from.code);
     to = {c_format_of(made.result()), s.code, s.compensation, static_cast<std::uint32_t>(s.flags)};
+  });
+}
+
+int ulp_unit_dot(const char* name, const ulp_format* accumulator, uint32_t promote, const ulp_numbers* a,
+                 const ulp_numbers* b, const ulp_number* c, ulp_sum* result) {
+  return guarded([&] {
+    const ulp::number_span x = numbers_of(a);
+    const ulp::number_span y = numbers_of(b);
+    const start from = start_of(c);
+    const char* const called = &checked(name, "the name");
+    const ulp::tensor_core* const unit = accumulator == nullptr
+                                             ? ulp::find_tensor_core(called, x.format())
+                                             : ulp::find_tensor_core(called, x.format(), format_of(accumulator));
+    if (unit == nullptr)
+      refuse("no unit '" + std::string{called} + "' with this accumulator is known for " + ulp::to_string(x.format()));
+    const ulp::accumulation how = promote == 0 ? unit->how : ulp::in_two_levels(*unit, promote);
+    ulp_sum& to = checked(result, "the result");
+    const ulp::accumulated s = ulp::dot(x, y, how, from.of, from.code);
+    to = {c_format_of(how.result()), s.code, s.compensation, static_cast<std::uint32_t>(s.flags)};
   });
 }
 

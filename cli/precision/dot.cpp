@@ -60,6 +60,14 @@ command precision_dot_command() {
            {.type = "N", .show_default = true, .check = positive});
   made.add("--chunk", &o->asked.chunk, "products in a chunk, where sums of chunks are added up",
            {.type = "N", .show_default = true, .check = positive});
+  made.add("--unit", &o->asked.unit,
+           "as this matrix unit adds, and no other order: an architecture or a processor, hopper or H100",
+           {.type = "NAME"});
+  made.add("--accumulate", &o->asked.accumulate, "the format of its accumulator (default: the widest that it has)",
+           {.type = "F"});
+  made.add("--promote", &o->asked.promote,
+           "also with so many of its groups added up before their sum is added in float32; 0: all of them",
+           {.type = "N"});
   made.add("--seed", &o->asked.seed, "of numbers that are made up",
            {.type = "N", .show_default = true, .check = whole_number});
   add_output(made, o->output);
@@ -68,6 +76,7 @@ command precision_dot_command() {
       "precision_opt_level 0, 1 and 2 accumulate in, not the order or the number of products: those rows are assumed.\n"
       "Examples:\n"
       "  ulp precision dot --generate uniform --length 1024 --rows 8 --format fp16,bf16\n"
+      "  ulp precision dot --generate normal --length 4096 --rows 8 --format e4m3fn --unit H100 --promote 4\n"
       "  ulp precision dot tests/data/sums/microbatches32.npz --a addends --b addends --format bf16";
   made.run = [o] {
     o->asked.formats = joined_names(o->asked.formats);

@@ -30,12 +30,14 @@ class rows_csv {
 
  private:
   void write(const std::vector<tensor_info>& tensors) {
-    csv_.write(fp8_rows_table(kept_, tensors, reals_, kept_.empty() || kept_.front().has_counts));
+    if (!kept_.empty()) with_ = fp8_columns_of(kept_.front());
+    csv_.write(fp8_rows_table(kept_, tensors, reals_, with_));
     kept_.clear();
   }
 
   csv_stream csv_;
   real_text reals_;
+  fp8_columns with_ = fp8_columns::counts;  // of rows that there are none of
   std::vector<fp8_row> kept_;
 };
 

@@ -158,8 +158,8 @@ int run(const options& o) {
   return done;
 }
 
-// The question with a scale for each tensor, where this is one; it knows nothing of what else loss scaling has.
-fp8_question fp8_question_of(const options& o) {
+// A question with a scale for each tensor knows nothing of what else loss scaling has.
+void refuse_other_options(const options& o, const std::string& why) {
   const scenario_text& what = o.asked.what;
   for (const auto& [option, is_given] : {std::pair{"--check", !what.check.empty()},
                                          {"--clip-norm", !what.clip_norm.empty()},
@@ -169,11 +169,18 @@ fp8_question fp8_question_of(const options& o) {
                                          {"--rounding", what.rounding != rounding_text{}},
                                          {"--group", !o.asked.run.groups.empty()},
                                          {"--per-tensor", !o.per_tensor.empty()},
-                                         {"--follow", o.follow},
-                                         {"--config", !o.config.path.empty()}})
+                                         {"--follow", o.follow}})
     if (is_given)
-      throw usage_error(fmt::format("{}: not with a scale for each tensor ({}); remove one of the two", option,
-                                    o.recipe.empty() ? "--scaler " + what.scaler : "--recipe " + o.recipe));
+      throw usage_error(fmt::format("{}: not with a scale for each tensor ({}); remove one of the two", option, why));
+}
+
+// The question with a scale for each tensor, where this is one.
+fp8_question fp8_question_of(const options& o) {
+  const scenario_text& what = o.asked.what;
+  const std::string why = o.recipe.empty() ? "--scaler " + what.scaler : "--recipe " + o.recipe;
+  refuse_other_options(o, why);
+  if (!o.config.empty())
+    throw usage_error(fmt::format("--config: not with a scale for each tensor ({}); remove one of the two", why));
   return {.run = o.asked.run,
           .recipe = o.recipe,
           .scaler = what.scaler,
@@ -213,13 +220,15 @@ command replay_command() {
   made.run = [o] {
     if (asks_for_fp8(o->recipe, o->asked.what.scaler))
       return replay_fp8(fp8_question_of(*o), o->output, o->hexadecimal);
-    if (!o->config.empty() && o->asked.what.scaler.empty() && o->asked.what.format.empty()) {
-      const auto own = configuration_of(o->config, o->asked.what, o->asked.run);
-      if (const auto asked = own ? fp8_question_of(*own, o->asked.run) : std::nullopt)
+    const std::optional<configuration> own = configuration_of(o->config, o->asked.what, o->asked.run);
+    if (o->asked.what.scaler.empty() && o->asked.what.format.empty()) {
+      if (const auto asked = own ? fp8_question_of(*own, o->asked.run, o->asked.what.parameters) : std::nullopt) {
+        refuse_other_options(*o, "--config " + o->config.path);
         return replay_fp8(*asked, o->output, o->hexadecimal);
+      }
     }
     if (o->hexadecimal) throw usage_error("--hex: only with a scale for each tensor (--recipe, or an FP8 --scaler)");
-    o->asked = completed(o->asked, o->config);
+    o->asked = completed(o->asked, own);
     return run(*o);
   };
   return made;

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/runs/sweep_answer.hpp>
 #include <ulp/report/tables/estimates.hpp>
 #include <ulp/report/tables/regret_text.hpp>
@@ -31,7 +34,7 @@ struct options {
 };
 
 // The grid with a scale for each tensor, where this is one; it knows nothing of what else loss scaling has.
-fp8_grid fp8_grid_of(const options& o) {
+fp8_grid fp8_grid_of(const options& o, std::optional<fp8_question> own) {
   const scenario_text& base = o.grid.base;
   for (const auto& [option, is_given] : {std::pair{"--check", !base.check.empty()},
                                          {"--clip-norm", !base.clip_norm.empty()},
@@ -39,21 +42,50 @@ fp8_grid fp8_grid_of(const options& o) {
                                          {"--order", !base.order.empty()},
                                          {"--start", !base.start.empty()},
                                          {"--rounding", !o.grid.roundings.empty() || base.rounding != rounding_text{}},
-                                         {"--hindsight", !o.hindsight.empty()},
-                                         {"--config", !o.config.path.empty()}})
+                                         {"--hindsight", !o.hindsight.empty()}})
     if (is_given) throw usage_error(fmt::format("{}: not with a scale for each tensor; remove it", option));
-  return {.recipes = o.recipes, .scalers = o.grid.scalers, .formats = o.grid.formats, .parameters = base.parameters};
+  return {.recipes = o.recipes,
+          .scalers = o.grid.scalers,
+          .formats = o.grid.formats,
+          .parameters = base.parameters,
+          .own = std::move(own)};
+}
+
+// The question of a configuration that trains in FP8; of what it leaves open the first value of a grid holds until each has
+// its turn.
+std::optional<fp8_question> fp8_question_of(const std::optional<configuration>& own, const options& o) {
+  if (!own) return std::nullopt;
+  std::vector<std::string> given;
+  const bool is_of_history = own->said.float8 && own->said.float8->recipe == "delayed";
+  const std::vector<scaler_parameter>& its = find_fp8_scaler(fp8_recipe_entry_named("te_delayed").policy)->parameters;
+  for (const std::string& text : o.grid.base.parameters)
+    if (is_of_history && std::ranges::find(its, text.substr(0, text.find('=')), &scaler_parameter::name) != its.end())
+      given.push_back(text.substr(0, text.find(',')));
+  return fp8_question_of(*own, o.run, given);
+}
+
+std::optional<configuration> configuration_of(const options& o) {
+  scenario_text first = o.grid.base;
+  if (const auto formats = joined_names(o.grid.formats); !formats.empty()) first.format = formats.front();
+  return configuration_of(o.config, first, o.run);
 }
 
 int run(const options& o) {
-  if (!o.recipes.empty() || std::ranges::any_of(o.grid.scalers, find_fp8_scaler))
-    return sweep_fp8(fp8_grid_of(o), o.run, o.output, o.show);
+  const bool is_of_scalers = std::ranges::any_of(o.grid.scalers, find_fp8_scaler);
+  const bool asks_for_scales = !o.recipes.empty() || is_of_scalers;
+  const std::optional<configuration> config = configuration_of(o);
+  const bool may_be_of_scales = asks_for_scales || (o.grid.scalers.empty() && o.grid.formats.empty());
+  std::optional<fp8_question> own = may_be_of_scales ? fp8_question_of(config, o) : std::nullopt;
+  if (asks_for_scales && config && !own)
+    throw usage_error(
+        fmt::format("--config: {} does not train with a scale for each tensor; remove it", o.config.path));
+  if (asks_for_scales || own) return sweep_fp8(fp8_grid_of(o, std::move(own)), o.run, o.output, o.show);
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config.path);
   refuse_overwriting_inputs(o.output, read);
   read.push_back(o.output.csv);
   refuse_hindsight_file(o.hindsight, read);
-  const grid_text asked = completed(o.grid, o.config, o.run);
+  const grid_text asked = completed(o.grid, config);
   listening to(o.output.machine_stdout());
   const sweep_answer answer = sweep_over(o.run, asked, o.magnitude_cost, to);
   const std::vector<sweep_result>& results = answer.results;

@@ -217,6 +217,11 @@ def dot(
     align_bits: Optional[int] = None,
     align: str = "toward-zero",
     align_floor: Optional[int] = None,
+    accumulate: Optional[Format] = None,
+    promote: Optional[int] = None,
+    scales: Optional[Tuple[Any, Any]] = None,
+    scale_format: Format = "float8_e8m0",
+    block: int = 32,
     **how: Any,
 ) -> float:
     """c + the sum of a[i] * b[i] of two vectors, as hardware accumulates it.
@@ -241,18 +246,36 @@ def dot(
                  adds them: 1.5 * 1.5 counts as 2**0. None: terms are not cut
     products, sums, outer   formats that products, each sum (before `accumulator`) and the sums of chunks are rounded to
     unit         a matrix unit instead of all of this, by architecture or processor, in upper or lower case: "volta"
-                 (V100), "turing" (T4), "ampere" (A100), "ada" (L4, L40S), "hopper" (H100, H200), "blackwell" (B200),
-                 "cdna1" (MI100), "cdna2" (MI250): what was measured of them. Operands are float16; from ampere on and of
-                 cdna bfloat16 too; ampere to blackwell tf32; ada to blackwell float8_e4m3fn and float8_e5m2, which are
-                 given by `format`. Kernels that split a dot product are several of these.
+                 (V100), "turing" (T4), "ampere" (A100), "ada" (L4, L40S), "hopper" (H100, H200), "blackwell" (B200,
+                 GB200), "cdna1" (MI100), "cdna2" (MI250), "cdna3" (MI300X, MI300A, MI325X): what was measured of
+                 them. Operands are float16; from ampere on and of cdna bfloat16 too; ampere to blackwell and cdna3
+                 tf32; ada to blackwell float8_e4m3fn and float8_e5m2, cdna3 float8_e4m3fnuz and float8_e5m2fnuz,
+                 blackwell float4_e2m1, which are given by `format`. Hopper's float8 is that of wgmma. Kernels that
+                 split a dot product are several of these.
+    accumulate   of a unit: "float16", which NVIDIA's have for float16, and ada for float8; c is then a number of it.
+                 None: float32, or what the unit has in its place
+    promote      of a unit: so many groups of products are added up by it from 0, their sums in float32 outside, as
+                 kernels for FP8 do (on "hopper" 4 groups are 128 products). 0: all of them, and then c. None: all in
+                 the unit
+    scales       of blocks of a and of b, in `scale_format`, for `block` elements each: "blackwell" takes float8_e8m0
+                 for 32 (MX), float8_e4m3fn for 16 of float4_e2m1 (NVFP4)
 
     >>> ulpscope.dot(numpy.float16([1, 2048]), numpy.float16([1, 1]), "float16")
     2048.0
+    >>> eighths = numpy.full(512, 0.125)
+    >>> ulpscope.dot(eighths, eighths, format="float8_e4m3fn", unit="H100", promote=4, c=1000.0)
+    1008.0
     """
     kind = kind_of(a, b)
     vectors = [kind.elements(kind.take(x, name), name) for x, name in ((a, "a"), (b, "b"))]
     conversion = _conversion(accumulator, rounding, **_rest(how))
-    named = [None if f is None else format_name(f) for f in (format, products, sums, outer)]
+    named = [None if f is None else format_name(f) for f in (format, products, sums, outer, accumulate)]
+    of_blocks = None
+    if scales is not None:
+        if len(scales) != 2:
+            raise ValueError(f"scales: {len(scales)} given: give those of a and those of b")
+        of_a, of_b = (kind.elements(kind.take(x, "scales"), "scales") for x in scales)
+        of_blocks = (of_a, of_b)
     return _core.dot(
         *vectors,
         named[0],
@@ -261,10 +284,15 @@ def dot(
         conversion,
         order,
         _whole(size, "size", 32),
-        *named[1:],
+        *named[1:4],
         None if align_bits is None else _whole(align_bits, "align_bits", 31),
         align,
         None if align_floor is None else _integer(align_floor, "align_floor", -(1 << 31), (1 << 31) - 1),
+        named[4],
+        None if promote is None else _whole(promote, "promote", 32),
+        of_blocks,
+        format_name(scale_format),
+        _whole(block, "block", 32),
     )
 
 

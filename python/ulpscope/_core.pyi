@@ -57,6 +57,11 @@ def dot(
     align_bits: Optional[int],
     align: str,
     align_floor: Optional[int],
+    accumulate: Optional[str],
+    promote: Optional[int],
+    scales: Optional[Tuple[_Numbers, _Numbers]],
+    scale_format: str,
+    block: int,
 ) -> float: ...
 def exact_dot(a: _Numbers, b: _Numbers, c: float, how: Conversion) -> float: ...
 def stream_of(tensor: str, step: int) -> int: ...

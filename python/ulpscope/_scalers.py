@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from . import _runs
 from ._formats import format_name
@@ -262,7 +262,8 @@ class Fp8Scaler(Scaler):
     __copy__ = copy
 
     def __reduce__(self) -> Any:
-        raise TypeError("an Fp8Scaler cannot be pickled: its history stays in the process; copy() it")
+        parameters = {name: "none" if value is None else value for name, value in self.parameters.items()}
+        return _fp8_scaler_in_state, (type(self), self.name, self._format, parameters, self._of.state())
 
     def __repr__(self) -> str:
         return f"<Fp8Scaler {self.name} to {self._format}: scale={self.scale:g}>"
@@ -282,4 +283,11 @@ def _scaler_in_state(of: type, name: str, parameters: Dict[str, Any], state: Dic
     """What a pickle of it calls."""
     made = of(name, None, parameters)
     made.state = state
+    return made
+
+
+def _fp8_scaler_in_state(of: type, name: str, format: str, parameters: Dict[str, Any], state: List[float]) -> Fp8Scaler:
+    """Likewise, with its history."""
+    made: Fp8Scaler = of(name, None, parameters, format=format)
+    made._of.set_state(state)
     return made

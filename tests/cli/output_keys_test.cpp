@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include <ulp/io/arrays/npz.hpp>
+
 #include "io/builders.hpp"
 #include "support/files.hpp"
 #include "support/program.hpp"
@@ -208,6 +210,10 @@ printed all_commands() {
        "steps"},
       {"ulp precision accumulate", "precision accumulate tests/data/microbatches32.safetensors --format bf16", ""},
       {"ulp precision dot", "precision dot --generate normal --length 8 --rows 2 --format bf16", ""},
+      {"ulp matmul",
+       "matmul tests/data/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit H100 --format "
+       "fp16",
+       ""},
       {"ulp precision random-bits",
        "precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16", ""},
       {"ulp precision random-bits tensor",
@@ -233,6 +239,13 @@ printed all_commands() {
       "ulp convert",
       run_ulp("convert " + (dir / "least.npy").string() + " --to cb16 -o " + (dir / "o.npy").string() + " --json").out,
       "tensors");
+  // A probe's own operands are results of no kernel; one that gave them has the same keys.
+  const std::string probe = (dir / "probe.npz").string();
+  CHECK(run_ulp("probe --format fp16 -k 2 -o " + probe).exit_code == 0);
+  const std::string results = (dir / "results.npy").string();
+  const std::vector<float> zeros(192);
+  ulp::write_npy(results, "<f4", {192}, {reinterpret_cast<const char*>(zeros.data()), zeros.size() * sizeof(float)});
+  all.see_json("ulp probe", run_ulp("probe " + probe + " --results " + results + " --json").out, "");
   all.see_json("ulp inspect", run_ulp("inspect 0.1 --format fp16 --json").out);
   all.see_json("ulp verify", run_ulp("verify --op add --format fp16 --json", "3C00 3C00 4000 00\n").out);
   const std::string recipe = "replay " + digits + " --recipe te_delayed";

@@ -229,6 +229,15 @@ static void sums(void) {
   CHECK(result.code == 0x3F800002 && result.flags == 0);
   OK(ulp_tensor_core("hopper", &e4m3, &how));
   CHECK(how.accumulator.fraction_bits == 13 && how.products.exponent_bits == 0);
+  OK(ulp_unit_dot("V100", NULL, 0, &a, &b, &c, &sum));
+  CHECK(sum.code == 0x3F800000 && sum.format.exponent_bits == 8);
+  OK(ulp_unit_dot("MI300X", NULL, 1, &a, &b, NULL, &sum));
+  CHECK(sum.code == 0x34800000);
+  OK(ulp_unit_dot("H100", &float16, 0, &a, &b, NULL, &sum));
+  CHECK(sum.code == 4 && sum.format.exponent_bits == 5);
+  REFUSED(ulp_unit_dot("H100", &e4m3, 0, &a, &b, NULL, &sum), "H100");
+  REFUSED(ulp_unit_dot("H100", NULL, 0, NULL, &b, NULL, &sum), "null");
+  REFUSED(ulp_tensor_core("MI300X", &float16, &how), "MI300X");
   d.format = format_of("float64");
   d.elements = many;
   d.count = 3;

@@ -352,6 +352,73 @@ TEST_CASE("what is not a sum is refused before anything is done") {
   refused({.order = {sum_order::blocks, 4}, .align_bits = 24, .align = direction::stochastic});
   refused({.order = {sum_order::blocks, 4}, .align_bits = 24, .align_floor = 1025});
   refused({.rounding = {.direction = direction::stochastic, .random_bits = 33}});
+
+  const accumulation aligned{.order = {sum_order::blocks, 4}, .align_bits = 24};
+  const auto refused_with = [&](auto change, accumulation how) {
+    change(how);
+    refused(how);
+  };
+  refused_with([](accumulation& h) { h.late = late_accumulator{}; }, {.order = {sum_order::blocks, 4}});
+  refused_with([](accumulation& h) { h.late = late_accumulator{.sum_bits = 23}; }, aligned);
+  refused_with([](accumulation& h) { h.late = late_accumulator{.sums = 0}; }, aligned);
+  refused_with([](accumulation& h) { h.late = late_accumulator{.sums = 5}; }, aligned);
+  refused_with([](accumulation& h) { h.late = late_accumulator{.least_exponent = 1025}; }, aligned);
+  refused_with([](accumulation& h) { h.exact_group = 2; }, aligned);  // of float32: 128 bits do not hold it
+  refused_with([](accumulation& h) { h.promote = 1; }, aligned);
+  refused_with([](accumulation& h) { h.outer_rounding = rounding{}; }, aligned);
+  refused_with(
+      [](accumulation& h) {
+        h.outer = float32;
+        h.outer_rounding = rounding{.direction = direction::stochastic};
+      },
+      aligned);
+  accumulation grouped = aligned;
+  grouped.exact_group = 4;
+  CHECK_THROWS_AS(sum({float4_e2m1, bytes}, grouped), std::invalid_argument);
+  const auto refused_scales = [&](const block_scales& scales) {
+    CHECK_THROWS_AS(dot({float4_e2m1, bytes}, {float4_e2m1, bytes}, scales, grouped), std::invalid_argument);
+  };
+  refused_scales({{float8_e8m0, bytes}, {float8_e8m0, bytes}, 0});
+  refused_scales({{float8_e8m0, bytes}, {float8_e8m0, bytes}, 1});
+  refused_scales({{float8_e8m0, bytes}, {float8_e8m0, bytes}, 8});
+  CHECK_THROWS_AS(dot(two, two, {two, two, 1}, {.products = float32}), std::invalid_argument);
+  // 48 bits and 106 of the scales are too many.
+  const std::vector<double> doubles{1, 2};
+  CHECK_THROWS_AS(dot(two, two, {doubles, doubles, 1}, {}), std::invalid_argument);
+}
+
+TEST_CASE("scales multiply exactly, in every order") {
+  vectors v{6};
+  for (const format& f : {float8_e4m3fn, float16, bfloat16}) {
+    for (int i = 0; i < 300; ++i) {
+      const std::size_t size = v.below(40);
+      const std::size_t block = 1 + v.below(9);
+      sum_operands x;
+      std::vector<std::uint8_t> scales[2];
+      x.a = v.codes(f, size);
+      x.b = v.codes(f, size);
+      for (auto& s : scales)
+        for (std::size_t k = 0; k < (size + block - 1) / block; ++k)
+          s.push_back(static_cast<std::uint8_t>(120 + v.below(12)));
+      // The same with operands that have been multiplied: powers of two, in double.
+      const auto multiplied = [&](const std::vector<std::uint32_t>& codes, const std::vector<std::uint8_t>& by) {
+        std::vector<double> numbers;
+        for (std::size_t k = 0; k < codes.size(); ++k)
+          numbers.push_back(to_double(f, codes[k]) * to_double(float8_e8m0, by[k / block]));
+        return numbers;
+      };
+      const auto a = multiplied(x.a, scales[0]);
+      const auto b = multiplied(x.b, scales[1]);
+      for (const auto kind : {sum_order::sequential, sum_order::pairwise, sum_order::chunks, sum_order::blocks}) {
+        const accumulation how{.order = {kind, 4}};
+        const accumulated scaled =
+            dot(span_of(f, x.a), span_of(f, x.b), {{float8_e8m0, scales[0]}, {float8_e8m0, scales[1]}, block}, how);
+        const double ours = to_double(float32, scaled.code);
+        const double expected = to_double(float32, dot(a, b, how).code);
+        CHECK((ours == expected || (std::isnan(ours) && std::isnan(expected))));
+      }
+    }
+  }
 }
 
 TEST_CASE("recorded dot products and accumulations come out bit by bit") {

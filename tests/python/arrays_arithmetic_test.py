@@ -216,6 +216,54 @@ class Dot(unittest.TestCase):
         self.assertEqual(ulpscope.exact_dot(a, b), 1 + 2.0**-23)
         self.assertEqual(ulpscope.dot(a, b, unit="volta"), 1)
 
+    def test_float16_accumulators_round_to_nearest_even(self):
+        one, half = np.float16([1, 0]), np.float16([2.0**-11, 0])
+        for unit in ("V100", "T4", "A100", "L40S", "H100", "B200"):
+            self.assertEqual(ulpscope.dot(one, half, unit=unit, accumulate="float16", c=1.0), 1)
+            self.assertEqual(ulpscope.dot(one, half, unit=unit, accumulate="fp16", c=1 + 2.0**-10), 1 + 2.0**-9)
+            self.assertEqual(ulpscope.dot(one, half, unit=unit, accumulate="float32", c=1.0), 1 + 2.0**-11)
+            most = np.float16([65504, 0])
+            self.assertEqual(ulpscope.dot(one, most, unit=unit, accumulate="float16", c=16.0), np.inf)
+        with self.assertRaisesRegex(ValueError, "not a number of float16"):
+            ulpscope.dot(one, half, unit="H100", accumulate="float16", c=1 + 2.0**-20)
+        with self.assertRaisesRegex(ValueError, "none is 'H100' .* into bfloat16: it takes float16, float16 into"):
+            ulpscope.dot(one, half, unit="H100", accumulate="bfloat16")
+        with self.assertRaisesRegex(ValueError, "none is 'X100' .*: there are volta, turing, .*cdna3"):
+            ulpscope.dot(one, half, unit="X100")
+        with self.assertRaisesRegex(ValueError, "accumulate and promote are of a unit"):
+            ulpscope.dot(one, half, accumulate="float16")
+
+    def test_sums_of_a_few_groups_are_added_in_float32(self):
+        def part(begin):
+            rows = slice(begin, begin + 64)
+            return np.float32(ulpscope.dot(self.a[rows], self.b[rows], unit="H100", accumulate="float16"))
+
+        total = np.float32(0.1)
+        for begin in range(0, 1000, 64):
+            total = total + part(begin)
+        asked = {"unit": "H100", "accumulate": "float16", "c": float(np.float32(0.1))}
+        self.assertEqual(ulpscope.dot(self.a, self.b, promote=4, **asked), float(total))
+        with self.assertRaisesRegex(ValueError, "promote is of blocks"):
+            ulpscope.dot(self.a, self.b, unit="MI250", promote=4)
+
+    def test_scales_of_blocks(self):
+        random = np.random.default_rng(5)
+        a, b = random.choice([-6, -4, -3, -1.5, -0.5, 0, 1, 2, 6], (2, 128))
+        for scale_format, block in (("float8_e8m0", 32), ("float8_e4m3fn", 16)):
+            scales = [random.choice([0.5, 1, 2, 4], 128 // block) for _ in range(2)]
+            exact = sum(a * b * np.repeat(scales[0] * scales[1], block))
+            asked = {"format": "float4_e2m1", "scale_format": scale_format, "block": block}
+            self.assertEqual(ulpscope.dot(a, b, unit="GB200", scales=scales, **asked), exact)
+            self.assertEqual(ulpscope.dot(a, b, scales=scales, **asked), exact)
+            with self.assertRaisesRegex(ValueError, "not a scale for each block"):
+                ulpscope.dot(a, b, unit="GB200", scales=(scales[0], scales[1][1:]), **asked)
+            with self.assertRaisesRegex(ValueError, "none is 'H100' .*scaled by .*: it takes float16"):
+                ulpscope.dot(a, b, unit="H100", scales=scales, **asked)
+        with self.assertRaisesRegex(ValueError, "scales: 1 given: give those of a"):
+            ulpscope.dot(a, b, unit="B200", format="float4_e2m1", scales=([1.0] * 4,))
+        with self.assertRaisesRegex(ValueError, "scales of b: element 0, 3, is not a number of float8_e8m0"):
+            ulpscope.dot(a, b, unit="B200", format="float4_e2m1", scales=([1.0] * 4, [3.0] * 4))
+
     def test_the_format_of_the_vectors(self):
         a, b = self.a.astype(np.float32), self.b.astype(float)
         plain = ulpscope.dot(self.a, self.b, unit="hopper")

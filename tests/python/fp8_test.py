@@ -2,6 +2,7 @@
 
 import copy
 import math
+import pickle
 import tempfile
 import unittest
 from pathlib import Path
@@ -66,6 +67,30 @@ class Steps(unittest.TestCase):
         other.update(0.5)
         self.assertEqual((scaler.scale, other.scale), (224, 448))
         self.assertIn("te_delayed_bulk to float8_e4m3fn", repr(scaler))
+
+    def test_pickles_go_on_as_the_policy_does(self):
+        amaxes = [2, 0, math.inf, 1, math.nan, 1e-3, 8, 0.5, 3, 1, 1, 0.25, 4, math.inf, 2, 1]
+        names = [n for n, scope in zip(*(ulpscope.scalers()[k] for k in ("scaler", "scope"))) if scope == "tensor"]
+        self.assertGreater(len(names), 10)
+        for name in names:
+            length = {"msamp": "window_size"}.get(name, "amax_history_len")
+            known = ulpscope.Scaler(name).parameters
+            scaler = ulpscope.Scaler(name, format="float8_e5m2", parameters={length: 3} if length in known else {})
+            for i, amax in enumerate(amaxes):
+                loaded = pickle.loads(pickle.dumps(scaler))
+                self.assertIs(type(loaded), ulpscope.Fp8Scaler)
+                self.assertEqual(repr(loaded), repr(scaler))
+                self.assertEqual(loaded.parameters, scaler.parameters)
+                want, got = scaler.copy().run(amaxes[i:]), loaded.run(amaxes[i:])
+                for column in ("scale_before", "scale_used", "scale_after", "held"):
+                    numpy.testing.assert_array_equal(got[column], want[column], f"{name} {column}")
+                scaler.update(amax)
+
+    def test_a_state_of_another_policy_is_refused(self):
+        make, (of, name, form, parameters, state) = ulpscope.Scaler("te").__reduce__()
+        for wrong in ([], state[:-1], [*state, 1.0], [1.0, 2.0, 0.0, 1e9], [1.0, -1.0, 0.0, 0.0], [1.0, 0.5, 0.0, 0.0]):
+            with self.assertRaisesRegex(ValueError, "the state is none of this policy"):
+                make(of, name, form, parameters, wrong)
 
     def test_names_stay_with_their_class(self):
         self.assertIs(type(ulpscope.Scaler("pytorch")), ulpscope.Scaler)

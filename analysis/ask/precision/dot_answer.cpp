@@ -14,6 +14,8 @@
 #include <ulp/io/inputs/number_file.hpp>
 #include <ulp/model/precision/dot_error.hpp>
 
+#include "precision/operand_arrays.hpp"
+
 namespace ulp {
 namespace {
 
@@ -33,23 +35,6 @@ struct operands {
   matrix b;
   std::string told;
 };
-
-std::size_t found_in(const number_file& file, const std::string& name, const std::string& option, std::size_t else_at) {
-  const auto& arrays = file.arrays();
-  if (name.empty()) {
-    if (else_at < arrays.size() && arrays.size() <= 2) return else_at;
-    throw std::invalid_argument(
-        fmt::format("{}: holds {}; name one with {}", file.path(), count_text(arrays.size(), "array"), option));
-  }
-  const auto found = std::ranges::find(arrays, name, &number_array::name);
-  if (found != arrays.end()) return static_cast<std::size_t>(found - arrays.begin());
-  file.refuse_without_numbers(name);
-  std::string names;
-  for (std::size_t i = 0; i < std::min<std::size_t>(arrays.size(), 8); ++i)
-    names += (i == 0 ? "" : ", ") + arrays[i].name;
-  throw std::invalid_argument(fmt::format("{} {}: {} has no array of this name; it has {}{}", option, name, file.path(),
-                                          names.empty() ? "none" : names, arrays.size() > 8 ? " and others" : ""));
-}
 
 // The first rows of an array, its last dimension being a row's, or cut into rows of that length.
 matrix rows_of(const number_file& file, std::size_t index, std::uint64_t length, std::uint64_t rows, listener& to) {
@@ -77,8 +62,8 @@ operands recorded(const dot_question& asked, listener& to) {
   const number_file first(asked.inputs.front());
   const number_file second(asked.inputs.back());
   const bool is_one = asked.inputs.size() == 1;
-  const std::size_t a = found_in(first, asked.a, "--a", 0);
-  const std::size_t b = found_in(second, asked.b, "--b", is_one && second.arrays().size() == 2 ? 1 : 0);
+  const std::size_t a = operand_array(first, asked.a, "--a", 0);
+  const std::size_t b = operand_array(second, asked.b, "--b", is_one && second.arrays().size() == 2 ? 1 : 0);
   return {rows_of(first, a, asked.length, asked.rows, to), rows_of(second, b, asked.length, asked.rows, to),
           fmt::format("{} of {} with {} of {}", first.arrays()[a].name, first.path(), second.arrays()[b].name,
                       second.path())};
@@ -111,7 +96,20 @@ std::vector<std::uint32_t> codes_of(const matrix& m, std::uint64_t rows, const f
   return codes;
 }
 
+std::vector<dot_order> orders_in(const dot_question& asked, const format& in, const std::string& name) {
+  if (!asked.unit.empty()) return unit_orders(in, unit_of(asked.unit, asked.accumulate, asked.promote));
+  if (!asked.accumulate.empty() || asked.promote)
+    throw std::invalid_argument("--accumulate and --promote are of a matrix unit: name it with --unit");
+  return dot_orders(in, name, static_cast<std::uint32_t>(asked.chunk));
+}
+
 }  // namespace
+
+unit_choice unit_of(const std::string& unit, const std::string& accumulate, std::optional<std::uint32_t> promote) {
+  unit_choice choice{.unit = unit, .promote = promote};
+  if (!accumulate.empty()) choice.accumulator = format_named(accumulate);
+  return choice;
+}
 
 dot_answer dots_over(const dot_question& asked, listener& to) {
   if (asked.inputs.empty() == asked.generate.empty())
@@ -138,7 +136,7 @@ dot_answer dots_over(const dot_question& asked, listener& to) {
     if (counts.newly_zero + counts.overflowed > 0)
       to.note(fmt::format("{}: {} operands underflow and {} overflow before they are multiplied", name,
                           grouped(counts.newly_zero), grouped(counts.overflowed)));
-    for (dot_order& order : dot_orders(in, name, static_cast<std::uint32_t>(asked.chunk))) {
+    for (dot_order& order : orders_in(asked, in, name)) {
       const dot_errors errors = dot_error(order, in, a, b, answer.length);
       answer.rows.push_back({name, std::move(order), errors});
     }

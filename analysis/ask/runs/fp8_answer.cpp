@@ -71,38 +71,65 @@ void tell(const fp8_answer& answer, const fp8_question& asked, listener& to) {
     to.note("what training multiplied these gradients by is not known: they are scaled as recorded; --factor says it");
 }
 
+// The recipe here of one that a configuration says.
+std::string family_of(const std::string& file, const said_float8& said) {
+  if (said.library == "MS-AMP") return "msamp";
+  const bool is_torchao = said.library == "torchao";
+  for (const auto& [word, recipe] : {std::pair{"delayed", "te_delayed"},
+                                     {"tensorwise", is_torchao ? "torchao_tensorwise" : "te_current"},
+                                     {"rowwise", "torchao_rowwise"},
+                                     {"rowwise_with_gw_hp", "torchao_rowwise"},
+                                     {"blockwise", "deepseek_v3"},
+                                     {"mxfp8", "te_mxfp8"}})
+    if (said.recipe == word) return recipe;
+  if (said.recipe == "nvfp4")
+    throw std::invalid_argument(fmt::format(
+        "{}: its recipe is NVFP4, with a scale for each block of 16, and histograms do not know blocks", file));
+  throw std::invalid_argument(
+      fmt::format("{}: the FP8 recipe '{}' is not known here: name one with --recipe", file, said.recipe));
+}
+
 }  // namespace
+
+void set_parameter(std::vector<std::string>& parameters, const std::string& text) {
+  const std::string key = text.substr(0, text.find('='));
+  std::erase_if(parameters, [&](const std::string& p) { return p.starts_with(key + "="); });
+  parameters.push_back(text);
+}
 
 bool asks_for_fp8(const std::string& recipe, const std::string& scaler) {
   return !recipe.empty() || find_fp8_scaler(scaler) != nullptr;
 }
 
-std::optional<fp8_question> fp8_question_of(const configuration& own, const run_text& run) {
+std::optional<fp8_question> fp8_question_of(const configuration& own, const run_text& run,
+                                            const std::vector<std::string>& given) {
   if (!own.said.float8 || own.said.scaler != "none") return std::nullopt;
   const said_float8& said = *own.said.float8;
-  const bool is_torchao = own.said.framework == "torchtitan";
-  std::string family;
-  for (const auto& [word, recipe] : {std::pair{"delayed", "te_delayed"},
-                                     {"tensorwise", is_torchao ? "torchao_tensorwise" : "te_current"},
-                                     {"rowwise", "torchao_rowwise"},
-                                     {"blockwise", "deepseek_v3"},
-                                     {"mxfp8", "te_mxfp8"}})
-    if (said.recipe == word) family = recipe;
-  if (family.empty())
-    throw std::invalid_argument(
-        fmt::format("{}: the FP8 recipe '{}' is not known here: name one with --recipe", own.file, said.recipe));
-  if (family == "te_delayed" && (!said.history || said.algorithm.empty() || said.format.empty()))
-    throw std::invalid_argument(
-        fmt::format("{}: does not say the format, the length of the history and what is taken of it: name them with "
-                    "--recipe te_delayed:FORMAT --set amax_history_len=N --set amax_compute_algo=max",
-                    own.file));
+  const std::string family = family_of(own.file, said);
+  const bool is_of_history = family == "te_delayed";
   fp8_question asked{.run = run, .recipe = family, .scaler = {}, .parameters = {}, .format = {}};
-  if (!said.format.empty()) asked.recipe += ":" + said.format;
-  if (said.history) asked.parameters.push_back(fmt::format("amax_history_len={}", *said.history));
-  if (!said.algorithm.empty()) asked.parameters.push_back("amax_compute_algo=" + said.algorithm);
-  if (said.margin) asked.parameters.push_back("margin=" + to_string(parameter_value{*said.margin}));
   // What belongs to delayed scaling alone, frameworks keep beside other recipes too.
-  if (family != "te_delayed") asked.parameters.clear();
+  if (is_of_history) {
+    if (said.history) asked.parameters.push_back(fmt::format("amax_history_len={}", *said.history));
+    if (!said.algorithm.empty()) asked.parameters.push_back("amax_compute_algo=" + said.algorithm);
+    if (said.margin) asked.parameters.push_back("margin=" + to_string(parameter_value{*said.margin}));
+  }
+  if (said.powers_of_two == true && family == "te_current") asked.parameters.emplace_back("force_pow_2_scales=true");
+  if (said.powers_of_two == true && family == "torchao_tensorwise")
+    asked.parameters.emplace_back("round_scales_to_power_of_2=true");
+  for (const std::string& text : given) set_parameter(asked.parameters, text);
+  const auto is_known = [&](const std::string& key) {
+    return std::ranges::any_of(asked.parameters, [&](const std::string& p) { return p.starts_with(key + "="); });
+  };
+  if (is_of_history && said.format.empty())
+    throw std::invalid_argument(fmt::format(
+        "{}: does not say the format: leave --config out and name it with --recipe te_delayed:FORMAT", own.file));
+  if (is_of_history && !(is_known("amax_history_len") && is_known("amax_compute_algo")))
+    throw std::invalid_argument(
+        fmt::format("{}: does not say the length of the history and what is taken of it: add "
+                    "--set amax_history_len=N --set amax_compute_algo=max or most_recent",
+                    own.file));
+  if (!said.format.empty()) asked.recipe += ":" + said.format;
   asked.kept_out = said.kept_out;
   asked.own = own;
   return asked;
@@ -139,8 +166,11 @@ fp8_answer fp8_replay_over(const fp8_question& asked, listener& to, const fp8_he
   std::vector<fp8_replayer> one;
   one.emplace_back(recipe_of(asked), asked.run.selected(), noise);
   const fp8_reading read = read_into(one, asked.run, to, hears);
-  const fp8_answer answer{
-      .by = std::move(one.front()), .tensors = read.tensors, .steps = read.steps, .is_of_amaxes = read.is_of_amaxes};
+  const fp8_answer answer{.by = std::move(one.front()),
+                          .tensors = read.tensors,
+                          .steps = read.steps,
+                          .is_of_amaxes = read.is_of_amaxes,
+                          .live = read.live};
   tell(answer, asked, to);
   return answer;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,7 +14,9 @@
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/io/amax/amax_rows.hpp>
 #include <ulp/io/amax/amax_table.hpp>
+#include <ulp/io/recording/live_scales.hpp>
 #include <ulp/io/source/source.hpp>
+#include <ulp/io/tensorboard/event_statistics.hpp>
 #include <unordered_map>
 #include <utility>
 
@@ -54,16 +57,23 @@ class amax_reader {
       : replays_(replays), how_(run.how_to_read()), selected_(run.selected()), hears_(hears) {}
 
   void add(const amax_row& now) {
-    if (!selected_.takes(now.step)) return;
-    const auto [index, is_new] = indices_.try_emplace(now.tensor, static_cast<std::uint32_t>(read_.tensors.size()));
-    if (is_new) read_.tensors.push_back(named_tensor(now.tensor, how_));
-    steps_.insert(now.step);
-    for (fp8_replayer& replay : replays_) {
-      const auto row = replay.advance({.step = now.step}, index->second, static_cast<double>(now.amax), read_.tensors);
-      if (!row || !hears_ || &replay != &replays_.front()) continue;
-      rows_.assign(1, *row);
-      hears_(rows_, read_.tensors);
+    if (selected_.takes(now.step)) add(now.step, index_of(now.tensor), now.amax, {});
+  }
+  // What came in between has no scale of the run to be compared with.
+  void add(const step_key& key, const std::vector<live_scale>& tensors) {
+    if (!selected_.takes(key.step)) return;
+    if (!read_.live) read_.live.emplace();
+    const live_comparison before = *read_.live;
+    for (const live_scale& now : tensors) {
+      const std::uint32_t tensor = index_of(now.tensor);
+      const std::size_t n = now.amaxes.size();
+      for (std::size_t i = 0; i + 1 < n; ++i) add(key.step, tensor, now.amaxes[i], {});
+      add(key.step, tensor, n == 0 ? 0 : now.amaxes.back(), now.starts_late ? std::nullopt : std::optional{now.scale});
     }
+    const std::uint64_t compared = read_.live->tensor_steps - before.tensor_steps;
+    read_.live->steps += compared > 0 ? 1 : 0;
+    read_.live->equal_steps +=
+        compared > 0 && compared == read_.live->equal_tensor_steps - before.equal_tensor_steps ? 1 : 0;
   }
   [[nodiscard]] fp8_reading result() {
     read_.steps = steps_.size();
@@ -71,6 +81,33 @@ class amax_reader {
   }
 
  private:
+  std::uint32_t index_of(const std::string& tensor) {
+    const auto [index, is_new] = indices_.try_emplace(tensor, static_cast<std::uint32_t>(read_.tensors.size()));
+    if (is_new) read_.tensors.push_back(named_tensor(tensor, how_));
+    return index->second;
+  }
+  void add(std::int64_t step, std::uint32_t tensor, float amax, std::optional<float> live) {
+    steps_.insert(step);
+    for (fp8_replayer& replay : replays_) {
+      std::optional<fp8_row> row = replay.advance({.step = step}, tensor, static_cast<double>(amax), read_.tensors);
+      if (!row || &replay != &replays_.front()) continue;
+      row->is_live = read_.live.has_value();
+      row->live_scale = live;
+      if (live) compare(*row, *live);
+      if (!hears_) continue;
+      rows_.assign(1, *row);
+      hears_(rows_, read_.tensors);
+    }
+  }
+  void compare(const fp8_row& row, float live) {
+    const auto replayed = static_cast<float>(row.scales.after);
+    const bool equal = replayed == live || (std::isnan(replayed) && std::isnan(live));
+    ++read_.live->tensor_steps;
+    read_.live->equal_tensor_steps += equal ? 1 : 0;
+    if (!equal && !read_.live->first)
+      read_.live->first = {.step = row.key.step, .tensor = row.tensor, .live = live, .replayed = replayed};
+  }
+
   std::span<fp8_replayer> replays_;
   source_options how_;
   selection selected_;
@@ -85,7 +122,7 @@ class amax_reader {
 std::optional<amax_rows> logged_amaxes(const std::string& path, const read_limits& limits) {
   if (is_statistics_log(path, limits)) return read_statistics_log(path, limits);
   if (holds_amax_histories(path, limits)) return read_amax_histories(path, limits);
-  return std::nullopt;
+  return read_event_statistics(path, limits);
 }
 
 // nullopt where the input is something else.
@@ -95,14 +132,15 @@ std::optional<fp8_reading> read_amaxes(std::span<fp8_replayer> replays, const ru
   if (run.inputs.size() != 1 || std::filesystem::is_directory(path)) return std::nullopt;
   const read_limits limits = run.how_to_read().limits;
   amax_reader reader(replays, run, hears);
-  if (const std::unique_ptr<amax_table> table = amax_table::open(path, limits)) {
+  if (const std::unique_ptr<amax_table> table = amax_table::open(path, limits, run.how_to_read().columns)) {
     work reading(to, "rows", 0);
     for (amax_row now; table->next(now); reader.add(now)) reading.advance();
     return reader.result();
   }
   if (path == "-")
     throw std::invalid_argument(
-        "standard input is no table with the columns step, tensor, amax, which these policies take from there");
+        "standard input is no table with the columns step, tensor, amax, which these policies take from there (--columns "
+        "step=NAME,key=NAME,value=NAME says which they are)");
   const std::optional<amax_rows> logged = logged_amaxes(path, limits);
   if (!logged) return std::nullopt;
   for (const std::string& line : logged->notes) to.note(line);
@@ -120,10 +158,18 @@ fp8_reading read_tables(std::span<fp8_replayer> replays, const run_text& run, li
   source_options how = run.how_to_read();
   how.infer = true;
   const std::unique_ptr<source> from = open_run(run, how, to);
+  if (from->kind() == source_kind::recording && run.inputs.size() == 1 && has_live_scales(run.inputs.front())) {
+    to.note("it holds the scales of its run: the amaxes that these came from are replayed, its histograms are not");
+    amax_reader reader(replays, run, hears);
+    read_live_scales(run.inputs.front(), how.attempts,
+                     [&](const step_key& key, const std::vector<live_scale>& tensors) { reader.add(key, tensors); });
+    return reader.result();
+  }
   if (from->tensors().empty())
     throw std::invalid_argument(fmt::format(
         "{}: a {} knows no tensors, and these policies scale each: give a recording, dumps, a statistics log of "
-        "TransformerEngine, or a table with the columns step, tensor, amax",
+        "TransformerEngine, or a table with the columns step, tensor, amax (--columns step=NAME,key=NAME,value=NAME says which "
+        "they are)",
         run.inputs.front(), from->description()));
   fp8_reading read;
   for_each_step(*from, run.selected(), to, [&](const step& now) {

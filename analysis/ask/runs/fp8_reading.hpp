@@ -3,6 +3,7 @@
 #define ULP_ASK_RUNS_FP8_READING_HPP
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,8 +15,12 @@ struct fp8_reading {
   std::vector<tensor_info> tensors;
   std::uint64_t steps = 0;
   bool is_of_amaxes = false;
-  std::uint64_t own_overflows = 0;  // steps with infinities that the run's own low format or loss scale made
+  std::optional<live_comparison> live = {};  // of the first replay
+  std::uint64_t own_overflows = 0;           // steps with infinities that the run's own low format or loss scale made
 };
+
+// Of "key=value" the last counts.
+void set_parameter(std::vector<std::string>& parameters, const std::string& text);
 
 // All of them see the selected steps; `hears` the rows of the first. Throws input_error, std::invalid_argument.
 [[nodiscard]] fp8_reading read_into(std::span<fp8_replayer> replays, const run_text& run, listener& to,

@@ -29,7 +29,7 @@ std::vector<fp8_question> with_values(const std::vector<fp8_question>& all, cons
     for (std::size_t at = 0; at <= values.size();) {
       const std::size_t end = std::min(values.find(',', at), values.size());
       made.push_back(asked);
-      made.back().parameters.push_back(key + "=" + values.substr(at, end - at));
+      set_parameter(made.back().parameters, key + "=" + values.substr(at, end - at));
       at = end + 1;
     }
   }
@@ -51,6 +51,7 @@ bool is_better(const fp8_tensor_summary& a, const fp8_tensor_summary& b) {
 
 std::vector<fp8_question> questions_of(const fp8_grid& grid, const run_text& run) {
   std::vector<fp8_question> all;
+  if (grid.own) all.push_back(*grid.own);
   if (std::ranges::find(grid.recipes, "") != grid.recipes.end())
     throw std::invalid_argument("--recipe: a name is missing (see ulp scalers)");
   for (const std::string& recipe : grid.recipes)
@@ -74,6 +75,7 @@ fp8_sweep_answer fp8_sweep_over(const fp8_grid& grid, const run_text& run, liste
   const std::vector<fp8_question> asked = questions_of(grid, run);
   std::vector<fp8_replayer> replays;
   for (const fp8_question& q : asked) replays.emplace_back(recipe_of(q), run.selected(), with_noise::no);
+  if (grid.own) to.configured(*grid.own->own);
   const fp8_reading read = read_into(replays, run, to);
   fp8_sweep_answer answer{.recipes = {}, .steps = read.steps, .is_of_amaxes = read.is_of_amaxes};
   for (std::size_t i = 0; i < asked.size(); ++i) {

@@ -12,7 +12,12 @@
 namespace ulp {
 
 replay_question completed(replay_question asked, const config_file& file) {
-  asked.own = configuration_of(file, asked.what, asked.run);
+  const std::optional<configuration> own = configuration_of(file, asked.what, asked.run);
+  return completed(std::move(asked), own);
+}
+
+replay_question completed(replay_question asked, const std::optional<configuration>& own) {
+  asked.own = own;
   if (asked.own) asked.what = with_configuration(asked.what, *asked.own);
   if (asked.what.scaler.empty())
     throw std::invalid_argument("--scaler or --config is required (see ulp replay --help)");

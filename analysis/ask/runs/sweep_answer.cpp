@@ -122,10 +122,14 @@ std::vector<swept_policy> ranked(const std::vector<scenario_text>& grid, const s
 std::string parameters_text(const scenario_text& text) { return fmt::format("{}", fmt::join(text.parameters, " ")); }
 
 grid_text completed(grid_text grid, const config_file& file, const run_text& run) {
-  grid.formats = joined_names(grid.formats);
   scenario_text first = grid.base;
-  if (!grid.formats.empty()) first.format = grid.formats.front();
-  grid.own = configuration_of(file, first, run);
+  if (const auto formats = joined_names(grid.formats); !formats.empty()) first.format = formats.front();
+  return completed(std::move(grid), configuration_of(file, first, run));
+}
+
+grid_text completed(grid_text grid, const std::optional<configuration>& own) {
+  grid.formats = joined_names(grid.formats);
+  grid.own = own;
   if (grid.scalers.empty() && !grid.own)
     throw std::invalid_argument("--scaler or --config is required (see ulp sweep --help)");
   if (grid.formats.empty() && !(grid.own && grid.own->said.format))

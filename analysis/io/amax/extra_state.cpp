@@ -72,9 +72,19 @@ class history_reader {
  private:
   void read(const std::string& name, const std::vector<std::uint8_t>& bytes) {
     const std::string place = "tensor " + io::in_quotes(name);
-    for (const io::pickled_tensor& t : io::read_plain_pickle(bytes, path_, place, limits_))
+    const auto see = [&](const io::pickled_tensor& t, io::byte_span storage) {
       for (const pass_history& of : pass_histories)
-        if (t.name == of.history) add(name.substr(0, name.size() - extra_state.size()), of, table_of(t, bytes, place));
+        if (t.name == of.history)
+          add(name.substr(0, name.size() - extra_state.size()), of, table_of(t, storage, place));
+    };
+    // Versions before 1.0 save a file of torch.save within it, later ones a pickle.
+    const std::string_view start(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 4));
+    if (io::starts_zip(start)) {
+      for (const io::held_tensor& held : io::tensors_in_pt(bytes, path_, place, limits_))
+        see(held.tensor, held.storage);
+      return;
+    }
+    for (const io::pickled_tensor& t : io::read_plain_pickle(bytes, path_, place, limits_)) see(t, bytes);
   }
 
   [[nodiscard]] slot_table table_of(const io::pickled_tensor& t, io::byte_span bytes, const std::string& place) const {

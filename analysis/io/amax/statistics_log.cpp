@@ -1,9 +1,6 @@
 // Lines: nvdlfw_inspect/logging.py (FileLogger.log_scalar, _initialize_stats_logger) of NVIDIA/nvidia-dlfw-inspect @dc19d10.
-// Names: transformer_engine/debug/features/utils/stats_buffer.py (_Buffer.log) of NVIDIA/TransformerEngine @d0067d0d.
 #include <ulp/io/amax/amax_rows.hpp>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -17,6 +14,7 @@
 #include "bytes/lines.hpp"
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
+#include "statistic_names.hpp"
 
 namespace ulp {
 namespace {
@@ -61,35 +59,6 @@ std::optional<T> number_from(std::string_view text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-// What the last part of a name says the value is; `cur_amax` wins over the others.
-enum class meaning : std::uint8_t { amax, minimum, maximum };
-std::optional<std::pair<std::string_view, meaning>> tensor_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, meaning>, 4> ends{
-      {{"_cur_amax", meaning::amax}, {"_amax", meaning::amax}, {"_min", meaning::minimum}, {"_max", meaning::maximum}}};
-  // "fp8_current_scaling_scale_inv_max" is of scales.
-  if (name.ends_with("_scale_inv_min") || name.ends_with("_scale_inv_max")) return std::nullopt;
-  for (const auto& [end, what] : ends)
-    if (name.ends_with(end) && name.size() > end.size())
-      return std::pair{name.substr(0, name.size() - end.size()), what};
-  return std::nullopt;
-}
-
-struct logged {
-  std::optional<float> amax;
-  std::optional<float> minimum;
-  std::optional<float> maximum;
-
-  std::optional<float>& of(meaning what) {
-    return what == meaning::amax ? amax : what == meaning::minimum ? minimum : maximum;
-  }
-  [[nodiscard]] std::optional<float> largest() const {
-    if (amax) return std::abs(*amax);
-    if (!minimum || !maximum) return std::nullopt;
-    const bool is_nan = std::isnan(*minimum) || std::isnan(*maximum);
-    return is_nan ? std::nanf("") : std::max(std::abs(*minimum), std::abs(*maximum));
-  }
-};
-
 class statistics_reader {
  public:
   statistics_reader(const std::string& path, const read_limits& limits) : lines_(path, limits), limits_(limits) {}
@@ -122,7 +91,7 @@ class statistics_reader {
       lines_.fail((step ? "the value " + io::in_quotes(found.value) : "the iteration " + io::in_quotes(found.step)) +
                   " is no number");
     }
-    const auto tensor = tensor_of(found.name);
+    const auto tensor = io::tensor_of_statistic(found.name);
     if (!tensor) return;
     io::check_name(lines_.path(), "line " + std::to_string(lines_.number()), tensor->first);
     const auto [at, added] = tensors_.try_emplace(std::string(tensor->first), tensors_.size());
@@ -164,7 +133,7 @@ class statistics_reader {
   io::line_reader lines_;
   const read_limits& limits_;
   std::map<std::string, std::size_t, std::less<>> tensors_;  // in the order in which they appear
-  std::map<std::pair<std::int64_t, std::size_t>, logged> steps_;
+  std::map<std::pair<std::int64_t, std::size_t>, io::logged_amax> steps_;
   std::uint64_t statistics_ = 0;
   std::uint64_t replaced_ = 0;
   bool cut_ = false;

@@ -36,6 +36,14 @@ void npz_writer::finish() {
   state_->file.finish();
 }
 
+void write_npy(const std::string& path, const std::string& type, const std::vector<std::uint64_t>& shape,
+               std::string_view bytes) {
+  atomic_file file(path);
+  file.write(io::npy_header_bytes(type, false, shape));
+  file.write(bytes);
+  file.finish();
+}
+
 struct uint16_rows::state {
   state(const std::string& path, const read_limits& limits) : archive(path, limits) {}
   io::zip_archive archive;

@@ -1,6 +1,7 @@
 #include "cursor.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,20 @@ file_reader::file_reader(const std::string& path) : path_(path) {
     throw input_error(path, "", "is not a regular file");
   }
   size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+file_reader::file_reader(const std::string& path, byte_span contents)
+    : path_(path), descriptor_(::memfd_create("ulp", MFD_CLOEXEC)), size_(contents.size()) {
+  while (descriptor_ >= 0 && !contents.empty()) {
+    const ssize_t put = ::write(descriptor_, contents.data(), contents.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) break;
+    contents = contents.subspan(static_cast<std::size_t>(put));
+  }
+  if (descriptor_ >= 0 && contents.empty()) return;
+  const std::string reason = std::generic_category().message(errno);
+  if (descriptor_ >= 0) ::close(descriptor_);
+  throw input_error(path, "", "cannot be held in memory: " + reason);
 }
 
 file_reader::~file_reader() { ::close(descriptor_); }

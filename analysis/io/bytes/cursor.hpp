@@ -31,6 +31,8 @@ using byte_span = std::span<const std::uint8_t>;
 class file_reader {
  public:
   explicit file_reader(const std::string& path);
+  // Of bytes, as of a file without a name in memory; `path` is what errors call it.
+  file_reader(const std::string& path, byte_span contents);
   ~file_reader();
   file_reader(const file_reader&) = delete;
   file_reader& operator=(const file_reader&) = delete;

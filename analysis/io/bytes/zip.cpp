@@ -326,7 +326,14 @@ class deflated_stream final : public member_stream {
 
 }  // namespace
 
-zip_archive::zip_archive(const std::string& path, const read_limits& limits) : file_(path) {
+zip_archive::zip_archive(const std::string& path, const read_limits& limits) : file_(path) { read_directory(limits); }
+zip_archive::zip_archive(const std::string& path, byte_span contents, const read_limits& limits)
+    : file_(path, contents) {
+  read_directory(limits);
+}
+
+void zip_archive::read_directory(const read_limits& limits) {
+  const std::string& path = file_.path();
   const directory found = find_directory(file_);
   check_header(found.size, limits, file_, "central directory");
   check_count(found.entries, limits, path, "central directory", "members");

@@ -34,6 +34,8 @@ class zip_archive {
   // Checks the whole directory and every local header: they agree, names are distinct, members do not overlap, none is
   // encrypted or compressed by anything but deflate, and they are within the limits.
   explicit zip_archive(const std::string& path, const read_limits& limits = {});
+  // Of an archive within another file, whose errors have that file's name.
+  zip_archive(const std::string& path, byte_span contents, const read_limits& limits = {});
 
   [[nodiscard]] const file_reader& file() const noexcept { return file_; }
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
@@ -46,6 +48,8 @@ class zip_archive {
   void check(const zip_member& member) const;
 
  private:
+  void read_directory(const read_limits& limits);
+
   file_reader file_;
   std::vector<zip_member> members_;
 };

@@ -16,9 +16,9 @@ namespace {
 
 constexpr known_keys top_keys{
     .read = R"(mixed_precision fp16 distributed_type use_cpu deepspeed_config megatron_lm_config
-        kwargs_handlers)",
+        kwargs_handlers fp8_config)",
     .not_read = R"(compute_environment debug num_processes machine_rank num_machines gpu_ids main_process_ip
-        main_process_port rdzv_backend same_network main_training_function enable_cpu_affinity fp8_config fsdp_config
+        main_process_port rdzv_backend same_network main_training_function enable_cpu_affinity fsdp_config
         tp_config parallelism_config ipex_config mpirun_config downcast_bf16 tpu_name tpu_zone tpu_use_cluster
         tpu_use_sudo command_file commands tpu_vm tpu_env dynamo_config dynamo_backend aws_access_key_id ec2_instance_type
         iam_role_name image_uri profile region base_job_name pytorch_version transformers_version py_version
@@ -35,6 +35,14 @@ constexpr known_keys deepspeed_keys{
         offload_optimizer_nvme_path zero3_init_flag zero3_save_16bit_model deepspeed_hostfile
         deepspeed_exclusion_filter deepspeed_inclusion_filter deepspeed_multinode_launcher
         deepspeed_moe_layer_cls_names)"};
+
+// Those that `accelerate config` writes and nothing reads are among the others: the launcher hands them on as
+// ACCELERATE_FP8_AMAX_HISTORY_LENGTH, where ..._AMAX_HISTORY_LEN is asked for.
+constexpr known_keys fp8_keys{
+    .read = R"(backend fp8_format margin amax_history_len amax_compute_algo override_linear_precision
+        use_mxfp8_block_scaling config)",
+    .not_read = R"(interval use_autocast_during_eval amax_history_length amax_compute_algorithm opt_level
+        optimization_level enable_fsdp_float8_all_gather pad_inner_dim module_filter_func)"};
 
 constexpr known_keys megatron_keys{.read = "megatron_lm_gradient_clipping",
                                    .not_read =
@@ -87,6 +95,106 @@ void read_clipping(const config_section& section, std::string_view key) {
   if (*norm < 0) section.fail(key, "must not be negative");
   section.means(key, *norm == 0 ? "no clipping" : "clipped to this L2 norm");
   if (*norm > 0) section.run().out.clip_norm = *norm;
+}
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return text;
+}
+
+// TERecipeKwargs: what is not given has its defaults.
+void read_transformer_engine(const config_section& fp8) {
+  import_run& run = fp8.run();
+  said_float8& said = run.out.float8.emplace();
+  if (fp8.flag("use_mxfp8_block_scaling").value_or(false)) {
+    fp8.means("use_mxfp8_block_scaling", "TransformerEngine's MXFP8BlockScaling");
+    said.recipe = "mxfp8";
+    return;
+  }
+  if (const config_entry* const kept = fp8.find("override_linear_precision"))
+    for (const config_entry& of : kept->value.entries)
+      if (!is_false(of.value))
+        fp8.fail("override_linear_precision",
+                 "keeps products in 16 bits, which is not replayed; give --recipe te_delayed with "
+                 "--kind for what is cast");
+  said.recipe = "delayed";
+  std::string format = upper(fp8.text("fp8_format").value_or("HYBRID"));
+  if (format != "HYBRID" && format != "E4M3" && format != "E5M2")
+    fp8.fail("fp8_format", "must be HYBRID, E4M3 or E5M2");
+  said.format = format == "HYBRID" ? "hybrid" : format == "E4M3" ? "e4m3" : "e5m2";
+  fp8.means("fp8_format", "formats of 8-bit floats");
+  const std::int64_t history = fp8.integer("amax_history_len").value_or(1024);
+  if (history < 1) fp8.fail("amax_history_len", "must be above 0");
+  said.history = static_cast<std::uint64_t>(history);
+  fp8.means("amax_history_len",
+            "amaxes that the next scale is from" + std::string{fp8.has("amax_history_len") ? "" : ": 1024"});
+  said.algorithm = fp8.text("amax_compute_algo").value_or("most_recent");
+  if (said.algorithm != "max" && said.algorithm != "most_recent")
+    fp8.fail("amax_compute_algo", "must be max or most_recent");
+  fp8.means(
+      "amax_compute_algo",
+      "which of these it is" + std::string{fp8.has("amax_compute_algo") ? "" : ": Accelerate's default, most_recent"});
+  said.margin = fp8.number("margin").value_or(0);
+  if (fp8.has("margin")) fp8.means("margin", "powers of two that scales leave above the amax");
+  for (const char* const unread : {"amax_history_length", "amax_compute_algorithm"})
+    if (fp8.has(unread))
+      run.note("fp8_config." + std::string{unread} +
+               ", as `accelerate config` writes it, is read by nothing in Accelerate: the default counts");
+}
+
+// AORecipeKwargs: Float8LinearConfig with its defaults, or one of the program's.
+void read_ao(const config_section& fp8) {
+  const config_entry nothing{.key = "config", .value = {.what = config_node::kind::mapping}};
+  const config_entry* const config = fp8.find("config");
+  read_torchao(fp8.run(), config == nullptr ? nothing : *config);
+  fp8.run().note(
+      fp8.has("module_filter_func")
+          ? "module_filter_func keeps layers out of float8, which a file does not say: --tensor REGEX leaves them out"
+          : "Accelerate keeps the first and the last linear layer out of float8, and layers whose sizes are no multiples "
+            "of 16: --tensor REGEX leaves them out here, too");
+}
+
+// Of whom the 8-bit layers are and how they are scaled: a section, or the arguments of what Accelerate calls a handler.
+void read_fp8(const config_section& fp8, std::string backend) {
+  backend = upper(backend);
+  if (fp8.has("backend")) fp8.means("backend", "whose 8-bit layers they are");
+  if (backend == "TE")
+    read_transformer_engine(fp8);
+  else if (backend == "AO" || backend == "TORCHAO")
+    read_ao(fp8);
+  else if (backend == "MSAMP" || backend == "MS-AMP")
+    fp8.run().out.float8 = said_float8{.recipe = "delayed", .library = "MS-AMP"};
+  else if (backend.empty() || backend == "AUTO" || backend == "NO")
+    fp8.run().note(
+        "whose 8-bit layers they are is not said: Accelerate takes torchao, TransformerEngine or MS-AMP, whichever "
+        "is installed, in this order; --recipe says how they are scaled");
+  else
+    fp8.fail("backend", "must be TE, AO or MSAMP");
+}
+
+// By the program's handlers where it has one, else by the file's section.
+void read_fp8(const config_section& top) {
+  if (const config_entry* const handlers = top.find("kwargs_handlers"))
+    for (const config_entry& e : handlers->value.entries) {
+      const config_entry* const callee = e.value.find("()");
+      if (callee == nullptr) continue;
+      for (const auto& [handler, backend] : {std::pair{"FP8RecipeKwargs", ""},
+                                             {"TERecipeKwargs", "TE"},
+                                             {"AORecipeKwargs", "AO"},
+                                             {"MSAMPRecipeKwargs", "MSAMP"}}) {
+        if (callee->value.text.substr(callee->value.text.find_last_of('.') + 1) != handler) continue;
+        const config_section fp8(top.run(), "kwargs_handlers", e, fp8_keys);
+        read_fp8(fp8, fp8.text("backend").value_or(backend));
+        return;
+      }
+    }
+  if (const auto fp8 = top.section("fp8_config", fp8_keys)) {
+    read_fp8(*fp8, fp8->text("backend").value_or(""));
+    return;
+  }
+  const config_entry nothing{.key = "fp8_config", .value = {.what = config_node::kind::mapping}};
+  read_fp8(config_section(top.run(), "fp8_config", nothing, fp8_keys), "");
 }
 
 void import_with_deepspeed(const config_section& top, const config_section& deepspeed, const std::string& precision) {
@@ -183,9 +291,9 @@ void import_plain(const config_section& top, const std::string& precision) {
     top.means("mixed_precision", "autocast to bfloat16, the loss is not scaled");
     run.no_scaling("bfloat16");
   } else if (precision == "fp8") {
-    top.means("mixed_precision",
-              "8-bit layers within bfloat16, whose own scales are not replayed; the loss is not scaled");
+    top.means("mixed_precision", "8-bit layers within bfloat16; the loss is not scaled");
     run.no_scaling("bfloat16");
+    read_fp8(top);
   } else {
     top.means("mixed_precision", "float32, the loss is not scaled");
     run.no_scaling("float32");

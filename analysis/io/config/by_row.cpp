@@ -1,6 +1,7 @@
 // A configuration as the tables of its program's row have it.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <list>
 #include <map>
 #include <set>
@@ -161,10 +162,25 @@ void use(import_run& run, conditions when) {
   for (const std::string_view word : words_of(when)) run.used.emplace_back(parsed(word).key);
 }
 
-parameter_value value_of(std::string_view text) {
+bool read_number(std::string_view text, std::optional<double>& into) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc{} && end == text.data() + text.size()) return number;
+  const bool is_one = error == std::errc{} && end == text.data() + text.size();
+  if (is_one) into = number;
+  return is_one;
+}
+
+// A whole number above 0.
+bool read_whole(std::string_view text, std::optional<std::uint64_t>& into) {
+  std::optional<double> number;
+  const bool is_one = read_number(text, number) && *number >= 1 && *number <= 0x1p53 && *number == std::floor(*number);
+  if (is_one) into = static_cast<std::uint64_t>(*number);
+  return is_one;
+}
+
+parameter_value value_of(std::string_view text) {
+  std::optional<double> number;
+  if (read_number(text, number)) return *number;
   if (text == "true" || text == "false") return text == "true";
   return std::string{text};
 }
@@ -278,13 +294,42 @@ void read_clipping(import_run& run, const sections& in, const config_node& root,
   }
 }
 
-void read_float8(import_run& run, const config_node& root, const program_row& row) {
+// The value of a key for what 8-bit floats are scaled by: what only a run would tell is not said, since no loss scale
+// depends on it.
+std::string said_of(import_run& run, const config_node& root, std::string_view key, std::string_view meaning,
+                    std::string_view otherwise) {
+  const config_entry* const entry = key.empty() ? nullptr : entry_at(root, key);
+  if (entry == nullptr || entry->value.what != config_node::kind::scalar) return std::string{otherwise};
+  std::erase(run.not_read, std::string{key});
+  if (is_open(entry->value)) return {};
+  const std::string& text = entry->value.text;
+  run.means(std::string{key} + " = " + text, std::string{meaning});
+  return text;
+}
+
+void read_float8(import_run& run, const sections& in, const config_node& root, const program_row& row) {
   for (const float8_case& c : row.float8) {
     if (!hold(c.when, root, row.defaults)) continue;
+    const auto otherwise = [&](std::string_view member) {
+      for (const std::string_view word : words_of(c.defaults))
+        if (const condition d = parsed(word); d.key == member) return d.values;
+      return std::string_view{};
+    };
+    const auto of_enum = [](const std::string& text) { return text.substr(text.find_last_of('.') + 1); };
     said_float8& said = run.out.float8.emplace();
-    const config_entry* const recipe = entry_at(root, c.recipe);
-    const bool is_given = recipe != nullptr && recipe->value.what == config_node::kind::scalar;
-    said.recipe = is_given ? recipe->value.text : std::string{c.otherwise};
+    said.library = c.library;
+    said.recipe = of_enum(said_of(run, root, c.recipe, "how 8-bit floats are scaled", c.otherwise));
+    said.format = of_enum(said_of(run, root, c.format, "their formats", otherwise("format")));
+    std::ranges::transform(said.format, said.format.begin(),
+                           [](char l) { return l >= 'A' && l <= 'Z' ? static_cast<char>(l - 'A' + 'a') : l; });
+    said.algorithm =
+        said_of(run, root, c.algorithm, "which amax of the history counts for the next scale", otherwise("algorithm"));
+    const std::string history =
+        said_of(run, root, c.history, "amaxes that the next scale is from", otherwise("history"));
+    if (!history.empty() && !read_whole(history, said.history)) in.fail(c.history, "must be an integer above 0");
+    const std::string margin =
+        said_of(run, root, c.margin, "powers of two that their scales leave above the amax", otherwise("margin"));
+    if (!margin.empty() && !read_number(margin, said.margin)) in.fail(c.margin, "must be a number");
     if (const config_entry* const layers = entry_at(root, c.kept_out))
       for (const config_entry& layer : layers->value.entries) said.kept_out.push_back(layer.value.text);
     return;
@@ -310,7 +355,7 @@ void import_by_row(import_run& run, const config_entry& root, const program_row&
   note_unread_base(run, root.value);
   if (!row.microbatches.empty())
     if (const auto section = in.of(row.microbatches)) read_microbatches(*section, sections::last_of(row.microbatches));
-  read_float8(run, root.value, row);
+  read_float8(run, in, root.value, row);
   for (const remark& r : row.remarks)
     if (hold(r.when, root.value, row.defaults)) {
       use(run, r.when);

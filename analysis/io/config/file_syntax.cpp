@@ -98,6 +98,23 @@ bool is_python(const std::string& file, std::string_view text) {
   return is_one;
 }
 
+// As Python prints a value of an enumeration, "<ScalingType.DYNAMIC: 'dynamic'>", as it is written: ScalingType.DYNAMIC.
+std::string with_written_members(std::string_view text) {
+  std::string written;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t colon = text[at] == '<' ? text.find(": ", at) : std::string_view::npos;
+    const std::size_t end = colon == std::string_view::npos ? colon : text.find('>', colon);
+    const std::string_view member =
+        end == std::string_view::npos ? std::string_view{} : text.substr(at + 1, colon - at - 1);
+    const bool is_one = !member.empty() && std::ranges::all_of(member, [](char c) {
+      return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    });
+    written += is_one ? member : text.substr(at, 1);
+    at = is_one ? end + 1 : at + 1;
+  }
+  return written;
+}
+
 }  // namespace
 
 bool is_named(std::string_view file, std::initializer_list<std::string_view> extensions) {
@@ -119,7 +136,8 @@ bool is_command_line(const std::string& file, std::string_view text) {
                         (colon + 1 == line.size() || line.find_first_of(" \t\r", colon) == colon + 1);
     constexpr std::array programs{
         "python",   "torchrun",  "srun",  "deepspeed ", "accelerate ", "fairseq-", "llamafactory-cli ",
-        "metaseq-", "composer ", "tune ", "trl ",       "yolo ",       "litgpt ",  "nnUNetv2_train "};
+        "metaseq-", "composer ", "tune ", "trl ",       "yolo ",       "litgpt ",  "nnUNetv2_train ",
+        "swift "};
     const bool starts = std::ranges::any_of(programs, [&](const char* program) { return line.starts_with(program); });
     is_one = !is_key && (starts || has_option(line));
     return is_key || is_one;
@@ -155,7 +173,10 @@ config_node parse_config(const std::string& file, std::string_view text) {
     resolve_references(file, root);
     return root;
   }
-  if (is_python(file, text)) return parse_python(file, is_named(file, {".py"}) ? text : printed_arguments(text));
+  if (is_python(file, text)) {
+    if (is_named(file, {".py"})) return parse_python(file, text);
+    return parse_python(file, with_written_members(printed_arguments(text)));
+  }
   // GPT-NeoX's YAML is written with braces.
   if (is_json(text) && !is_named(file, {".yaml", ".yml"})) return parse_json(file, text);
   config_node root = parse_yaml(file, text);

@@ -22,6 +22,10 @@ void import_hugging_face(import_run& run, const config_entry& root);
 void import_neox(import_run& run, const config_entry& root);
 void import_fairseq(import_run& run, const config_entry& root);
 void import_megatron(import_run& run, const config_entry& root);  // of run.command
+// A text that is no more than a recipe of TransformerEngine, as it prints it; false where it is something else.
+[[nodiscard]] bool import_printed_recipe(import_run& run, std::string_view text);
+// What torchao's Float8LinearConfig says of 8-bit floats, for whoever takes it.
+void read_torchao(import_run& run, const config_entry& root);
 
 // Whether a file is the framework's, beside its markers.
 [[nodiscard]] bool is_cerebras(const config_node& root);

@@ -123,6 +123,8 @@ bool holds_name(std::string_view names, std::string_view name) {
 
 // Without those whose markers another's files may have.
 void leave_holders(std::vector<named_program>& all) {
+  if (std::ranges::any_of(all, [](const named_program& p) { return !p.row->is_part; }))
+    std::erase_if(all, [](const named_program& p) { return p.row->is_part; });
   const std::vector<named_program> before = all;
   std::erase_if(all, [&](const named_program& p) {
     return std::ranges::any_of(before,

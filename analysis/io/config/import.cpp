@@ -307,6 +307,7 @@ imported_config import_config(const config_file& file, std::optional<format> wan
   run.wanted = wanted;
   const std::string text = io::text_of(file.path);
   io::argument_list list;
+  if (run.framework.empty() && io::import_printed_recipe(run, text)) return std::move(run.out);
   if (io::is_command_line(file.path, text)) {
     io::import_arguments(run, list, text);
   } else {

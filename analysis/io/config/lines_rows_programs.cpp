@@ -34,6 +34,8 @@ std::vector<lines_row> program_lines_rows() {
       with_own_scaler({"verl"}, "actor_rollout_ref.actor.fsdp_config.dtype=float16",
                       "actor_rollout_ref.actor.fsdp_config.dtype=bfloat16",
                       "actor_rollout_ref.actor.fsdp_config.dtype=float32", "ShardedGradScaler("),
+      with_own_scaler({"ms-swift"}, "--torch_dtype float16", "--torch_dtype bfloat16", "--bf16 false --fp16 false",
+                      "trainer.accelerator.scaler = torch.amp.GradScaler("),
       with_own_scaler({"timm"}, "--amp --amp-dtype float16", "--amp --amp-dtype bfloat16", "# without --amp"),
       with_own_scaler({"ultralytics"}, "amp=True", "", "amp=False"),
       with_own_scaler({"OneTrainer"}, "\"train_dtype\": \"FLOAT_16\"", "\"train_dtype\": \"BFLOAT_16\"",
@@ -181,6 +183,9 @@ std::vector<lines_row> program_lines_rows() {
        .constant = "ms_amp_level: O2\nms_loss_scaler: static\nms_loss_scaler_value: %d"},
       // Without a loss scale.
       {.names = {"MaxText"}, .bfloat16 = "dtype=bfloat16", .float32 = "dtype=float32"},
+      {.names = {"Marian"}, .float32 = "precision: [float32, float32]"},
+      {.names = {"verl SFT"}, .bfloat16 = "model.fsdp_config.model_dtype=fp32  # computes in bfloat16 all the same"},
+      {.names = {"Megatron Bridge"}, .bfloat16 = "mixed_precision: bf16_mixed"},
       {.names = {"nanotron"}, .bfloat16 = "model.dtype: bfloat16", .float32 = "model.dtype: float32"},
       {.names = {"torchtune"}, .bfloat16 = "dtype: bf16", .float32 = "dtype: fp32"},
       {.names = {"torchtitan"},

@@ -21,7 +21,7 @@ constexpr std::array recipe_names{recipe_name{"DelayedScaling", "delayed"},
 // The word behind "NAME=", without quotes and without what stands before its last dot: "Format.E4M3".
 std::string_view word_of(std::string_view text, std::string_view name) {
   for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; at += name.size()) {
-    const bool begins = at == 0 || text.find_first_of(" ,(", at - 1) == at - 1;
+    const bool begins = at == 0 || text.find_first_of(" ,(\n", at - 1) == at - 1;
     if (!begins || text.substr(at + name.size(), 1) != "=") continue;
     std::string_view word = text.substr(at + name.size() + 1);
     word = word.substr(0, word.find_first_of(",) \t\n"));
@@ -56,6 +56,9 @@ std::optional<said_float8> parse_recipe(std::string_view text) {
   said.history = number_of<std::uint64_t>(length);
   said.algorithm = word_of(text, "amax_compute_algo");
   said.margin = number_of<double>(word_of(text, "margin"));
+  // Of each tensor's QParams; TransformerEngine sets all by one switch.
+  if (const std::string_view power = word_of(text, "power_2_scale"); !power.empty())
+    said.powers_of_two = power == "True";
   return said;
 }
 

@@ -81,6 +81,10 @@ enum class kind : std::uint8_t {
   rebuild_from_type,   // a tensor with attributes
   tensor_class,
   load_storage,  // of a plain pickle
+  encode,        // protocol 2 has bytes as a text of characters below 256
+  bytes_io_class,
+  decoded,   // what encode makes
+  bytes_io,  // by its index
   // A name that is not known, and what it makes: by the index of the name.
   other_object,
 };
@@ -340,6 +344,8 @@ class machine {
   }
   void named(const std::string& module, const std::string& name) {
     if (plain_ && module == "torch.storage" && name == "_load_from_bytes") return push({kind::load_storage});
+    if (objects_ != nullptr && module == "_codecs" && name == "encode") return push({kind::encode});
+    if (objects_ != nullptr && module == "_io" && name == "BytesIO") return push({kind::bytes_io_class});
     const auto known = global_called(module, name);
     if (!known && objects_ != nullptr) return push(other_object(module + "." + name));
     if (!known)
@@ -402,6 +408,11 @@ class machine {
       case kind::rebuild_tensor:
       case kind::rebuild_typed_tensor: return tensor(given, callable.what == kind::rebuild_typed_tensor);
       case kind::rebuild_from_type: return with_attributes(given);
+      case kind::encode: return decoded(given);
+      case kind::bytes_io_class:
+        if (!given.empty()) fail("makes an io.BytesIO from something");
+        bytes_ios_.emplace_back();
+        return {kind::bytes_io, static_cast<std::int64_t>(bytes_ios_.size() - 1)};
       case kind::load_storage: {
         if (!only(kind::bytes)) fail("makes a storage from something that is not bytes");
         const std::string_view saved = text_of(given[0]);
@@ -413,6 +424,29 @@ class machine {
       }
       default: fail("calls an unknown function");
     }
+  }
+
+  // (text, 'latin1')
+  value decoded(const items& given) {
+    const bool right = given.size() == 2 && given[0].what == kind::text && given[1].what == kind::text &&
+                       text_of(given[1]) == "latin1";
+    if (!right) fail("encodes something other than a text as latin1");
+    const std::string_view text = text_of(given[0]);
+    decoded_bytes_ += text.size();
+    if (decoded_bytes_ > bytes_.size()) fail("encodes one text several times");
+    std::vector<std::uint8_t>& made = decoded_.emplace_back();
+    made.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const auto first = static_cast<std::uint8_t>(text[i]);
+      if (first < 0x80) {
+        made.push_back(first);
+        continue;
+      }
+      const auto second = i + 1 < text.size() ? static_cast<std::uint8_t>(text[++i]) : std::uint8_t{0};
+      if ((first != 0xC2 && first != 0xC3) || (second & 0xC0) != 0x80) fail("encodes a text that is not latin1");
+      made.push_back(static_cast<std::uint8_t>((first & 3) << 6 | (second & 0x3F)));
+    }
+    return {kind::decoded, static_cast<std::int64_t>(decoded_.size() - 1)};
   }
 
   // (function, class, its arguments, attributes)
@@ -465,10 +499,16 @@ class machine {
     return counts;
   }
 
-  // Attributes of a dict: state_dict() keeps versions there.
+  // Attributes of a dict: state_dict() keeps versions there. What an io.BytesIO holds, with its position.
   void build() {
-    pop();
+    const value state = pop();
     const value object = pop();
+    if (object.what == kind::bytes_io) {
+      const items parts = state.what == kind::sequence ? contents(state) : items{};
+      if (parts.empty() || parts[0].what != kind::decoded) fail("fills an io.BytesIO with something that is not bytes");
+      bytes_ios_[static_cast<std::size_t>(object.number)] = static_cast<std::size_t>(parts[0].number);
+      return stack_.push_back(object);
+    }
     if (object.what != kind::dictionary && object.what != kind::other_object)
       fail("sets attributes of something that is not a dict");
     stack_.push_back(object);
@@ -479,6 +519,7 @@ class machine {
     if (depth > deepest) in_.fail("is nested deeper than 100 levels");
     if (v.what == kind::tensor) return found(tensors_[static_cast<std::size_t>(v.number)]);
     if (v.what == kind::other_object) return found(others_[static_cast<std::size_t>(v.number)]);
+    if (v.what == kind::bytes_io) return found_bytes(bytes_ios_[static_cast<std::size_t>(v.number)]);
     const bool by_key = v.what == kind::dictionary;
     if (!by_key && v.what != kind::sequence) return;
     const items& parts = contents(v);
@@ -507,11 +548,18 @@ class machine {
   void found(const std::string& made_by) {
     name_bytes_ += name_.size() + made_by.size();
     if (name_bytes_ > most_name_bytes) in_.fail("has objects with longer names than are read in one file");
-    objects_->push_back({name_, made_by});
+    objects_->push_back({.name = name_, .made_by = made_by});
+  }
+  void found_bytes(const std::optional<std::size_t>& held) {
+    found("_io.BytesIO");
+    if (!held) return;
+    found_bytes_ += decoded_[*held].size();
+    if (found_bytes_ > bytes_.size()) in_.fail("has one io.BytesIO in several places");
+    objects_->back().bytes = decoded_[*held];
   }
   static bool is_leaf(value v) {
-    return v.what != kind::tensor && v.what != kind::dictionary && v.what != kind::sequence &&
-           v.what != kind::other_object;
+    return v.what != kind::bytes_io && v.what != kind::tensor && v.what != kind::dictionary &&
+           v.what != kind::sequence && v.what != kind::other_object;
   }
   std::string key_text(value key) const {
     if (key.what == kind::text) return std::string(text_of(key).substr(0, longest_name + 1));
@@ -534,6 +582,10 @@ class machine {
   std::vector<storage> storages_;
   std::vector<pickled_tensor> tensors_;
   std::vector<std::string> others_;
+  std::vector<std::vector<std::uint8_t>> decoded_;
+  std::size_t decoded_bytes_ = 0;
+  std::vector<std::optional<std::size_t>> bytes_ios_;  // of decoded_
+  std::size_t found_bytes_ = 0;
   std::vector<pickled_object>* objects_;
   bool plain_;
   std::size_t sizes_ = 0;  // of tensors_

@@ -40,6 +40,7 @@ struct pickled_tensor {
 struct pickled_object {
   std::string name;     // as that of a tensor
   std::string made_by;  // "transformer_engine.pytorch.tensor.float8_tensor._make_float8_tensor_in_reduce_ex"
+  std::vector<std::uint8_t> bytes = {};  // that an io.BytesIO holds
 };
 
 // The tensors of a pickle, in its order. Throws input_error, which names the opcode or the name that is refused; where

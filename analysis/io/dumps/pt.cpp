@@ -339,6 +339,26 @@ std::vector<std::pair<std::string, std::vector<std::uint8_t>>> bytes_in_pt(const
     const auto first = values.begin() + static_cast<std::ptrdiff_t>(t.offset);
     all.emplace_back(t.name, std::vector(first, first + static_cast<std::ptrdiff_t>(t.shape[0])));
   }
+  for (pickled_object& object : objects)
+    if (object.name.ends_with(end) && !object.bytes.empty()) all.emplace_back(object.name, std::move(object.bytes));
+  return all;
+}
+
+std::vector<held_tensor> tensors_in_pt(byte_span contents, const std::string& path, const std::string& place,
+                                       const read_limits& limits) {
+  const zip_archive archive(path + ": " + place, contents, limits);
+  const zip_member* const pickle = find_pickle(archive);
+  if (pickle == nullptr) throw input_error(path, place, "is a zip without data.pkl");
+  check_header(pickle->size, limits, archive.file(), place_of(*pickle));
+  const std::string folder = pickle->name.substr(0, pickle->name.size() - pickle_name.size());
+  std::vector<pickled_object> objects;
+  std::vector<held_tensor> all;
+  for (pickled_tensor& t : read_pickle(contents_of(archive, *pickle), path, place, limits, &objects)) {
+    const zip_member* const storage = member_called(archive, folder + "data/" + t.storage);
+    if (storage == nullptr) throw input_error(path, place, "the storage of " + in_quotes(t.name) + " is not in it");
+    t.storage_bytes = std::min(t.storage_bytes, storage->size);
+    all.push_back({std::move(t), contents_of(archive, *storage)});
+  }
   return all;
 }
 

@@ -12,6 +12,7 @@
 #include <ulp/io/bytes/limits.hpp>
 
 #include "dump_reader.hpp"
+#include "pickle.hpp"
 
 namespace ulp::io {
 
@@ -19,11 +20,20 @@ namespace ulp::io {
 // ignored() names them with what would have made them.
 [[nodiscard]] std::unique_ptr<dump_reader> open_pt_with_objects(const std::string& path, const read_limits& limits);
 
-// The values of those uint8 tensors whose names have this end and that are not empty, by name. Throws input_error, also for
-// a file that is no .pt.
+// The values of those uint8 tensors whose names have this end and that are not empty, and what io.BytesIOs of such names hold, by
+// name. Throws input_error, also for a file that is no .pt.
 [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::uint8_t>>> bytes_in_pt(const std::string& path,
                                                                                          std::string_view end,
                                                                                          const read_limits& limits);
+
+// The tensors of a .pt that is held in memory, each with its storage, from whose first byte it counts. `path` and `place` are those of
+// errors. Throws input_error.
+struct held_tensor {
+  pickled_tensor tensor;
+  std::vector<std::uint8_t> storage;
+};
+[[nodiscard]] std::vector<held_tensor> tensors_in_pt(byte_span contents, const std::string& path,
+                                                     const std::string& place, const read_limits& limits);
 
 }  // namespace ulp::io
 

@@ -7,6 +7,7 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/merge/ranks.hpp>
 #include <ulp/io/recording/joint_tables.hpp>
+#include <ulp/io/recording/live_scales.hpp>
 #include <ulp/io/recording/recording.hpp>
 
 #include "bytes/text.hpp"
@@ -118,6 +119,7 @@ class merged_recordings final : public source {
       for (const std::string& line : open_recording(part.path)->notes()) plan_.notes.push_back(line);
       if (has_joint_tables(part.path))
         plan_.notes.push_back(part.path + ": its joint tables of weights and updates are left out");
+      if (has_live_scales(part.path)) plan_.notes.push_back(part.path + ": the scales of its 8-bit run are left out");
       if (part.empty) continue;
       input& in = inputs_.emplace_back();
       in.part = &part;

@@ -8,6 +8,7 @@
 
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/encoding/joint_content.hpp>
+#include <ulp/io/recording/live_scales.hpp>
 
 #include "bytes/text.hpp"
 #include "checksum.hpp"
@@ -307,6 +308,7 @@ class checker {
     };
     if (has_table("extra")) all(io::extra_row, "step, attempt, microbatch, tensor, name, content");
     if (has_table("extra")) joints();
+    if (has_table("extra")) scales();
     all(io::level_row, "width, block, ranks, steps, first_step, last_step, summary, cells");
     all(io::level_total_row, "width, block, ranks, kind, role, tensors, summary, cells");
   }
@@ -326,6 +328,17 @@ class checker {
         add("extra", place, std::string(text.substr(std::min(text.size(), text.find("its joint table")))));
       }
     }
+  }
+
+  void scales() {
+    statement s(db_, "SELECT step, attempt, microbatch, content FROM extra WHERE name='fp8_scales'");
+    while (s.row()) try {
+        static_cast<void>(parse_live_scales(s.blob_at(3), path_, io::describe(io::key_at(s))));
+      } catch (const input_error& problem) {
+        const std::string_view text = problem.what();
+        add("extra", io::describe(io::key_at(s)),
+            std::string(text.substr(std::min(text.size(), text.find("its scales")))));
+      }
   }
 
   std::string path_;

@@ -15,16 +15,12 @@
 namespace ulp {
 namespace {
 
-bool has_extra(const io::database& db) {
-  return db.number("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='extra'") > 0;
-}
-
 // The steps that count, and their joint tables, both ascending.
 class joint_reader {
  public:
   joint_reader(const std::string& path, which_attempts attempts) : db_(io::open_for_reading(path)) {
     db_.run("BEGIN");
-    if (!has_extra(db_)) return;
+    if (!io::has_extra(db_)) return;
     tensors_ = io::read_tensors(db_);
     steps_.emplace(db_, io::step_rows::with::scalars, io::steps_asked{}, io::counted_attempts(db_, attempts));
     rows_.emplace(db_, ("SELECT step, attempt, microbatch, tensor, name, content, " + io::crc_column(db_) +
@@ -83,9 +79,6 @@ void read_joint_tables(const std::string& recording, which_attempts attempts, co
   }
 }
 
-bool has_joint_tables(const std::string& recording) {
-  const io::database db = io::open_for_reading(recording);
-  return has_extra(db) && db.number("SELECT count(*) FROM (SELECT 1 FROM extra WHERE name='joint' LIMIT 1)") > 0;
-}
+bool has_joint_tables(const std::string& recording) { return io::has_extra(io::open_for_reading(recording), "joint"); }
 
 }  // namespace ulp

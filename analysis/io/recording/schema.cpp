@@ -15,6 +15,15 @@
 
 namespace ulp::io {
 
+bool has_extra(const database& db) {
+  return db.number("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='extra'") > 0;
+}
+
+bool has_extra(const database& db, std::string_view name) {
+  const std::string some = "SELECT count(*) FROM (SELECT 1 FROM extra WHERE name='" + std::string{name} + "' LIMIT 1)";
+  return has_extra(db) && db.number(some.c_str()) > 0;
+}
+
 std::string describe(const step_key& key) {
   std::string text = "step " + std::to_string(key.step);
   if (key.attempt != 0) text += " attempt " + std::to_string(key.attempt);

@@ -57,6 +57,10 @@ inline constexpr const char* extra_schema = R"sql(
     PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
 )sql";
 
+[[nodiscard]] bool has_extra(const database& db);
+// Whether it has rows of that name.
+[[nodiscard]] bool has_extra(const database& db, std::string_view name);
+
 // The columns of a step except for its tables, with which every reading of one begins: what its first checksum is of.
 inline constexpr const char* step_columns =
     "step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs";

@@ -196,8 +196,7 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
 // The table is there from the first of them on.
 void recording_writer::state::insert(const step_key& of, const std::vector<joint_row>& joints) {
   if (joints.empty()) return;
-  if (db->number("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='extra'") == 0)
-    db->run(io::extra_schema);
+  if (!io::has_extra(*db)) db->run(io::extra_schema);
   statement insert_extra(*db, "INSERT INTO extra VALUES(?,?,?,?,?,?,?)");
   for (const joint_row& joint : joints) {
     const auto at = by_name.find(joint.tensor);

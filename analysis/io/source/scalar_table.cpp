@@ -17,7 +17,10 @@ std::optional<double> norm_told(double printed) noexcept {
 
 bool is_negative_norm(double printed) noexcept { return printed < 0 && !std::isinf(printed); }
 
-std::string negative_norms_text(const std::string& where) {
+std::string negative_norms_text(const std::string& where, bool has_others) {
+  if (!has_others)
+    return "the gradient norm is negative in " + where +
+           ", and nowhere anything else: none was computed, and none is taken";
   return "a gradient norm is negative in " + where +
          ": -1 is what DeepSpeed says of one that is not finite, and any other says nothing";
 }

@@ -50,6 +50,7 @@ class raw_row {
       if (std::isnan(values_[i])) has_.reset(i);
     return has_.count() < before;
   }
+  void forget(m means) { has_.reset(static_cast<std::size_t>(means)); }
 
  private:
   std::uint64_t line_;
@@ -67,6 +68,7 @@ class row_reader {
 
   run_rows read() {
     collect();
+    drop_absent_norms();
     drop_missing();
     choose_numbers();
     turn_round();
@@ -102,7 +104,14 @@ class row_reader {
   void put(raw_row& row, m means, double value) {
     if (means != m::grad_norm) return row.set(means, value);
     negative_norms_ += is_negative_norm(value) ? 1 : 0;
+    has_other_norms_ = has_other_norms_ || !is_negative_norm(value);
     if (const auto norm = norm_told(value)) row.set(means, *norm);
+  }
+
+  void drop_absent_norms() {
+    if (negative_norms_ == 0 || has_other_norms_) return;
+    for (raw_row& row : rows_) row.forget(m::grad_norm);
+    std::erase_if(rows_, [](const raw_row& row) { return !row.has_metric() && !row.has(m::learning_rate); });
   }
 
   // A rate or a scale is never NaN: where it is written so, NaN stands for nothing. So it does in all rows without a loss, if
@@ -125,7 +134,7 @@ class row_reader {
   // pandas and W&B write NaN where a metric was not logged: a third of the losses, with finite ones behind them again and
   // again. Not where anything speaks of an overflow, nor where the last of them are more in a row than before.
   void drop_unlogged() {
-    if (negative_norms_ > 0) return;
+    if (negative_norms_ > 0 && has_other_norms_) return;
     std::vector<raw_row*> with_loss;
     double scale = not_known;
     for (raw_row& row : rows_) {
@@ -371,7 +380,7 @@ class row_reader {
     if (all_.of_validation > 0)
       all_.notes.push_back("the loss of validation is not finite in " + rows_text(all_.of_validation) +
                            ": in which step of the training that began, the table does not tell");
-    if (negative_norms_ > 0) all_.notes.push_back(negative_norms_text(rows_text(negative_norms_)));
+    if (negative_norms_ > 0) all_.notes.push_back(negative_norms_text(rows_text(negative_norms_), has_other_norms_));
     if (repeated_ > 0)
       all_.notes.push_back("in " + std::to_string(repeated_) + (repeated_ == 1 ? " field" : " fields") +
                            " a row repeats what the row before says of its step: the later counts, but for one that is "
@@ -395,6 +404,7 @@ class row_reader {
   std::uint64_t without_number_ = 0;
   std::uint64_t repeated_ = 0;
   std::uint64_t negative_norms_ = 0;
+  bool has_other_norms_ = false;
   run_rows all_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "source/scalar_table.hpp"
+
 namespace ulp::io {
 namespace {
 
@@ -48,7 +50,12 @@ void tf_scalars::add(const std::string& tag, std::int64_t step, double value) {
     else
       taken_.push_back(at->second = field);
   }
-  if (at->second != nullptr) by_step_[step].*at->second = value;
+  if (at->second == nullptr) return;
+  if (at->second == &step_scalars::grad_norm && is_negative_norm(value)) {
+    ++negative_norms_;
+    return;
+  }
+  by_step_[step].*at->second = value;
 }
 
 void tf_scalars::forget_from(std::int64_t step) { by_step_.erase(by_step_.lower_bound(step), by_step_.end()); }

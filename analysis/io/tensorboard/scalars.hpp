@@ -16,7 +16,8 @@ namespace ulp::io {
 // nullptr for any other tag.
 [[nodiscard]] double step_scalars::*scalar_field(std::string_view tag);
 
-// Scalars by step. Of several tags for one field the first that comes counts.
+// Scalars by step. Of several tags for one field the first that comes counts. A norm below 0 is none: it says that no norm was
+// computed, or that it was not finite, and which of the two a tag does not tell.
 class tf_scalars {
  public:
   void add(const std::string& tag, std::int64_t step, double value);
@@ -26,12 +27,15 @@ class tf_scalars {
   [[nodiscard]] const std::map<std::int64_t, step_scalars>& all() const noexcept { return by_step_; }
   // The tags that were left out.
   [[nodiscard]] const std::vector<std::string>& ignored() const noexcept { return ignored_; }
+  // Of how many steps the norm was below 0.
+  [[nodiscard]] std::uint64_t negative_norms() const noexcept { return negative_norms_; }
 
  private:
   std::map<std::int64_t, step_scalars> by_step_;
   std::map<std::string, double step_scalars::*> fields_;  // by tag; nullptr for those that are left out
   std::vector<double step_scalars::*> taken_;
   std::vector<std::string> ignored_;
+  std::uint64_t negative_norms_ = 0;
 };
 
 }  // namespace ulp::io

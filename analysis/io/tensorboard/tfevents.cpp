@@ -238,6 +238,9 @@ class tfevents final : public source {
   void make_notes() {
     notes_.insert(notes_.begin(), widths_.text());
     if (!scalars_.ignored().empty()) notes_.push_back("scalars that are not read: " + joined(scalars_.ignored()));
+    if (scalars_.negative_norms() > 0)
+      notes_.push_back("a gradient norm is negative in " + std::to_string(scalars_.negative_norms()) +
+                       " steps: none was computed there, or it was not finite; taken for no norm");
     if (!others_.empty()) notes_.push_back("tags that are not read: " + joined({others_.begin(), others_.end()}));
     const auto without =
         std::ranges::count_if(scalars_.all(), [&](const auto& logged) { return !steps_.contains(logged.first); });

@@ -146,19 +146,31 @@ void gather_sections(std::vector<scale_record>& records, bool are_last) {
     std::ranges::for_each(records, gather);
 }
 
+double unit_of(std::int64_t step, int digits) {
+  return std::pow(10, std::max(0.0, std::floor(std::log10(static_cast<double>(step))) + 1 - digits));
+}
+
 // The steps of a program that prints few of their digits: they go on as they did while all were printed.
 void number_rounded_steps(std::vector<scale_record>& records, const std::string& path) {
   std::map<const log_dialect*, std::pair<std::int64_t, std::int64_t>>
       last;  // and how many it was behind the one before
   for (scale_record& r : records) {
-    if (r.from->step_digits == 0 || r.what != kind::reached) continue;
+    const bool in_thousands = r.step_unit > 1;
+    if ((r.from->step_digits == 0 && !r.from->is_own) || r.what != kind::reached) continue;
     const auto [known, is_new] = last.try_emplace(r.from, r.step, 0);
     auto& [step, since] = known->second;
     const double unit =
-        std::pow(10, std::max(0.0, std::floor(std::log10(static_cast<double>(r.step))) + 1 - r.from->step_digits));
+        r.from->step_digits == 0 ? static_cast<double>(r.step_unit) : unit_of(r.step, r.from->step_digits);
     const std::int64_t next = step + since;
-    const bool goes_on = since > 0 && std::fabs(static_cast<double>(next - r.step)) <= unit / 2;
-    if (unit > 1 && !goes_on)
+    const bool goes_on = unit > 1 && since > 0 && std::fabs(static_cast<double>(next - r.step)) <= unit / 2;
+    if (in_thousands && !goes_on && (is_new || r.step != step)) {
+      r.step_is_rounded = true;
+    } else if (in_thousands && !goes_on) {
+      throw input_error(
+          path, "line " + std::to_string(r.line),
+          "prints its step in thousands, as the line before it, and nothing tells them apart; print whole "
+          "steps, or leave the number out");
+    } else if (unit > 1 && !goes_on)
       throw input_error(
           path, "line " + std::to_string(r.line),
           "prints its step with " + std::to_string(r.from->step_digits) +
@@ -268,6 +280,16 @@ void distrust_norms(std::vector<scale_record>& records) {
   if (std::ranges::any_of(records, [](const scale_record& r) { return r.from->skipped_in_all; }))
     for (scale_record& r : records)
       if (r.skipped >= 0) r.is_applied = false;
+}
+
+// Where no norm is anything but negative none was computed.
+void drop_absent_norms(std::vector<scale_record>& records) {
+  const auto has_norm = [](const scale_record& r) {
+    return !r.norm_is_negative && (r.grad_norm_is_nan || !std::isnan(r.grad_norm));
+  };
+  if (std::ranges::any_of(records, has_norm)) return;
+  for (scale_record& r : records)
+    if (r.norm_is_negative) r.grad_norm_is_nan = false;
 }
 
 struct numbered_epoch {
@@ -412,6 +434,7 @@ void note_nonfinite(const std::vector<numbered_line>& before, const std::vector<
 
 left_out_lines choose_records(std::vector<scale_record>& records, const std::string& path) {
   expect_one_program(records, path);
+  drop_absent_norms(records);
   const std::vector<numbered_line> nonfinite = nonfinite_lines(records);
   left_out_lines others{.count = drop_other_ranks(records)};
   others.count += put_in_order(records);

@@ -54,6 +54,11 @@ void note_counting(const std::vector<scale_record>& records, scale_history& into
     into.notes.push_back("steps are counted over the epochs: step " + std::to_string(shown->step) + " is iteration " +
                          std::to_string(shown->in_epoch) + " of epoch " + std::to_string(shown->of_epoch));
   into.by_epoch = by_epoch;
+  const auto rounded = std::ranges::count_if(records, &scale_record::step_is_rounded);
+  if (rounded > 0)
+    into.notes.push_back("the step is printed in thousands in " +
+                         count_text(static_cast<std::uint64_t>(rounded), "line") +
+                         ": it may be any of those that are rounded to it");
   if (by_epoch) into.notes.push_back("each line is of an epoch, which counts as one step; its loss is a mean");
 }
 
@@ -64,8 +69,10 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
   std::uint64_t means = 0;
   std::uint64_t replaced = 0;
   std::uint64_t negative = 0;
+  bool has_other_norms = false;
   for (const scale_record& r : records) {
     negative += r.norm_is_negative ? 1 : 0;
+    has_other_norms = has_other_norms || (!r.norm_is_negative && (r.grad_norm_is_nan || !std::isnan(r.grad_norm)));
     replaced += r.stands_for_nan ? 1 : 0;
     nonfinite += r.has_nonfinite_value() && !r.norm_is_negative ? 1 : 0;
     zero_loss += r.from->replaces_loss && r.grad_norm_is_nan && r.loss == 0 ? 1 : 0;
@@ -74,7 +81,7 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
   if (nonfinite > 0)
     into.notes.push_back("a loss or a gradient norm that is NaN or infinite stands in " +
                          count_text(nonfinite, "line") + ": the gradients were not finite there");
-  if (negative > 0) into.notes.push_back(negative_norms_text(count_text(negative, "line")));
+  if (negative > 0) into.notes.push_back(negative_norms_text(count_text(negative, "line"), has_other_norms));
   if (zero_loss > 0)
     into.notes.push_back(
         "a loss of 0 beside a norm that is NaN stands in " + count_text(zero_loss, "line") +

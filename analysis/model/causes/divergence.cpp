@@ -134,9 +134,12 @@ std::optional<found_divergence> by_losses(const course& c) {
   // Where it is above where the run began it takes less, and least where the run is lost next.
   const bool is_above_start = found.what.loss_after > doubled * c.losses.front().value;
   const double times = !is_above_start ? hundredfold : c.is_lost_after() ? threefold : tenfold;
-  // A last loss or two may be what the run was lost to; and gradients that shrink do not diverge.
+  // A last loss or two may be what the run was lost to, but for lines that are far apart; and gradients that shrink do not diverge.
   constexpr std::size_t several = 3;
-  const bool is_short = c.losses.size() - index_from(c.losses, *onset) < several;
+  const std::size_t first = index_from(c.losses, *onset);
+  const std::size_t told = c.losses.size() - first;
+  const bool are_far_apart = first > 0 && c.losses[first].step - c.losses[first - 1].step >= several;
+  const bool is_short = told < several && !(are_far_apart && (told > 1 || loss_rises(c, found.what, tenfold)));
   if ((is_short && !loss_rises(c, found.what, hundredfold)) || found.what.growth < 1) return std::nullopt;
   return loss_rises(c, found.what, times) ? std::optional{found} : std::nullopt;
 }
@@ -145,7 +148,7 @@ std::optional<found_divergence> by_losses(const course& c) {
 std::optional<found_divergence> by_first_steps(const course& c) {
   constexpr std::size_t most = 20;
   constexpr double threefold = 3;
-  if (!c.is_lost_after() || c.end > most) return std::nullopt;
+  if (!c.is_lost_after() || std::max(c.losses.size(), c.sizes.size()) > most) return std::nullopt;
   if (c.losses.size() > 2) {
     const std::span<const point> rest = std::span(c.losses).subspan(1);
     const bool is_above = c.losses.front().value > 0 && median_of(rest) > threefold * c.losses.front().value;

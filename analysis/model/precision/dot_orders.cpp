@@ -54,11 +54,14 @@ void add_libraries(std::vector<dot_order>& to, const format& operands) {
   }
 }
 
+dot_order order_of(const tensor_core& unit, const accumulation& how, const std::string& levels) {
+  return {name_of(unit) + levels, dot_basis::measured,      how,
+          std::nullopt,           std::string(unit.source), std::string(unit.note)};
+}
+
 void add_matrix_units(std::vector<dot_order>& to, const format& operands) {
   for (const tensor_core& unit : tensor_cores())
-    if (unit.operands == operands)
-      to.push_back({std::string(unit.name), dot_basis::measured, unit.how, std::nullopt, std::string(unit.source),
-                    std::string(unit.note)});
+    if (unit.operands == operands && !unit.scales) to.push_back(order_of(unit, unit.how, ""));
 }
 
 // docs.cerebras.net, "Data formats": what each level accumulates in, in words. Orders and sizes are not published.
@@ -82,6 +85,16 @@ void add_cerebras(std::vector<dot_order>& to, const format& operands, const std:
 }
 
 }  // namespace
+
+std::vector<dot_order> unit_orders(const format& operands, const unit_choice& choice) {
+  const tensor_core& unit = unit_chosen(choice, operands);
+  std::vector<dot_order> all{order_of(unit, unit.how, "")};
+  if (const auto groups = choice.promote)
+    all.push_back(
+        order_of(unit, in_two_levels(unit, *groups),
+                 *groups == 0 ? ", then c in float32" : ", " + std::to_string(*groups) + " groups, float32 outside"));
+  return all;
+}
 
 std::vector<dot_order> dot_orders(const format& operands, const std::string& name, std::uint32_t chunk) {
   std::vector<dot_order> all;

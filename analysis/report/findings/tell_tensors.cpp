@@ -50,7 +50,8 @@ told told_of(const zero_gradients& z, const telling& about) {
                               "certain that they are zero; step {} overflowed, as zeros cannot: these are not the "
                               "gradients that the run had",
                               *z.overflowed)
-                        : "certain that they are zero; why is not told by zeros";
+           : about.has_tensors ? "certain that they are zero; why is not told by zeros"
+                               : "as sure as the log, which may round a small norm to 0; why is not told by zeros";
   if (z.overflowed) t.change = "record before zero_grad(): nothing else is told by zeros";
   t.numbers = numbers_of(z.zero);
   t.numbers.all.push_back({"loss_is_zero", z.loss_is_zero});

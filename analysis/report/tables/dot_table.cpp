@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include <ulp/formats/names.hpp>
+
 namespace ulp {
 namespace {
 
@@ -40,7 +42,7 @@ table dot_table(const std::vector<dot_row>& rows) {
          return std::isnan(r.errors.largest_ulps) ? "-" : fmt::format("{:.4g}", r.errors.largest_ulps);
        },
        range_keys::none, alignment::right},
-      {"result", "of", [](const row& r) { return r.order.result() == binary32 ? "float32" : r.operands; }},
+      {"result", "of", [](const row& r) { return to_string(r.order.result()); }},
       {"overflowed", "overflowed", [](const row& r) { return integer(r.errors.overflowed); }},
       {"nonfinite", "nonfinite", [](const row& r) { return integer(r.errors.nonfinite); }},
       {"source", "", [](const row& r) { return value_if(!r.order.source.empty(), r.order.source); }},

@@ -31,6 +31,9 @@ table_value real(double x, real_text as) {
   return x;
 }
 
+// A float32 number as short as it is told from its neighbours.
+std::string float32_text(double x) { return fmt::format("{}", static_cast<float>(x)); }
+
 std::string format_name(const fp8_treatment& t) { return to_string(t.how.format); }
 
 struct tensor_line {
@@ -82,8 +85,12 @@ void add_counts(std::vector<column<Row>>& to, bool known) {
 
 }  // namespace
 
+fp8_columns fp8_columns_of(const fp8_row& row) {
+  return row.has_counts ? fp8_columns::counts : row.is_live ? fp8_columns::live_scales : fp8_columns::amaxes;
+}
+
 table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_info>& tensors, real_text reals,
-                     bool with_counts) {
+                     fp8_columns with) {
   using row = fp8_row;
   const auto as = [=](auto part) { return [=](const row& r) { return real(part(r), reals); }; };
   const auto counted = [](auto part) { return [=](const row& r) { return table_value{std::invoke(part, r.counts)}; }; };
@@ -95,7 +102,11 @@ table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_inf
       {"scale_used", "", as([](const row& r) { return r.scales.used; })},
       {"scale_after", "", as([](const row& r) { return r.scales.after; })},
   };
-  if (with_counts) {
+  if (with == fp8_columns::live_scales)
+    columns.push_back({"live_scale", "", [=](const row& r) {
+                         return r.live_scale ? real(static_cast<double>(*r.live_scale), reals) : table_value{};
+                       }});
+  if (with == fp8_columns::counts) {
     const std::vector<column<row>> more = {
         {"multiplied_by", "", as([](const row& r) { return r.multiplied_by; })},
         {"ideal_scale", "", [=](const row& r) { return std::isnan(r.ideal) ? table_value{} : real(r.ideal, reals); }},
@@ -234,6 +245,28 @@ std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question&
                    {{"infinite_tensor_steps", integer(all.infinite)},
                     {"nan_tensor_steps", integer(all.nan)},
                     {"held_tensor_steps", integer(all.held)}}});
+  if (answer.live) {
+    const live_comparison& live = *answer.live;
+    const auto& first = live.first;
+    lines.push_back(
+        {"live scales",
+         live.tensor_steps == 0
+             ? "not known"
+             : fmt::format("those of the replay in {} steps, in {} steps of a tensor{}",
+                           among(live.equal_steps, live.steps), among(live.equal_tensor_steps, live.tensor_steps),
+                           first ? fmt::format("; the first other one at step {}, {}: {}, replayed {}", first->step,
+                                               answer.tensors[first->tensor].name, float32_text(first->live),
+                                               float32_text(first->replayed))
+                                 : std::string{}),
+         {{"live_steps", integer(live.steps)},
+          {"live_equal_steps", integer(live.equal_steps)},
+          {"live_tensor_steps", integer(live.tensor_steps)},
+          {"live_equal_tensor_steps", integer(live.equal_tensor_steps)},
+          {"first_difference_step", first ? table_value{first->step} : table_value{}},
+          {"first_difference_tensor", first ? table_value{answer.tensors[first->tensor].name} : table_value{}},
+          {"first_difference_live", first ? table_value{first->live} : table_value{}},
+          {"first_difference_replayed", first ? table_value{first->replayed} : table_value{}}}});
+  }
   if (!answer.is_of_amaxes) {
     const auto counted = [&](const std::string& title, const count_range& part) {
       const std::string count =

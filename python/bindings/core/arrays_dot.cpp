@@ -7,10 +7,12 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/dot.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
-#include <ulp/formats/tensor_cores.hpp>
+#include <ulp/model/precision/unit_choice.hpp>
+#include <utility>
 
 #include "array_numbers.hpp"
 #include "module.hpp"
@@ -69,13 +71,20 @@ class vector_of_numbers {
   std::vector<double> memory_;
 };
 
-// c, in float32 where that holds it: what is aligned looks at the exponents of codes.
+// c, in float32 where that holds it: what is aligned looks at the exponents of codes. An accumulator of a unit in float16
+// is given such numbers.
 struct addend {
   ulp::format format = binary32;
   std::uint64_t code = 0;
 
   explicit addend(double c) {
     format = holds(binary32, c) ? binary32 : binary64;
+    code = encode(format, c).code;
+  }
+  addend(double c, const accumulation& unit) : addend(c) {
+    if (unit.result() != float16) return;
+    if (!holds(float16, c)) refuse(fmt::format("c: {} is not a number of float16, which the unit accumulates in", c));
+    format = float16;
     code = encode(format, c).code;
   }
 };
@@ -98,27 +107,33 @@ std::optional<format> optional_format(const std::optional<std::string>& name) {
   return format_named(*name);
 }
 
-accumulation unit_of(const std::string& name, const format& operands, const std::string& operands_name) {
-  if (const tensor_core* found = find_tensor_core(name, operands)) return found->how;
-  std::string rows;
-  for (const tensor_core& row : tensor_cores())
-    rows += fmt::format("{}{} ({})", rows.empty() ? "" : ", ", row.name, row.operands_name);
-  refuse(fmt::format("unit: none is '{}' with operands in {}: there are {}", name, operands_name, rows));
-}
-
 double number_of(const format& f, std::uint64_t code) { return to_double(f, code); }
 
 double dot(const py::tuple& a_array, const py::tuple& b_array, const std::optional<std::string>& in, double c,
            const std::optional<std::string>& unit, const array_conversion& how, const std::string& order,
            std::uint32_t size, const std::optional<std::string>& products, const std::optional<std::string>& sums,
            const std::optional<std::string>& outer, std::optional<int> align_bits, const std::string& align,
-           std::optional<int> align_floor) {
+           std::optional<int> align_floor, const std::optional<std::string>& accumulate,
+           std::optional<std::uint32_t> promote, const std::optional<std::pair<py::tuple, py::tuple>>& scales,
+           const std::string& scale_format, std::uint32_t block) {
   const vector_of_numbers a(a_array, "a", in);
   const vector_of_numbers b(b_array, "b", in);
+  std::optional<vector_of_numbers> scale_a;
+  std::optional<vector_of_numbers> scale_b;
+  if (scales) {
+    scale_a.emplace(scales->first, "scales of a", scale_format);
+    scale_b.emplace(scales->second, "scales of b", scale_format);
+  }
   accumulation sum;
   if (unit) {
-    sum = unit_of(*unit, a.own_format(), in ? *in : a_array[1].cast<std::string>());
+    sum = accumulation_of({.unit = *unit,
+                           .accumulator = optional_format(accumulate),
+                           .promote = promote,
+                           .scale = scales ? std::optional{scale_a->own_format()} : std::nullopt,
+                           .block = block},
+                          a.own_format());
   } else {
+    if (accumulate || promote) refuse("accumulate and promote are of a unit: without one, accumulator and outer");
     sum.products = optional_format(products);
     sum.sums = optional_format(sums);
     sum.accumulator = how.to;
@@ -132,8 +147,12 @@ double dot(const py::tuple& a_array, const py::tuple& b_array, const std::option
     sum.rounding = how.how.rounding;
     sum.random = how.how.random;
   }
-  const addend start(c);
+  const addend start = unit ? addend(c, sum) : addend(c);
   const py::gil_scoped_release release;
+  if (scales)
+    return number_of(
+        sum.result(),
+        ulp::dot(a.span(), b.span(), {scale_a->span(), scale_b->span(), block}, sum, start.format, start.code).code);
   return number_of(sum.result(), ulp::dot(a.span(), b.span(), sum, start.format, start.code).code);
 }
 

@@ -125,21 +125,19 @@ py::tuple replay_fp8(const py::list& inputs, const py::dict& options) {
   unlocked([&] {
     std::vector<fp8_row> kept;
     std::vector<tensor_info> known;
-    bool has_counts = false;
     const auto write = [&] {
-      rows.add(fp8_rows_table(kept, known, real_text::decimal, has_counts));
+      if (kept.empty()) return;
+      rows.add(fp8_rows_table(kept, known, real_text::decimal, fp8_columns_of(kept.front())));
       kept.clear();
     };
     constexpr std::size_t in_a_part = 4096;
     const fp8_answer answer = fp8_replay_over(asked, heard, [&](const auto& now, const auto& tensors) {
       kept.insert(kept.end(), now.begin(), now.end());
       if (kept.size() < in_a_part) return;
-      has_counts = kept.front().has_counts;
       known = tensors;
       write();
     });
     known = answer.tensors;
-    has_counts = !answer.is_of_amaxes;
     write();
     lines = lines_of(answer, asked);
     of_tensors = fp8_tensors_table(answer);

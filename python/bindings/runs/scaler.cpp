@@ -126,6 +126,8 @@ void bind_scaler(py::module_& module) {
       .def("divides", [](const fp8_scaler& of) { return of.entry().divides; })
       .def("largest", &fp8_scaler::largest)
       .def("parameters", &parameters<fp8_scaler>)
+      .def("state", &fp8_scaler::state)
+      .def("set_state", [](fp8_scaler& of, const std::vector<double>& numbers) { of.set_state(numbers); })
       .def("run", &run_amaxes);
 }
 

@@ -167,10 +167,10 @@ class File:
         if os.getpid() != self.process:
             raise RecorderError(f"{self.shown}: only the process that opened the recording can write to it; this one is a fork")
 
-    def write(self, key, scalars, rows, joint=()):
+    def write(self, key, scalars, rows, joint=(), scales=None):
         """One step in one transaction: its tables, and their totals by kind, role and factor. key: step, attempt (None:
         the first that was not there when the file was opened), microbatch. joint: contents of joint tables by names of
-        weights, those that are among the rows."""
+        weights, those that are among the rows. scales: those of an 8-bit run."""
         self.expect_process()
         if not self.lock.holds(self.path):
             raise RecorderError(f"{self.shown}: {LOST}")
@@ -194,6 +194,8 @@ class File:
                 insert_row(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
                 if joint:
                     self._write_joint(key, joint, {info.name: id for info, (id, *_) in zip(infos, layout.keys)})
+                if scales is not None:
+                    self._write_extra(key, {-1: scales}, "fp8_scales")
                 totals = {group: (total[0], len(at)) for (group, at), total in zip(groups.items(), of_groups)}
                 for (kind, role, _), at, (_, summary, cells) in zip(groups, groups.values(), of_groups):
                     insert_row(self.db, "total", (*key, kind, role, len(at), summary), (cells,))
@@ -219,11 +221,14 @@ class File:
                 self.levels.add(key[0], layout.keys, tables, totals)
 
     def _write_joint(self, key, joint, ids):
-        contents = {ids[f"weight/{name}"]: joint[name] for name in joint if f"weight/{name}" in ids}
+        self._write_extra(key, {ids[f"weight/{name}"]: joint[name] for name in joint if f"weight/{name}" in ids}, "joint")
+
+    def _write_extra(self, key, contents, name):
+        """contents: by tensor; -1 for those of the step."""
         if contents and not self.db.execute("SELECT 1 FROM sqlite_master WHERE name='extra'").fetchone():
             self.db.execute(EXTRA.strip().rstrip(";"))
         for id, content in sorted(contents.items()):
-            insert_row(self.db, "extra", (*key, id, "joint", content))
+            insert_row(self.db, "extra", (*key, id, name, content))
 
     def _id(self, info):
         """The tensor's number in the file, where it is added if it is new."""

@@ -45,6 +45,7 @@ from .parts import Parts
 from .ranks import Place, recorded_elsewhere
 from .roles import role_rules
 from .rows import Factors, RowMaker
+from .scales import Scales
 from .schedule import Schedule
 from .scope import Scope, compiled_expressions
 from .seen import Seen, Watch
@@ -93,6 +94,9 @@ class Recorder:
                  without a float32 copy (ulp precision weights). Records them as weights too. Needs optimizer and numpy.
     states       The same, searched in KEY/NAME: tensors of the optimizer's state after its step, as `state/KEY/NAME`, as in
                  states="exp_avg_sq/". Needs optimizer.
+    fp8_scales   A regular expression, searched in names of modules: the scales of TransformerEngine's delayed scaling, as these
+                 modules have them after the step, and the amaxes that came. `ulp replay` compares them with what a recipe
+                 gives. fp8_scales="." takes all. Waits for the device. Needs every=1.
     roles        How mixed precision keeps tensors: {regular expression: "low" or "float32"}; the first match in the name
                  counts. By default, the first recorded forward pass decides: "low" are 16-bit tensors and parameters
                  that autocast casts, "float32" those of such a run that are used uncast. Compiled or checkpointed parts
@@ -136,6 +140,7 @@ class Recorder:
         updates=None,
         joint=None,
         states=None,
+        fp8_scales=None,
         roles=None,
         append=False,
         shards=None,
@@ -186,6 +191,9 @@ class Recorder:
         if kernels.has_devices():
             self.counting += ", kernels" if kernels.are_there() else ", torch"
         watched = modules_to_watch(model, path, activations, forward)
+        if fp8_scales and every != 1:
+            raise RecorderError(f"fp8_scales, every={every}: a scale depends on all steps; record every one")
+        self._scales = Scales(model, fp8_scales, os.fspath(path)) if fp8_scales and self._scope.tells_more else None
         self._file = File(path, append, meta, place.ranks)
         _open.add(self)
         _close_at_exit(os.getpid())
@@ -392,7 +400,8 @@ class Recorder:
         can_wait = can_wait and not [1 for name, *_, of in all_taken if name not in known or of.vector is not None]
         given.hold(can_wait)
         self._doubts.see_names()
-        write = functools.partial(self._write, step, given, update, unscaled, values, named, watched, unfit)
+        scales = self._scales.take() if self._scales is not None and given.microbatch == -1 else None
+        write = functools.partial(self._write, step, given, update, unscaled, values, named, watched, scales, unfit)
         arrive = functools.partial(self._arrive, given, values, under_way)
         return Step(step, arrive, write, unfit, self._gradients.take_seen(), bool(can_wait))
 
@@ -404,7 +413,7 @@ class Recorder:
         for started in under_way:
             started.tables()
 
-    def _write(self, step, given, update, unscaled, values, named, watched, unfit):
+    def _write(self, step, given, update, unscaled, values, named, watched, scales, unfit):
         """Records what was taken of a step. Returns its rows, and what it makes suspicious."""
         given.settle()
         other_scale = given.complete(update) if update is not None else None
@@ -418,7 +427,9 @@ class Recorder:
         if given.found_inf is None:
             given.found_inf = self._found_inf(rows, given.loss_scale)
         joint = update.joint if update is not None and given.applied is not False else {}
-        self._file.write(given.key(step, self._file.shown), given.scalars(), rows, joint)
+        self._file.write(given.key(step, self._file.shown), given.scalars(), rows, joint, scales)
+        if scales is not None:
+            self._scales.keep()
         return rows, suspicions
 
     def _settle(self, stacklevel, is_last=False):

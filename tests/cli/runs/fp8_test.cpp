@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/machines/fp8/golden.hpp"
+#include "support/files.hpp"
 #include "support/program.hpp"
 
 using namespace ulp;
@@ -112,6 +113,67 @@ TEST_CASE("a sweep of recipes has what each replay has") {
                                   {"underflow_low", "underflow_low"},
                                   {"saturated_high", "saturated_high"}})
       CHECK(row[key] == alone[of]);
+  }
+}
+
+TEST_CASE("configurations of FP8 training are replayed and swept") {
+  const temporary_dir dir;
+  const auto path = [&](const std::string& name, const std::string& text) {
+    write_file(dir / name, text);
+    return (dir / name).string();
+  };
+  const std::string print =
+      path("recipe.txt", "recipe_type=DelayedScaling, margin=1, format=E4M3, amax_history_len=16, reduce_amax=True\n");
+  const auto summary = [&](const std::string& arguments) {
+    const auto run = run_ulp("replay " + digits + " " + arguments + " --json");
+    CAPTURE(arguments, run.err);
+    REQUIRE(run.exit_code == 0);
+    return nlohmann::json::parse(run.out)["summary"];
+  };
+  const std::string parameters = " --set margin=1 --set amax_compute_algo=";
+  CHECK(summary("--config " + print) ==
+        summary("--recipe te_delayed:e4m3 --set amax_history_len=16" + parameters + "max"));
+  // What --set says counts before the file.
+  CHECK(summary("--config " + print + " --set amax_history_len=2 --set amax_compute_algo=most_recent") ==
+        summary("--recipe te_delayed:e4m3 --set amax_history_len=2" + parameters + "most_recent"));
+  const std::string current = path("current.py", "r = Float8CurrentScaling(fp8_format=Format.HYBRID)\n");
+  CHECK(summary("--config " + current) == summary("--recipe te_current:hybrid"));
+  const std::string torchao = path("ao.py", "c = Float8LinearConfig(round_scales_to_power_of_2=True)\n");
+  CHECK(summary("--config " + torchao) ==
+        summary("--recipe torchao_tensorwise:hybrid --set round_scales_to_power_of_2=true"));
+  CHECK(summary("--config tests/data/configs/accelerate_fp8.yaml")["recipe"] == "te_delayed:e4m3");
+
+  const auto swept = nlohmann::json::parse(
+      run_ulp("sweep " + digits + " --config " + print + " --recipe te_current --set amax_history_len=1,16 --json")
+          .out);
+  REQUIRE(swept.size() == 3);
+  for (const auto& row : swept)
+    if (row["recipe"] == "te_delayed:e4m3")
+      CHECK(row["saturating_steps"] ==
+            summary("--config " + print + " --set " +
+                    row["parameters"].get<std::string>().substr(
+                        row["parameters"].get<std::string>().find("amax_history_len")))["saturating_tensor_steps"]);
+
+  for (const auto& [arguments, why] :
+       {std::pair{"replay " + digits + " --config " + path("b.py", "r = MXFP8BlockScaling()\n"),
+                  std::string{"recipe te_mxfp8: it has a scale for each block"}},
+        {"sweep " + digits + " --config " + path("b.py", "r = MXFP8BlockScaling()\n"), "a scale for each block"},
+        {"replay " + digits + " --config " + path("n.py", "r = NVFP4BlockScaling()\n"),
+         "NVFP4, with a scale for each block"},
+        {"replay " + digits + " --config " +
+             path("r.yaml", "recipe_name: rowwise\nenable_fsdp_float8_all_gather: false\n"),
+         "a scale for each row"},
+        {"replay " + digits + " --config " + path("o.py", "r = DelayedScaling(amax_history_len=args.n)\n"),
+         "--set amax_history_len=N"},
+        {"replay " + digits + " --config " + print + " --clip-norm 1", "--clip-norm: not with a scale for each"},
+        {"sweep " + digits + " --config " +
+             path("ds.json", R"({"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}})") +
+             " --recipe te_current",
+         "does not train with a scale for each tensor"}}) {
+    const auto run = run_ulp(arguments);
+    CAPTURE(arguments, run.err);
+    CHECK(run.exit_code == 2);
+    CHECK_THAT(run.err, Contains(why));
   }
 }
 

@@ -63,7 +63,7 @@ std::string said_by_replay(const ulp::table& as, const std::string& recipe, cons
                              for (const fp8_row& r : rows)
                                if (tensors[r.tensor].name == tensor) own.push_back(r);
                            });
-  const ulp::table all = ulp::fp8_rows_table(own, answer.tensors, ulp::real_text::decimal, true);
+  const ulp::table all = ulp::fp8_rows_table(own, answer.tensors, ulp::real_text::decimal, ulp::fp8_columns::counts);
   ulp::table some{.columns = as.columns, .rows = {}};
   for (const auto& row : all.rows) {
     auto& to = some.rows.emplace_back();

@@ -40,6 +40,18 @@ TEST_CASE("amax histories: slots in use, the newest last") {
   CHECK(all.notes[0].ends_with(": histories of amax have no steps: their slots are numbered from the oldest, 0"));
 }
 
+TEST_CASE("amax histories: as an io.BytesIO with a file of torch.save, as versions before 1.0 have them") {
+  const std::string older = (source_dir() / "tests/data/framework_dumps/delayed_scaling_bytes_io.pt").string();
+  CHECK(read_amax_histories(older).rows == read_amax_histories(checkpoint).rows);
+  const std::string whole = read_file(older);
+  const playground place;
+  for (std::size_t at = 0; at < whole.size(); at += 3) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    static_cast<void>(error_of(place.write("a.pt", damaged)));
+  }
+}
+
 TEST_CASE("amax histories: what is damaged or malicious is an error, and nothing else") {
   const std::string whole = read_file(checkpoint);
   const std::size_t begin = whole.find("\x80\x04\x95");  // one frame, with its length

@@ -943,3 +943,34 @@ TEST_CASE("of Python, what is assigned behind a call counts, and what a comment 
        "Hugging Face: " + torch + ", norm 1"},
   });
 }
+
+TEST_CASE("programs whose keys others have, too") {
+  const std::string sft =
+      "deepspeed --module openrlhf.cli.train_sft --data.max_len 2048 --train.batch_size 256 --ds.zero_stage 2 --adam.lr 5e-6";
+  check_all({
+      {sft, "OpenRLHF: none in bfloat16, norm 1", "float32"},
+      {sft + " --ds.param_dtype bf16 --max_norm 0.5", "OpenRLHF: none in bfloat16, norm 0.5", "float32"},
+      {"python3 -m openrlhf.cli.train_ppo_ray --actor.num_nodes 1 --train.batch_size 128 --ds.param_dtype bf16 --actor.max_norm 0.3",
+       "OpenRLHF: none in bfloat16, norm 0.3", "float32"},
+      {"swift sft --model Qwen/Qwen2.5-7B --torch_dtype bfloat16 --learning_rate 1e-4 --deepspeed zero2",
+       "ms-swift: none in bfloat16, norm 1"},
+      {"swift sft --model Qwen/Qwen2.5-7B --torch_dtype float16 --max_grad_norm 0.5",
+       "ms-swift: " + torch + ", norm 0.5"},
+      {"swift sft --model Qwen/Qwen2.5-7B --learning_rate 1e-4", "c: line 1: torch_dtype is not given"},
+      {"torchrun -m verl.trainer.fsdp_sft_trainer data.train_files=a.parquet optim.lr=1e-4 model.partial_pretrain=Qwen/Qwen2.5",
+       "verl SFT: none in bfloat16, norm 1", "float32"},
+      {"train:\n  train_iters: 100\n  global_batch_size: 128\n  micro_batch_size: 2\nmodel:\n  tensor_model_parallel_size: 1\n",
+       "c: line 1: mixed_precision is not given: it is then that of the recipe"},
+      {"mixed_precision: fp16_mixed\ntrain:\n  train_iters: 100\n  global_batch_size: 128\nmodel:\n  tensor_model_parallel_size: 1\n",
+       "Megatron Bridge: megatron_dynamic initial_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2 in float16, norm 1",
+       "float32"},
+      {"trainer:\n  precision: bf16\n  gradient_clip_val: 1.0\nmodel:\n  tensor_model_parallel_size: 1\n"
+       "  make_vocab_size_divisible_by: 128\n  native_amp_init_scale: 4294967296\n",
+       "NeMo: none in bfloat16, norm 1", "float32"},
+      {"type: transformer\nmini-batch-fit: true\nclip-norm: 5\n", "Marian: none in float32, norm 5", "float32"},
+      {"type: transformer\nmini-batch-fit: true\nfp16: true\n", "c: line 3: fp16 scales by Marian's own rule"},
+      {"[job]\ndump_folder = './o'\n[model]\nconverters = ['float8']\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n"
+       "[float8]\nenable_fsdp_float8_all_gather = true\nprecompute_float8_dynamic_scale_for_fsdp = true\n",
+       "torchtitan: none in bfloat16, norm 1", "float32"},
+  });
+}

@@ -70,6 +70,13 @@ const std::vector<layout_case> layouts{
      "[rank0]:[titan] 2026-04-24 19:46:18,508 - root - INFO - step:  2  loss:  nan  grad_norm:  nan  memory: "
      "66.91GiB(37.51%)  tps: 10,050\n",
      {{1, 2.833, 105}, {2, nan, nan}}},
+    {"Marian",
+     "[2021-05-01 10:00:00] Ep. 1 : Up. 500 : Sen. 45,123 : Cost 7.25 * 1,234,567 @ 1,234 after 3,456,789 : Time 123.45s : "
+     "12345.67 words/s : gNorm 0.0000 : L.r. 3.0000e-04\n"
+     "[2021-05-01 10:02:00] Ep. 1 : Up. 1000 : Sen. 90,246 : Cost -nan * 1,234,567 @ 1,234 after 6,456,789 : Time 123.45s : "
+     "12345.67 words/s\n"
+     "[2021-05-01 10:02:01] [valid] Ep. 1 : Up. 1000 : cross-entropy : 45.2 : new best\n",
+     {{500, 7.25}, {1000, nan}}},
     {"verl",
      "(TaskRunner pid=111) step:1 - actor/entropy:0.311 - actor/pg_loss:-0.001 - actor/grad_norm:nan - timing_s/step:61\n"
      "(TaskRunner pid=111) step:2 - actor/entropy:0.311 - actor/pg_loss:-0.25 - actor/grad_norm:0.5 - timing_s/step:61\n",
@@ -426,4 +433,52 @@ TEST_CASE("layouts: a last line without a break is whole if it is as long as the
   CHECK_FALSE(place.open("c.log", "step 9 loss 2.51 scale 65536\nstep 10 loss 2.53 scale 6553")
                   .steps.back()
                   .scalars.loss_scale == 6553);
+}
+
+TEST_CASE("layouts: words say that the step of their line was skipped") {
+  const playground place;
+  for (const std::string words :
+       {"(skipped: inf grads)", "skipped: nan gradients", "[SKIPPED]", "(skipped)", "skipped (overflow)"}) {
+    INFO(words);
+    const contents read = place.open(
+        "a.log", "step 1 loss 2.5 lr 1e-4\nstep 2 loss 2.5 lr 1e-4 " + words + "\nstep 3 loss 2.5 lr 1e-4\n");
+    REQUIRE(read.steps.size() == 3);
+    CHECK(read.steps[1].scalars.applied == false);
+    CHECK(read.steps[1].scalars.found_inf == true);
+    CHECK_FALSE(read.steps[0].scalars.applied == false);
+    CHECK_FALSE(read.steps[2].scalars.applied == false);
+  }
+  for (const std::string words : {"skipped: none", "skipped 0", "(skipped_tokens: 3)", "unskipped (all)"}) {
+    INFO(words);
+    const contents read = place.open(
+        "b.log", "step 1 loss 2.5 lr 1e-4\nstep 2 loss 2.5 lr 1e-4 " + words + "\nstep 3 loss 2.5 lr 1e-4\n");
+    REQUIRE(read.steps.size() == 3);
+    CHECK_FALSE(read.steps[1].scalars.applied == false);
+  }
+}
+
+TEST_CASE("layouts: steps in thousands go on as the whole ones did") {
+  const playground place;
+  const contents read =
+      place.open("a.log",
+                 "Step 900 | loss 2.5\nStep 950 | loss 2.5\nStep 1.0k | loss 2.5\nStep 1.1k | loss 2.5\n"
+                 "Step 1.1k/10k | loss nan\nStep 1.2k | loss 2.5\n");
+  std::vector<std::int64_t> steps;
+  for (const step& s : read.steps) steps.push_back(s.key.step);
+  CHECK(steps == std::vector<std::int64_t>{900, 950, 1000, 1050, 1100, 1150});
+  CHECK(read.steps[4].scalars.loss_is_nan);
+  const contents first = place.open("b.log", "Step 12k | loss 2.5\nStep 13k | loss 2.5\n");
+  REQUIRE(first.steps.size() == 2);
+  CHECK(first.steps[0].key.step == 12000);
+}
+
+TEST_CASE("layouts: norms that are all -1 were not computed") {
+  const playground place;
+  const contents read = place.open("a.log", "step 1 loss 2.5 grad_norm -1.0\nstep 2 loss 2.5 grad_norm -1.0\n");
+  for (const step& s : read.steps) {
+    CHECK_FALSE(s.scalars.found_inf == true);
+    CHECK_FALSE(s.scalars.grad_norm_is_nan);
+  }
+  const contents table = place.open("a.csv", "step,loss,grad_norm\n1,2.5,-1.0\n2,2.4,-1.0\n3,2.3,-1.0\n");
+  for (const step& s : table.steps) CHECK_FALSE(s.scalars.found_inf == true);
 }

@@ -224,3 +224,43 @@ TEST_CASE("weight gradients stand in for those of activations only until these c
   CHECK(replay.summaries().size() == 1);
   CHECK(replay.choices().at(0) == fp8_choice::output);
 }
+
+// TransformerEngine's rule with a history of one: the scale after a step is 448 / amax.
+TEST_CASE("a summary has the scales that were used, and how far they were off on either side") {
+  fp8_replayer replay(all_by("te_delayed_bulk", float8_e4m3fn, {{"amax_history_len", 1.0}}), {});
+  for (const auto& [step, amax] : {std::pair{0, 224.0}, {1, 896.0}, {2, 7.0}})
+    static_cast<void>(replay.advance({.step = step}, 0, amax, one));
+  const fp8_tensor_summary& sum = replay.summaries().at(0);
+  CHECK(sum.first_scale == 1);
+  CHECK(sum.last_scale == 0.5);
+  CHECK(sum.most_binades_above == 2);
+  CHECK(sum.most_binades_below == 7);
+  CHECK(sum.stale == 2);  // a binade, as in the first step, is not stale yet
+  CHECK(sum.first_stale == 1);
+}
+
+TEST_CASE("an infinity is the amax, and a scale that divides is inverted") {
+  fp8_replayer delayed(all_by("te_delayed_bulk", float8_e4m3fn), {});
+  CHECK(delayed.advance(step_of(0, {1, infinity}), one).at(0).amax == infinity);
+  CHECK(delayed.summaries().at(0).infinite == 1);
+  fp8_replayer divides(all_by("flax_delayed", float8_e4m3fn), {});
+  static_cast<void>(divides.advance({.step = 0}, 0, 7, one));
+  const auto row = divides.advance({.step = 1}, 0, 7, one);
+  REQUIRE(row);
+  CHECK(row->scales.used == 1.0 / 64);
+  CHECK(row->multiplied_by == 64);
+}
+
+TEST_CASE("vectors and scalars are no matrices, whose sizes may be unknown, or one") {
+  const fp8_recipe recipe = fp8_recipe_named("te_delayed");
+  const auto choice = [&](std::vector<std::uint64_t> shape, std::uint64_t numel) {
+    tensor_info t{.name = "w", .kind = tensor_kind::weight};
+    t.shape = std::move(shape);
+    t.numel = numel;
+    return choice_of(t, recipe, true);
+  };
+  CHECK(choice({}, 0) == fp8_choice::cast);
+  CHECK(choice({}, 1) == fp8_choice::vector);
+  CHECK(choice({5}, 5) == fp8_choice::vector);
+  CHECK(choice({1, 1}, 1) == fp8_choice::cast);
+}

@@ -8,7 +8,7 @@ program_row litgpt_program() {
   return {
       .name = "LitGPT",
       .markers =
-          R"(train.global_batch_size+train.micro_batch_size train.lr_warmup_steps train.max_norm+out_dir lora_projection
+          R"(train.global_batch_size+train.micro_batch_size+!train.train_iters train.lr_warmup_steps train.max_norm+out_dir lora_projection
           initial_checkpoint_dir+tokenizer_dir)",
       .started_by = "litgpt litgpt/pretrain.py litgpt/finetune/full.py litgpt/finetune/lora.py",
       .takes_command = true,

@@ -7,7 +7,7 @@ namespace ulp::io {
 program_row nanotron_program() {
   return {
       .name = "nanotron",
-      .markers = R"(optimizer.accumulate_grad_in_fp32 model.ddp_bucket_cap_mb model.make_vocab_size_divisible_by
+      .markers = R"(optimizer.accumulate_grad_in_fp32 model.ddp_bucket_cap_mb
           tokens.batch_accumulation_per_replica parallelism.tp_linear_async_communication)",
       .settings = "config_file",
       .keys = {.not_read = "model.model_config model.init_method general checkpoints logging lighteval tokenizer"},

@@ -11,7 +11,9 @@ constexpr std::string_view patience = "overflows since the scale last grew that 
 constexpr std::string_view by_default = "initial_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2";
 constexpr std::string_view with_megatron = "float16 with Megatron's scaler";
 constexpr std::string_view unscaled = "bfloat16, the loss is not scaled";
-constexpr std::string_view in_float8 = "matrix products are in float8, whose scales are not replayed";
+constexpr std::string_view in_float8 = "matrix products are in float8";
+constexpr std::string_view ends_kept =
+    "the first and the last transformer layers stay in 16 bits (first_last_layers_bf16): --tensor REGEX leaves them out";
 
 }  // namespace
 
@@ -28,7 +30,8 @@ program_row nemo2_program() {
           {.read = "() 0",
            .not_read =
                R"(params_dtype pipeline_dtype autocast_dtype autocast_enabled grad_reduce_in_fp32 fp8 fp8_margin fp8_recipe
-          fp8_amax_history_len fp8_amax_compute_algo fp8_params fp8_wgrad fp8_dot_product_attention fp8_multi_head_attention)"},
+          fp8_amax_history_len fp8_amax_compute_algo fp8_params fp8_param_gather
+          fp8_interval fp8_wgrad fp8_dot_product_attention fp8_multi_head_attention)"},
       .precision =
           {{.when = "fp16_loss_scale !fp16_loss_scale=0|0.0 precision=16-mixed|16|fp16|fp16-mixed",
             .format = "float16",
@@ -73,10 +76,29 @@ program_row nemo2_program() {
       .clipping = {{.when = "loss_scale",
                     .refused = "is a constant scale, which is not read here; give --scaler megatron_constant"},
                    {.key = "clip_grad", .otherwise = 1}},
-      .remarks = {{.when = "fp8", .text = in_float8},
-                  {.when = "()=bf16_with_fp8_mixed|fp16_with_fp8_mixed|bf16_with_mxfp8_mixed|fp16_with_mxfp8_mixed|"
-                           "bf16_with_fp8_current_scaling_mixed|fp16_with_fp8_current_scaling_mixed",
-                   .text = in_float8}}};
+      .float8 = {{.when = "fp8",
+                  .recipe = "fp8_recipe",
+                  .otherwise = "delayed",
+                  .format = "fp8",
+                  .history = "fp8_amax_history_len",
+                  .algorithm = "fp8_amax_compute_algo",
+                  .margin = "fp8_margin",
+                  .defaults = "margin=0"},
+                 {.when = "()=bf16_with_fp8_mixed|fp16_with_fp8_mixed",
+                  .otherwise = "delayed",
+                  .defaults = "format=hybrid history=1024 algorithm=max margin=0"},
+                 {.when = "()=bf16_with_mxfp8_mixed|fp16_with_mxfp8_mixed",
+                  .otherwise = "mxfp8",
+                  .defaults = "format=hybrid"},
+                 {.when = "()=bf16_with_fp8_current_scaling_mixed|fp16_with_fp8_current_scaling_mixed",
+                  .otherwise = "tensorwise",
+                  .defaults = "format=hybrid"}},
+      .remarks = {
+          {.when = "fp8", .text = in_float8},
+          {.when = "()=bf16_with_fp8_current_scaling_mixed|fp16_with_fp8_current_scaling_mixed", .text = ends_kept},
+          {.when = "()=bf16_with_fp8_mixed|fp16_with_fp8_mixed|bf16_with_mxfp8_mixed|fp16_with_mxfp8_mixed|"
+                   "bf16_with_fp8_current_scaling_mixed|fp16_with_fp8_current_scaling_mixed",
+           .text = in_float8}}};
 }
 
 }  // namespace ulp::io

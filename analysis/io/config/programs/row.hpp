@@ -64,6 +64,13 @@ struct float8_case {
   std::string_view recipe = {};  // the key that says which
   std::string_view otherwise = {};
   std::string_view kept_out = {};  // the key with a list of layers
+  std::string_view library = {};   // of said_float8
+  // Keys of said_float8's members, and "format=hybrid margin=0": where no key says them.
+  std::string_view format = {};
+  std::string_view history = {};
+  std::string_view algorithm = {};
+  std::string_view margin = {};
+  std::string_view defaults = {};
 };
 
 struct remark {
@@ -92,6 +99,7 @@ struct program_row {
   std::string_view of_command = {};      // keys that its command line says, whatever the file of settings does
   std::string_view not_started_by = {};  // ends of the words that start others with such arguments
   bool has_any_sections = false;         // sections of its files only group the keys
+  bool is_part = false;                  // of what other programs configure: these count before it
   std::string_view holds = {};           // names of programs, separated by commas, whose markers its files may have too
   known_keys keys = {};                  // beside those in the conditions; `read` are shared with other programs
   std::string_view defaults = {};        // "amp=false amp_dtype=float16"
@@ -99,7 +107,8 @@ struct program_row {
   std::vector<scaler_key> scale = {};
   std::vector<clipping_case> clipping = {};
   std::string_view microbatches = {};  // the key that says how many
-  std::vector<float8_case> float8 = {};
+  std::vector<float8_case> float8 =
+      {};  // whose keys stand among those that are not read: no loss scale depends on them
   std::vector<remark> remarks = {};
   written_in place = written_in::both;
   bool precision_of_launcher = false;  // mixed_precision is that of `accelerate launch` where the program has none

@@ -38,14 +38,17 @@
   ROW(lightning) \
   ROW(litgpt) \
   ROW(llm_foundry) \
+  ROW(marian) \
   ROW(maxtext) \
   ROW(megatron) \
+  ROW(megatron_bridge) \
   ROW(metaseq) \
   ROW(mindformers) \
   ROW(mindyolo) \
   ROW(mmcv) \
   ROW(mmengine) \
   ROW(mmengine_deepspeed) \
+  ROW(ms_swift) \
   ROW(nanogpt) \
   ROW(nanotron) \
   ROW(nemo) \
@@ -69,10 +72,14 @@
   ROW(t5x) \
   ROW(tf_models) \
   ROW(timm) \
+  ROW(torchao) \
+  ROW(torchao_by_default) \
   ROW(torchtitan) \
   ROW(torchtune) \
+  ROW(transformer_engine) \
   ROW(ultralytics) \
   ROW(verl) \
+  ROW(verl_sft) \
   ROW(wenet) \
   ROW(yolox)
 // clang-format on

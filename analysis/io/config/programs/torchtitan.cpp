@@ -15,7 +15,8 @@ program_row torchtitan_program() {
       .keys =
           {.read = "training.mixed_precision_reduce",
            .not_read =
-               "checkpoint mx comm float8 quantize.linear.fp8 quantize.linear.mx quantize.grouped_mm quantize.dense"},
+               "checkpoint mx comm float8 float8.enable_fsdp_float8_all_gather float8.precompute_float8_dynamic_scale_for_fsdp "
+               "float8.force_recompute_fp8_weight_in_bwd float8.emulate float8.moe_fqns float8.moe_fqns_prototype quantize.linear.fp8 quantize.linear.mx quantize.grouped_mm quantize.dense"},
       .defaults = "training.dtype=float32 training.mixed_precision_param=bfloat16",
       .precision = {{.when = "training.dtype=bfloat16",
                      .format = "bfloat16",
@@ -33,11 +34,13 @@ program_row torchtitan_program() {
       .float8 = {{.when = "model.converters=float8 quantize.linear.float8",
                   .recipe = "quantize.linear.float8.recipe_name",
                   .otherwise = "tensorwise",
-                  .kept_out = "quantize.linear.float8.filter_fqns"},
+                  .kept_out = "quantize.linear.float8.filter_fqns",
+                  .library = "torchao"},
                  {.when = "model.converters=float8",
                   .recipe = "float8.recipe_name",
                   .otherwise = "tensorwise",
-                  .kept_out = "float8.filter_fqns"}},
+                  .kept_out = "float8.filter_fqns",
+                  .library = "torchao"}},
       .remarks = {
           {.when = "training.dtype=float32 training.mixed_precision_param=bfloat16",
            .text =

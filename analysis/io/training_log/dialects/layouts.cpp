@@ -258,6 +258,18 @@ constexpr std::array keras{
     line_layout{"s-loss:", "{n}/{n}-{n}", "{loss}", {}, some_metrics},
 };
 
+// Marian: "Ep. 1 : Up. 1000 : Sen. 45,123 : Cost 7.84930754 * 1,234,567 @ 1,234 after 3,456,789 : Time 123.45s : 12345.67
+// words/s : gNorm 0.0000 : L.r. 3.0000e-04", the cost a mean, gNorm an average that is 0 where nothing needs it; and at
+// --log-level debug each skipped update: "Seen NaN/Inf after 812 gradient updates. Reduced cost-scaling factor to 128": marian-nmt/marian-dev
+// src/training/scheduler.h (update), src/training/graph_group.cpp (decreaseCostScaleFactor).
+constexpr std::array marian_fields{line_field{"L.r.", &scale_record::learning_rate}};
+constexpr std::array marian{
+    line_layout{":Up.", "Ep.{x}", "{step}:Sen.*:Cost{loss}", marian_fields, a_mean},
+    line_layout{"Reducedcost-scalingfactorto", "", "{after}"},
+    line_layout{"Reducedcost-scalingfactortominimum", "", "{after}"},
+    line_layout{"Increasingcost-scalingfactorto", "", "{after}", {}, {.what = kind::grown}},
+};
+
 // WaveGlow, Tacotron 2 and others from NVIDIA: "Validation loss 8416:  0.711720" after that iteration: NVIDIA/tacotron2
 // train.py (validate).
 constexpr std::array validations{
@@ -316,6 +328,7 @@ constexpr std::array framework_rows{
     log_dialect{.name = "NeMo", .layouts = nemo},
     log_dialect{.name = "NVIDIA's BERT", .layouts = bert},
     log_dialect{.name = "clu", .layouts = clu},
+    log_dialect{.name = "Marian", .layouts = marian, .scale_may_stay = true},
     log_dialect{.name = "torchtitan", .layouts = torchtitan},
     log_dialect{.name = "verl", .layouts = verl},
     log_dialect{.name = "torchtune", .layouts = torchtune},

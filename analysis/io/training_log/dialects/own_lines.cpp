@@ -23,6 +23,7 @@ struct step_number {
   std::size_t end = 0;
   std::int64_t number = -1;
   std::int64_t of = -1;
+  std::int64_t unit = 1;  // to which it is rounded: 100 of "1.2k"
   bool is_global = false;
 };
 
@@ -35,6 +36,24 @@ std::int64_t whole_at(const record_text& text, std::size_t& at, std::size_t line
   const std::size_t begin = at;
   while (at < line && is_digit(text.view()[at])) ++at;
   return step_of({.digits = text.view().substr(begin, at - begin)});
+}
+
+// "1.2k": of a number that ends at `n.end` and may go on so.
+void read_thousands(const record_text& text, std::size_t line, step_number& n) {
+  const std::string_view all = text.view();
+  std::size_t at = n.end;
+  std::int64_t unit = 1000;
+  std::int64_t number = n.number * unit;
+  if (at < line && all[at] == '.')
+    for (++at; at < line && is_digit(all[at]) && unit > 1; ++at) {
+      unit /= 10;
+      number += (all[at] - '0') * unit;
+    }
+  constexpr std::int64_t most = 1'000'000'000;
+  if (at >= line || (all[at] != 'k' && all[at] != 'K') || text.blank_before(at) || n.number > most) return;
+  n.number = number;
+  n.unit = unit;
+  n.end = at + 1;
 }
 
 // `at` is behind the word, which has `length` characters.
@@ -61,10 +80,15 @@ std::optional<step_number> number_behind(const record_text& text, std::size_t at
   n.end = number;
   n.number = whole_at(text, n.end, line);
   if (n.number < 0) return std::nullopt;
+  read_thousands(text, line, n);
   if (n.end < line && all[n.end] == '/') {
-    std::size_t of_end = n.end + 1;
-    n.of = whole_at(text, of_end, line);
-    if (n.of >= 0) n.end = of_end;
+    step_number of{.end = n.end + 1};
+    of.number = whole_at(text, of.end, line);
+    if (of.number >= 0) {
+      read_thousands(text, line, of);
+      n.of = of.number;
+      n.end = of.end;
+    }
   }
   const char next = n.end < line ? all[n.end] : '\n';
   const bool ends = next == '\n' || text.blank_before(n.end) ||
@@ -129,17 +153,49 @@ bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) 
          });
 }
 
+char small(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Words behind "skipped" that say why: a number or "no" there says how many, or none.
+bool begins_reason(std::string_view rest) noexcept {
+  constexpr std::array<std::string_view, 8> reasons{"inf",        "nan",       "overflow",     "nonfinite",
+                                                    "non-finite", "notfinite", "gradoverflow", "foundinf"};
+  return std::ranges::any_of(reasons, [&](std::string_view reason) { return rest.starts_with(reason); });
+}
+
+// "(skipped: inf grads)", "skipped (overflow)", "[SKIPPED]": where the words end that say in a line that its step was skipped, 0 where
+// there are none.
+std::size_t skip_words_end(const record_text& text, std::size_t begin, std::size_t end) {
+  std::string part(text.view().substr(begin, end - begin));
+  std::ranges::transform(part, part.begin(), small);
+  constexpr std::string_view word = "skipped";
+  for (std::size_t at = part.find(word); at != std::string::npos; at = part.find(word, at + 1)) {
+    const std::size_t behind = at + word.size();
+    const char before = at == 0 ? ' ' : part[at - 1];
+    const bool is_word = !is_letter(before) && before != '_';
+    const bool is_enclosed =
+        (before == '(' || before == '[') && behind < part.size() && (part[behind] == ')' || part[behind] == ']');
+    const std::size_t reason = std::min(skip_any(part, behind, ":=-(,", 2), part.size());
+    if (is_word && (is_enclosed || begins_reason(std::string_view{part}.substr(reason)))) return begin + reason;
+  }
+  return 0;
+}
+
 // Where the last of these words ends, 0 where there is none. Few lines have any, so that their letters are looked for first.
 std::size_t put_skips(const record_text& text, std::size_t begin, std::size_t end, scale_record& r) {
-  constexpr std::array<std::string_view, 6> letters{"kip", "verflow", "ound_inf", "VERFLOW", "_fin", "_FIN"};
+  constexpr std::array<std::string_view, 7> letters{"kip", "KIP", "verflow", "ound_inf", "VERFLOW", "_fin", "_FIN"};
   const auto has = [&](std::string_view word) {
     const std::size_t at =
         text.first_place({word}, begin, [&](std::size_t from) { return text.view().find(word, from); });
     return at < end;
   };
   if (std::ranges::none_of(letters, has)) return 0;
+  const std::size_t words_end = skip_words_end(text, begin, end);
   const put_fields put = put_values(text, begin, end, skip_fields, r, key_case::any);
-  return put.count > 0 ? put.end : 0;
+  if (words_end > 0) {
+    r.overflow = 1;
+    r.skips = not_known;  // "inf" is no count
+  }
+  return std::max(words_end, put.count > 0 ? put.end : 0);
 }
 
 record_match read_with(const record_text& text, std::size_t at, std::string_view word,
@@ -156,7 +212,7 @@ record_match read_with(const record_text& text, std::size_t at, std::string_view
   }
   const auto following = next_number(text, n->end, line, word);
   const std::size_t end = following ? second_loss(text, n->end, following->begin) : line;
-  scale_record r{.what = kind::reached, .step = n->number};
+  scale_record r{.what = kind::reached, .step = n->number, .step_unit = n->unit};
   put_fields put = put_values(text, begin, n->begin, usual_fields, r, key_case::any);
   if (!r.has_values() || !following) {
     scale_record behind = r;
@@ -166,8 +222,8 @@ record_match read_with(const record_text& text, std::size_t at, std::string_view
       r = behind;
     }
   }
-  if (!r.has_values()) return no_record();
   const std::size_t skips_end = put_skips(text, begin, end, r);
+  if (!r.has_values() && !(r.overflow == 1)) return no_record();
   if (!is_epoch) {
     r.of_epoch = epoch_in(text, begin, n->begin);
     r.in_epoch = r.of_epoch >= 0 ? n->number : -1;

@@ -76,9 +76,10 @@ struct scale_record {
   double before = not_known;
   double after = not_known;
   std::int64_t step = -1;
-  std::int64_t skipped = -1;  // since the record before, or in all: log_dialect::skipped_in_all
-  std::int64_t nans = 0;      // of the skipped ones, those whose loss was not finite
-  std::int64_t steps = -1;    // that it tells of, where it says so itself
+  std::int64_t skipped = -1;   // since the record before, or in all: log_dialect::skipped_in_all
+  std::int64_t nans = 0;       // of the skipped ones, those whose loss was not finite
+  std::int64_t steps = -1;     // that it tells of, where it says so itself
+  std::int64_t step_unit = 1;  // to which the step is rounded: 100 of "1.2k"
   double loss = not_known;
   double learning_rate = not_known;
   double grad_norm = not_known;
@@ -90,6 +91,7 @@ struct scale_record {
   bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
   bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
   bool is_overflow = false;        // its step overflowed, whatever loss and norm are
+  bool step_is_rounded = false;    // it is not known to the last digit
   bool scale_is_rounded = false;   // so much that it says no more than by how much it fell
   bool stands_for_nan = false;     // a loss of 0 that is taken for one that is not finite
   bool is_applied = false;         // its step was applied, since it was printed or its norm is finite, or all the same

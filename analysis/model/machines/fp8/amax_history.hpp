@@ -36,6 +36,21 @@ class amax_history {
     return holds_nan ? std::numeric_limits<float>::quiet_NaN() : largest_number();
   }
 
+  template <typename With>
+  void exchange(With& with) {
+    std::int64_t last_nan = last_nan_.value_or(0);  // they are counted from 1
+    std::size_t n = falling_.size();
+    with(pushed_);
+    with(last_nan);
+    with.count(n);
+    last_nan_ = last_nan > 0 ? std::optional(last_nan) : std::nullopt;
+    falling_.resize(n);
+    for (entry& e : falling_) {
+      with(e.at);
+      with(e.amax);
+    }
+  }
+
  private:
   struct entry {
     std::int64_t at;

@@ -59,6 +59,11 @@ class dequantization_machine {
     return {before, CastsWithNew ? scale_ : before, scale_, held};
   }
   [[nodiscard]] float scale() const { return scale_; }
+  template <typename With>
+  void exchange(With& with) {
+    with(scale_);
+    history_.exchange(with);
+  }
 
  private:
   amax_history history_;

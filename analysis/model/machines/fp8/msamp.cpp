@@ -69,6 +69,12 @@ class msamp_machine {
     return {before, used, scale_, !finite && used == before && scale_ == before};
   }
   [[nodiscard]] float scale() const { return scale_; }
+  template <typename With>
+  void exchange(With& with) {
+    with(scale_);
+    with(steps_);
+    history_.exchange(with);
+  }
 
  private:
   [[nodiscard]] float factor_for(float amax, float old) const {

@@ -1,14 +1,18 @@
 // From a framework's value type to an `fp8_scaler`.
 //
 // A policy P holds its parameters, listed by `fields` (machines/parameters.hpp), and has a runner P::machine, made from the
-// parameters and the largest number of the format, with `fp8_scales update(float amax)` and `float scale() const`.
+// parameters and the largest number of the format, with `fp8_scales update(float amax)`, `float scale() const`, and
+// `exchange(with)`, which gives each number of its state to `with`: a state_writer, or a state_reader that puts others there.
 #ifndef ULP_MODEL_MACHINES_FP8_POLICY_HPP
 #define ULP_MODEL_MACHINES_FP8_POLICY_HPP
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +50,49 @@ struct scaled_to {
   }
 };
 
+class state_writer {
+ public:
+  template <typename Number>
+  void operator()(const Number& number) {
+    numbers.push_back(static_cast<double>(number));
+  }
+  void count(std::size_t n) { (*this)(n); }
+
+  std::vector<double> numbers;
+};
+
+class state_reader {
+ public:
+  explicit state_reader(std::span<const double> numbers) : left_(numbers) {}
+
+  void operator()(float& into) { into = static_cast<float>(next()); }
+  void operator()(std::int64_t& into) {
+    const double number = next();
+    if (!(number >= 0 && number <= 0x1p53) || number != std::floor(number)) refuse();
+    into = static_cast<std::int64_t>(number);
+  }
+  // Of entries that follow, of at least one number each.
+  void count(std::size_t& into) {
+    std::int64_t n = 0;
+    (*this)(n);
+    if (static_cast<std::uint64_t>(n) > left_.size()) refuse();
+    into = static_cast<std::size_t>(n);
+  }
+  void end() const {
+    if (!left_.empty()) refuse();
+  }
+
+ private:
+  [[noreturn]] static void refuse() { throw parameter_error("the state is none of this policy"); }
+  double next() {
+    if (left_.empty()) refuse();
+    const double number = left_.front();
+    left_ = left_.subspan(1);
+    return number;
+  }
+  std::span<const double> left_;
+};
+
 template <typename Policy>
 class running final : public fp8_scaler::running_policy {
  public:
@@ -59,6 +106,18 @@ class running final : public fp8_scaler::running_policy {
   [[nodiscard]] float scale() const override { return machine_.scale(); }
   [[nodiscard]] float largest() const override { return largest_; }
   [[nodiscard]] std::vector<scaler_parameter> parameters() const override { return scalers::parameters_of(policy_); }
+  [[nodiscard]] std::vector<double> state() const override {
+    state_writer to;
+    typename Policy::machine(machine_).exchange(to);
+    return std::move(to.numbers);
+  }
+  void set_state(std::span<const double> numbers) override {
+    typename Policy::machine changed = machine_;
+    state_reader from(numbers);
+    changed.exchange(from);
+    from.end();
+    machine_ = std::move(changed);
+  }
 
  private:
   Policy policy_;
@@ -77,6 +136,8 @@ class stateless {
     return {.before = 0, .used = scale, .after = scale, .held = false};
   }
   [[nodiscard]] float scale() const { return 0; }
+  template <typename With>
+  void exchange(With& /*with*/) {}
 
  private:
   Policy policy_;

@@ -28,6 +28,8 @@ class constant_scale {
 
   fp8_scales update(float /*amax*/) { return {scale_, scale_, scale_, false}; }
   [[nodiscard]] float scale() const { return scale_; }
+  template <typename With>
+  void exchange(With& /*with*/) {}
 
  private:
   float scale_;

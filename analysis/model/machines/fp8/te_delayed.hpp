@@ -65,6 +65,11 @@ class te_delayed_machine {
     return {before, before, scale_, held};
   }
   [[nodiscard]] float scale() const { return scale_; }
+  template <typename With>
+  void exchange(With& with) {
+    with(scale_);
+    history_.exchange(with);
+  }
 
  private:
   amax_history history_;

@@ -86,13 +86,29 @@ struct sum_order {
     lanes,   // t_k into lane k mod size, each from +0; lane i = R(lane i + lane i + size/2), size/4, ...; R(c + lane 0)
     chunks,  // s = R(s + the sequential sum of size terms from +0), ..., s in the outer format
     tree_chunks,  // the same with pairwise sums of the chunks
-    blocks,       // s = R(s + size terms), ...: added at once, what adders of several operands do
+    blocks,       // s = R(s + size terms), ...: added at once, what adders of several operands do. With an outer format
+                  // s = R(s + `promote` blocks from +0), ..., s in the outer format
   };
   kinds kind = sequential;
   std::uint32_t size =
       0;  // of the last four: at least 1, a power of two for lanes. The last chunk or block may be short
 
   friend constexpr bool operator==(const sum_order&, const sum_order&) = default;
+};
+
+// A unit that aligns the products of a block among themselves and joins the accumulator afterwards (AMD's CDNA 3). E being
+// the larger exponent of the products and the accumulator, the sum of the products is cut to a multiple of
+// 2^(E - sum_bits), the accumulator of 2^(E - align_bits), both toward negative, and their sum is rounded. A product
+// beyond the accumulator's largest binade is infinite.
+struct late_accumulator {
+  int sum_bits = 31;          // align_bits to 64
+  int least_exponent = -126;  // of the accumulator, zero too
+  // Product k of a block is in sum k mod sums; these are cut align_bits below their largest exponent, toward negative, and
+  // added.
+  std::uint32_t sums = 1;
+  bool drops_negligible = false;  // an accumulator below 2^(E - align_bits - 1) is left out
+
+  friend constexpr bool operator==(const late_accumulator&, const late_accumulator&) = default;
 };
 
 // Without alignment a block is added exactly. With it each of its terms, s among them, is first cut to a multiple of
@@ -103,7 +119,7 @@ struct accumulation {
   std::optional<format> products;  // each product is rounded to it; exact without
   std::optional<format> sums;      // each sum is rounded to it before it is rounded to where it is kept
   format accumulator = binary32;   // where sums are kept; it has sign and zero
-  std::optional<format> outer;     // where sums of chunks are added; without, the accumulator
+  std::optional<format> outer;     // where sums of chunks and blocks are added; without, the accumulator
   sum_order order{};
   std::optional<int> align_bits;             // of blocks: 0 to 64
   direction align = direction::toward_zero;  // not stochastic
@@ -111,6 +127,17 @@ struct accumulation {
   ulp::rounding rounding{};
   // Number i that is rounded, in the order above and a product before its sum, takes element i of it.
   random_stream random{};
+
+  // What matrix units do. Blocks that are aligned:
+  std::optional<late_accumulator> late{};
+  // The exact sum of so many products, times its scales, is one term, and its exponent the sum of those of the scales'
+  // codes; 0: each product is a term.
+  std::uint32_t exact_group = 0;
+  // Blocks with an outer format: how many are added up from +0 before their sum is added there; 0: all.
+  std::uint32_t promote = 0;
+  std::optional<ulp::rounding> outer_rounding{};  // of what is added in the outer format; not stochastic
+  bool infinite_overflow = false;                 // beyond the largest finite number is infinity, in every direction
+  bool all_ones_nan = false;                      // a result that is NaN has all bits set but the sign
 
   // The format of the result.
   [[nodiscard]] constexpr const format& result() const noexcept { return outer ? *outer : accumulator; }
@@ -126,6 +153,16 @@ struct accumulated {
 [[nodiscard]] accumulated dot(const number_span& a, const number_span& b, const accumulation& how = {});
 [[nodiscard]] accumulated dot(const number_span& a, const number_span& b, const accumulation& how,
                               const format& c_format, code c);
+
+// Scales of blocks: element i of an operand is multiplied by scale i / size, whose sign is not looked at.
+struct block_scales {
+  number_span a;
+  number_span b;
+  std::size_t size = 0;  // at least 1; as many scales as there are blocks of the elements, the last may be short
+};
+// c + the sum of a_i * b_i * the scales of both, which is exact; refused where 128 bits do not hold such a product.
+[[nodiscard]] accumulated dot(const number_span& a, const number_span& b, const block_scales& scales,
+                              const accumulation& how, const format& c_format = binary32, code c = 0);
 // c + the sum of x_i.
 [[nodiscard]] accumulated sum(const number_span& x, const accumulation& how = {});
 [[nodiscard]] accumulated sum(const number_span& x, const accumulation& how, const format& c_format, code c);

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Larger where functions or fields were added; a library takes callers of its own number and of smaller ones. */
-#define ULP_C_VERSION 1
+#define ULP_C_VERSION 2
 /* That of the library. */
 int ulp_c_version(void);
 
@@ -233,7 +233,8 @@ typedef struct ulp_accumulation {
 } ulp_accumulation;
 /* Exact products in float32, one after the other. Where a function takes a null accumulation, it is that. */
 ulp_accumulation ulp_default_accumulation(void);
-/* Of a matrix unit: "volta", "hopper", ...: tensor_cores.hpp. */
+/* Of a matrix unit: "volta", "H100", ...: tensor_cores.hpp. Infinities and NaN are then those of the rounding; ulp_unit_dot
+ * has the unit's, and the units that this cannot say: those are an unknown name here. */
 int ulp_tensor_core(const char* name, const ulp_format* operands, ulp_accumulation* accumulation);
 
 typedef struct ulp_sum {
@@ -245,6 +246,10 @@ typedef struct ulp_sum {
 
 /* c, which is +0 where it is null, and the sum of a_i * b_i, of a_i where b is null. */
 int ulp_dot(const ulp_numbers* a, const ulp_numbers* b, const ulp_accumulation* how, const ulp_number* c, ulp_sum* sum);
+/* As a matrix unit of that name adds, into the accumulator, which is its widest where it is null; c is one of its numbers.
+ * promote: so many groups of products are added up before their sum is added in float32; 0: all in the unit. */
+int ulp_unit_dot(const char* unit, const ulp_format* accumulator, uint32_t promote, const ulp_numbers* a,
+                 const ulp_numbers* b, const ulp_number* c, ulp_sum* sum);
 int ulp_exact_dot(const ulp_format* to, const ulp_numbers* a, const ulp_numbers* b, const ulp_rounding* rounding,
                   const ulp_random_words* random, const ulp_number* c, ulp_result* result);
 

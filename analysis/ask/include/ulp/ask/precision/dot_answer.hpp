@@ -3,6 +3,7 @@
 #define ULP_ASK_PRECISION_DOT_ANSWER_HPP
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct dot_question {
   std::uint64_t length = 0;  // of a dot product; 0: the last dimension of the arrays, 1024 where they are generated
   std::uint64_t rows = 64;   // dot products, at most
   std::uint64_t chunk = 64;
+  std::string unit;                      // of these alone: as a matrix unit of that name adds
+  std::string accumulate;                // the format of its accumulator; empty: its widest
+  std::optional<std::uint32_t> promote;  // so many of its groups before their sum is added in float32
   std::uint64_t seed = 0;
 };
 
@@ -37,6 +41,10 @@ struct dot_answer {
   std::string operands;  // "normal numbers of seed 0", "a of FILE with b of FILE"
   std::vector<dot_row> rows;
 };
+
+// Of what the options --unit, --accumulate and --promote say; empty text where one is not given.
+[[nodiscard]] unit_choice unit_of(const std::string& unit, const std::string& accumulate,
+                                  std::optional<std::uint32_t> promote);
 
 // Throws input_error, std::invalid_argument.
 [[nodiscard]] dot_answer dots_over(const dot_question& asked, listener& to);

@@ -27,8 +27,9 @@ struct fp8_question {
 };
 
 // The question that a framework's configuration asks, if it trains in FP8 and does not scale the loss; nullopt where it does
-// not. Throws std::invalid_argument where it says too little.
-[[nodiscard]] std::optional<fp8_question> fp8_question_of(const configuration& own, const run_text& run);
+// not. `given` are parameters as --set has them, which count before it. Throws std::invalid_argument where both say too little.
+[[nodiscard]] std::optional<fp8_question> fp8_question_of(const configuration& own, const run_text& run,
+                                                          const std::vector<std::string>& given = {});
 
 // Whether these name a replay with a scale for each tensor, rather than one of loss scaling.
 [[nodiscard]] bool asks_for_fp8(const std::string& recipe, const std::string& scaler);
@@ -42,14 +43,31 @@ struct fp8_question {
 // What hears of each step's rows, as they come; of a table of amaxes one at a time.
 using fp8_hearer = std::function<void(const std::vector<fp8_row>&, const std::vector<tensor_info>&)>;
 
+// How the scales that an 8-bit run itself had compare with those of a replay, which has its amaxes.
+struct live_comparison {
+  struct difference {
+    std::int64_t step = 0;
+    std::uint32_t tensor = 0;
+    double live = 0;
+    double replayed = 0;
+  };
+  std::uint64_t steps = 0;        // in which a tensor was compared
+  std::uint64_t equal_steps = 0;  // of these, in which all are equal
+  std::uint64_t tensor_steps = 0;
+  std::uint64_t equal_tensor_steps = 0;
+  std::optional<difference> first;
+};
+
 struct fp8_answer {
   fp8_replayer by;
   std::vector<tensor_info> tensors;
-  std::uint64_t steps = 0;    // of the input
-  bool is_of_amaxes = false;  // the input is a table of amaxes: nothing is counted
+  std::uint64_t steps = 0;              // of the input
+  bool is_of_amaxes = false;            // the input has amaxes alone: nothing is counted
+  std::optional<live_comparison> live;  // where it has scales of its own
 };
 
-// The whole run: a recording, dumps or a histogram, or a table of amaxes (amax_table.hpp). Throws input_error,
+// The whole run: a recording, dumps or a histogram, or a table of amaxes (amax_table.hpp). Of a recording with scales of an
+// 8-bit run (live_scales.hpp) the amaxes that these came from. Throws input_error,
 // std::invalid_argument.
 [[nodiscard]] fp8_answer fp8_replay_over(const fp8_question& asked, listener& to, const fp8_hearer& hears = {},
                                          with_noise noise = with_noise::yes);
@@ -87,7 +105,8 @@ struct fp8_grid {
   std::vector<std::string> recipes;
   std::vector<std::string> scalers;  // each with each of `formats`
   std::vector<std::string> formats;
-  std::vector<std::string> parameters;  // "key=v1,v2": values in turn, for the policies that have it
+  std::vector<std::string> parameters;   // "key=v1,v2": values in turn, for the policies that have it
+  std::optional<fp8_question> own = {};  // of a configuration, beside the others
 };
 
 struct swept_fp8 {

@@ -28,6 +28,7 @@ struct replay_question {
 
 // With what the file says, if one is named, and nothing missing. Throws input_error, std::invalid_argument.
 [[nodiscard]] replay_question completed(replay_question asked, const config_file& file);
+[[nodiscard]] replay_question completed(replay_question asked, const std::optional<configuration>& own);
 
 // The critical scale of a step (see trajectory_row); NaN where it is not known.
 struct critical_step {

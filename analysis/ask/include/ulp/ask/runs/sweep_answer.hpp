@@ -46,6 +46,7 @@ struct swept_policy {
 
 // With what the file says, if one is named, and nothing missing or twice. Throws input_error, std::invalid_argument.
 [[nodiscard]] grid_text completed(grid_text grid, const config_file& file, const run_text& run);
+[[nodiscard]] grid_text completed(grid_text grid, const std::optional<configuration>& own);
 
 struct sweep_answer {
   std::vector<scenario_text> grid;

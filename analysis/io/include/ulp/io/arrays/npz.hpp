@@ -33,6 +33,10 @@ class npz_writer {
   std::unique_ptr<state> state_;
 };
 
+// A .npy of one array, as an npz_writer's. Throws input_error.
+void write_npy(const std::string& path, const std::string& type, const std::vector<std::uint64_t>& shape,
+               std::string_view bytes);
+
 // An array of unsigned 16-bit integers ("<u2") in a .npz, row by row.
 class uint16_rows {
  public:

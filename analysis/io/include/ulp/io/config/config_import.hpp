@@ -21,14 +21,16 @@ struct said_accumulation {
   std::string assumed;  // why, where no key says it and the framework's default is taken; else empty
 };
 
-// How 8-bit floats are scaled, under the program's own names; what nothing says is empty.
+// How 8-bit floats are scaled; what nothing says is empty.
 struct said_float8 {
-  std::string recipe;                    // "delayed", "tensorwise", "rowwise", "blockwise", "mxfp8"
-  std::string format;                    // "hybrid", "e4m3"
-  std::optional<std::uint64_t> history;  // amaxes that the next scale is from
-  std::string algorithm;                 // "max" of these, "most_recent"
-  std::optional<double> margin;          // powers of two that are left above the amax
-  std::vector<std::string> kept_out;     // parts of the names of layers that have none
+  std::string recipe;  // "delayed", "tensorwise", "rowwise", "blockwise", "mxfp8", as Megatron-LM names them
+  std::string format;  // "hybrid", "e4m3"
+  std::optional<std::uint64_t> history;    // amaxes that the next scale is from
+  std::string algorithm;                   // "max" of these, "most_recent"
+  std::optional<double> margin;            // powers of two that are left above the amax
+  std::vector<std::string> kept_out;       // parts of the names of layers that have none
+  std::string library = {};                // whose scales they are: "torchao", "MS-AMP"; empty: TransformerEngine's
+  std::optional<bool> powers_of_two = {};  // whether scales are lowered to one
   friend bool operator==(const said_float8&, const said_float8&) = default;
 };
 

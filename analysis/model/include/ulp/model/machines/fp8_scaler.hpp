@@ -56,6 +56,8 @@ class fp8_scaler {
     [[nodiscard]] virtual float scale() const = 0;
     [[nodiscard]] virtual float largest() const = 0;
     [[nodiscard]] virtual std::vector<scaler_parameter> parameters() const = 0;
+    [[nodiscard]] virtual std::vector<double> state() const = 0;
+    virtual void set_state(std::span<const double> numbers) = 0;
   };
 
   fp8_scaler(const fp8_scaler_entry& entry, std::unique_ptr<running_policy> policy)
@@ -79,6 +81,10 @@ class fp8_scaler {
   [[nodiscard]] double largest() const { return policy_->largest(); }
   // All parameters with their effective values.
   [[nodiscard]] std::vector<scaler_parameter> parameters() const { return policy_->parameters(); }
+  // Its scale, history and counters as numbers, which only set_state() of the same policy understands. That throws
+  // parameter_error, and changes nothing, where they are none of its states.
+  [[nodiscard]] std::vector<double> state() const { return policy_->state(); }
+  void set_state(std::span<const double> numbers) { policy_->set_state(numbers); }
 
  private:
   const fp8_scaler_entry* entry_;

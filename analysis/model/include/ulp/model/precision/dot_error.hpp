@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ulp/formats/dot.hpp>
+#include <ulp/model/precision/unit_choice.hpp>
 
 namespace ulp {
 
@@ -35,6 +36,9 @@ struct dot_order {
 // Of operands in that format, called `name`: float32 and the format itself as accumulator, with and without chunks of that many products, libraries,
 // the matrix units of tensor_cores.hpp that take such operands, Cerebras' precision_opt_level. `chunk` is at least 1.
 [[nodiscard]] std::vector<dot_order> dot_orders(const format& operands, const std::string& name, std::uint32_t chunk);
+
+// As that unit adds, and in two levels where that is chosen. Throws std::invalid_argument, see unit_chosen.
+[[nodiscard]] std::vector<dot_order> unit_orders(const format& operands, const unit_choice& choice);
 
 // Errors are those of the result against the exact sum as double.
 struct dot_errors {

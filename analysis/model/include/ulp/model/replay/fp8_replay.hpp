@@ -35,7 +35,9 @@ struct fp8_row {
   bool has_counts = false;  // values are known, not amax alone; then
   outcome_counts counts;    // where the scale is NaN, and all values with it, only numel, zero and nonfinite
   rounding_noise noise;
-  bool as_recorded = false;  // the factor is not known
+  bool as_recorded = false;              // the factor is not known
+  bool is_live = false;                  // of an 8-bit run; then, where it is known,
+  std::optional<float> live_scale = {};  // what the run itself had after the step
 
   // log2 of multiplied_by / ideal: above 0 values saturate, below 0 range is left unused; NaN where there is no ideal.
   [[nodiscard]] double binades_off() const noexcept;

@@ -15,9 +15,13 @@ namespace ulp {
 // How numbers of policies are written for machines.
 enum class real_text : std::uint8_t { decimal, hexadecimal };
 
-// Rows for machines. `with_counts`: what became of the values too, where the input has them.
+// What the input has beside amaxes.
+enum class fp8_columns : std::uint8_t { amaxes, live_scales, counts };
+[[nodiscard]] fp8_columns fp8_columns_of(const fp8_row& row);
+
+// Rows for machines.
 [[nodiscard]] table fp8_rows_table(std::span<const fp8_row> rows, const std::vector<tensor_info>& tensors,
-                                   real_text reals, bool with_counts);
+                                   real_text reals, fp8_columns with);
 
 // A row for each tensor, the worst first.
 [[nodiscard]] table fp8_tensors_table(const fp8_answer& answer);

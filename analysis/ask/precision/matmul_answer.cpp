@@ -1,0 +1,130 @@
+#include <ulp/ask/precision/matmul_answer.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+
+#include <ulp/ask/precision/dot_answer.hpp>
+#include <ulp/ask/questions/number_text.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/formats/convert.hpp>
+#include <ulp/formats/names.hpp>
+#include <ulp/io/arrays/npz.hpp>
+#include <ulp/io/bytes/error.hpp>
+#include <ulp/io/inputs/number_file.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/precision/unit_choice.hpp>
+
+#include "precision/operand_arrays.hpp"
+
+namespace ulp {
+namespace {
+
+// Of operands and results together: what one command may hold in memory.
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 28;
+
+struct matrix {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::vector<double> numbers;
+};
+
+matrix matrix_of(const number_file& file, std::size_t index) {
+  const number_array& array = file.arrays()[index];
+  const std::string place = fmt::format("tensor '{}'", array.name);
+  if (array.shape.size() != 2)
+    throw input_error(file.path(), place,
+                      fmt::format("has {}, not the two of a matrix", count_text(array.shape.size(), "dimension")));
+  if (array.numel == 0) throw input_error(file.path(), place, "has no elements");
+  if (array.numel > most_elements)
+    throw input_error(
+        file.path(), place,
+        fmt::format("{} elements take too much memory; at most {}", grouped(array.numel), grouped(most_elements)));
+  matrix m{array.shape[0], array.shape[1], std::vector<double>(array.numel)};
+  file.open(index)->read(m.numbers);
+  return m;
+}
+
+std::vector<std::uint32_t> codes_of(const matrix& m, const format& to, conversion_counts& counts) {
+  std::vector<std::uint32_t> codes(m.numbers.size());
+  encode_array(to, std::span<const double>(m.numbers), std::span(codes), {}, &counts);
+  return codes;
+}
+
+// Its columns one after the other.
+matrix transposed(const matrix& m) {
+  matrix t{m.columns, m.rows, std::vector<double>(m.numbers.size())};
+  for (std::uint64_t i = 0; i < m.rows; ++i)
+    for (std::uint64_t k = 0; k < m.columns; ++k) t.numbers[k * m.rows + i] = m.numbers[i * m.columns + k];
+  return t;
+}
+
+void write_product(const std::string& path, const format& of, const std::vector<std::uint32_t>& codes,
+                   const matmul_answer& answer) {
+  const std::vector<std::uint64_t> shape{answer.rows, answer.columns};
+  std::string bytes;
+  if (of == float16) {
+    const std::vector<std::uint16_t> halves(codes.begin(), codes.end());
+    write_npy(path, "<f2", shape, {reinterpret_cast<const char*>(halves.data()), halves.size() * 2});
+    return;
+  }
+  std::vector<float> numbers(codes.size());
+  decode_array(of, std::span(codes), std::span(numbers));
+  write_npy(path, "<f4", shape, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
+}
+
+}  // namespace
+
+matmul_answer matmul_over(const matmul_question& asked, listener& to) {
+  if (asked.inputs.empty() || asked.inputs.size() > 2)
+    throw std::invalid_argument("give the dumps of A and of B, or one dump with both");
+  if (asked.unit.empty()) throw std::invalid_argument("--unit names the matrix unit: an architecture or a processor");
+  if (asked.split_k == 0) throw std::invalid_argument("--split-k: 0 parts have no sum");
+  const number_file first(asked.inputs.front());
+  const number_file second(asked.inputs.back());
+  const std::size_t a_at = operand_array(first, asked.a, "--a", 0);
+  const std::size_t b_at = operand_array(second, asked.b, "--b", asked.inputs.size() == 1 ? 1 : 0);
+  const matrix a = matrix_of(first, a_at);
+  const matrix b = transposed(matrix_of(second, b_at));
+  matmul_answer answer{.operands = fmt::format("{} of {} with {} of {}", first.arrays()[a_at].name, first.path(),
+                                               second.arrays()[b_at].name, second.path()),
+                       .rows = a.rows,
+                       .depth = a.columns,
+                       .columns = b.rows};
+  if (a.columns != b.columns)
+    throw std::invalid_argument(
+        fmt::format("{}: {} x {} and {} x {} are no product: A's columns are as many as B's rows", answer.operands,
+                    a.rows, a.columns, b.columns, b.rows));
+  if (answer.columns > most_elements / answer.rows)
+    throw std::invalid_argument(
+        fmt::format("{}: {} x {} results take too much memory", answer.operands, answer.rows, answer.columns));
+
+  answer.format = asked.format.empty() ? std::string(to_string(first.arrays()[a_at].type)) : asked.format;
+  const format in = value_format_named(answer.format);
+  const unit_choice choice = unit_of(asked.unit, asked.accumulate, asked.promote);
+  const tensor_core& unit = unit_chosen(choice, in);
+  answer.unit = name_of(unit);
+  answer.source = unit.source;
+  answer.note = unit.note;
+  const matmul_order order = split_order(accumulation_of(choice, in), asked.split_k);
+  answer.result = order.result();
+
+  conversion_counts counts;
+  const auto a_codes = codes_of(a, in, counts);
+  const auto b_codes = codes_of(b, in, counts);
+  if (counts.newly_zero + counts.overflowed > 0)
+    to.note(fmt::format("{}: {} operands underflow and {} overflow before they are multiplied", answer.format,
+                        grouped(counts.newly_zero), grouped(counts.overflowed)));
+  const matmul_operands x{in, a_codes, in, b_codes, answer.depth};
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<std::uint32_t> codes = matmul(order, x);
+  answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!asked.output.empty()) write_product(asked.output, answer.result, codes, answer);
+  answer.errors = matmul_error(answer.result, codes, x);
+  return answer;
+}
+
+}  // namespace ulp
