@@ -299,6 +299,44 @@ constexpr std::array aliases{
     block_alias{"fp8_row", "torchao_fp8e4m3_rowwise_pow2"},
 };
 
+constexpr std::array dialects{
+    block_dialect{"mxfp8", "torchao", "torchao_mxe4m3_floor"},
+    block_dialect{"mxfp8", "torchao_rceil", "torchao_mxe4m3_rceil"},
+    block_dialect{"mxfp8", "torchao_ceil", "torchao_mxe4m3_ceil"},
+    block_dialect{"mxfp8", "torchao_even", "torchao_mxe4m3_even"},
+    block_dialect{"mxfp8", "te", "te_mxfp8_e4m3_cppref"},
+    block_dialect{"mxfp8", "microxcaling", "microxcaling_fp8_e4m3_nearest"},
+    block_dialect{"mxfp8", "microxcaling_cuda", "microxcaling_cpp_fp8_e4m3_nearest"},
+    block_dialect{"mxfp8", "gfloat", "gfloat_mxe4m3_even"},
+    block_dialect{"mxfp8_e5m2", "torchao", "torchao_mxe5m2_floor"},
+    block_dialect{"mxfp8_e5m2", "torchao_rceil", "torchao_mxe5m2_rceil"},
+    block_dialect{"mxfp8_e5m2", "te", "te_mxfp8_e5m2_cppref"},
+    block_dialect{"mxfp8_e5m2", "microxcaling", "microxcaling_fp8_e5m2_nearest"},
+    block_dialect{"mxfp8_e5m2", "gfloat", "gfloat_mxe5m2_even"},
+    block_dialect{"mxfp6_e2m3", "torchao", "torchao_mxe2m3_floor"},
+    block_dialect{"mxfp6_e2m3", "microxcaling", "microxcaling_fp6_e2m3_nearest"},
+    block_dialect{"mxfp6_e2m3", "gfloat", "gfloat_mxe2m3_even"},
+    block_dialect{"mxfp6_e3m2", "torchao", "torchao_mxe3m2_floor"},
+    block_dialect{"mxfp6_e3m2", "microxcaling", "microxcaling_fp6_e3m2_nearest"},
+    block_dialect{"mxfp6_e3m2", "gfloat", "gfloat_mxe3m2_even"},
+    block_dialect{"mxfp4", "torchao", "torchao_mxe2m1_floor"},
+    block_dialect{"mxfp4", "torchao_rceil", "torchao_mxe2m1_rceil"},
+    block_dialect{"mxfp4", "torchao_even", "torchao_mxe2m1_even"},
+    block_dialect{"mxfp4", "te", "te_mxfp4_ceil_log2"},
+    block_dialect{"mxfp4", "microxcaling", "microxcaling_fp4_e2m1_nearest"},
+    block_dialect{"mxfp4", "microxcaling_cuda", "microxcaling_cpp_fp4_e2m1_nearest"},
+    block_dialect{"mxfp4", "gfloat", "gfloat_mxe2m1_even"},
+    block_dialect{"mxint8", "microxcaling", "microxcaling_int8_nearest"},
+    block_dialect{"mxint8", "gfloat", "gfloat_mxint8_even"},
+    block_dialect{"nvfp4", "torchao", "torchao_nvfp4_twolevel"},
+    block_dialect{"nvfp4", "torchao_onelevel", "torchao_nvfp4_onelevel"},
+    block_dialect{"nvfp4", "te", "te_nvfp4_1x16"},
+    block_dialect{"nvfp4", "te_4over6", "te_nvfp4_4over6_mse256"},
+    block_dialect{"fp8_tensor", "torchao", "torchao_fp8e4m3_tensorwise"},
+    block_dialect{"fp8_tensor", "te", "te_current_e4m3_f32"},
+    block_dialect{"fp8_tensor", "flax", "flax_qdq_e4m3"},
+};
+
 bool same(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
@@ -313,6 +351,17 @@ const block_format* find_block_format(std::string_view name) noexcept {
     if (same(alias.name, name)) name = alias.stands_for;
   for (const block_format& row : rows)
     if (same(row.name, name)) return &row;
+  return nullptr;
+}
+
+std::span<const block_dialect> block_dialects() noexcept { return dialects; }
+
+const block_format* find_block_format(std::string_view name, std::string_view dialect) noexcept {
+  if (dialect.empty()) return find_block_format(name);
+  const block_format* const meant = find_block_format(name);
+  for (const block_dialect& d : dialects)
+    if (same(d.dialect, dialect) && meant != nullptr && find_block_format(d.format) == meant)
+      return find_block_format(d.row);
   return nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -57,6 +58,11 @@ struct band {
   std::size_t count = 0;
 };
 
+// Elements that are scaled and rounded together: they stay in the first-level cache.
+constexpr std::size_t tile = 4096;
+// Scales of them at most: no block is of fewer than 16 columns but at an edge, or where extents are given.
+constexpr std::size_t at_once = tile;
+
 // Blocks of one row of blocks.
 class quantizer {
  public:
@@ -64,15 +70,15 @@ class quantizer {
             std::span<const tensor_level> tensor, const block_conversion& how)
       : row_(row), x_(x), of_(of), grid_(grid), tensor_(tensor), encode_(row, how) {}
 
-  void operator()(std::size_t block_row, std::span<std::uint8_t> codes, scale_span scales,
-                  conversion_counts* counts) const {
+  // Blocks first, first + 1, ... before `end`.
+  void operator()(std::size_t block_row, std::size_t first, std::size_t end, std::span<std::uint8_t> codes,
+                  scale_span scales, conversion_counts* counts) const {
     const band rows{block_row * grid_.block.rows, std::min(grid_.block.rows, of_.rows - block_row * grid_.block.rows)};
     const tensor_level& tensor = tensor_[row_.scales_rows ? rows.first : 0];
-    constexpr std::size_t at_once = 1024;
     std::array<block_scale, at_once> found;
-    const std::size_t least = std::max<std::size_t>(1, at_once / grid_.block.columns);
-    for (std::size_t begin = 0; begin < grid_.across; begin += least) {
-      const std::size_t count = std::min(least, grid_.across - begin);
+    const std::size_t least = std::max<std::size_t>(1, tile / grid_.block.columns);
+    for (std::size_t begin = first; begin < end; begin += least) {
+      const std::size_t count = std::min(least, end - begin);
       for (std::size_t b = 0; b < count; ++b) {
         found[b] = scale_of_block(rows, begin + b, tensor);
         store(scales, block_row, begin + b, found[b]);
@@ -114,8 +120,7 @@ class quantizer {
 
   void encode_row(std::size_t r, std::size_t first_block, std::span<const block_scale> scales,
                   std::span<std::uint8_t> codes, conversion_counts* counts) const {
-    constexpr std::size_t tile = 1024;
-    std::array<float, tile> scaled;
+    alignas(64) std::array<float, tile> scaled;
     const std::size_t width = grid_.block.columns;
     std::size_t block = 0;
     while (block < scales.size()) {
@@ -190,7 +195,24 @@ void quantize_blocks(const block_format& row, std::span<const float> x, matrix_e
   const matrix_extent flat = flattened(row, own, of);
   const block_grid grid{own.block, block_count(flat.rows, own.block.rows), block_count(flat.columns, own.block.columns)};
   const quantizer quantize(row, x, flat, grid, tensor, how);
-  for (std::size_t block_row = 0; block_row < grid.down; ++block_row) quantize(block_row, codes, scales, counts);
+  // Parts are rows of blocks, or where there is one, blocks.
+  const std::size_t of_row = grid.block.rows * std::max<std::size_t>(1, flat.columns);
+  const std::size_t step = grid.down > 1 ? of_row : grid.block.columns * std::max<std::size_t>(1, tile / grid.block.columns);
+  const std::size_t size = grid.down > 1 ? grid.down * of_row : grid.across * grid.block.columns;
+  std::mutex adding;
+  detail::for_parts(size, step, how.threads, [&](std::size_t begin, std::size_t end) {
+    const default_processor_state of_thread;
+    conversion_counts mine;
+    conversion_counts* const to = counts == nullptr ? nullptr : &mine;
+    if (grid.down > 1)
+      for (std::size_t r = begin / of_row; r < (end + of_row - 1) / of_row; ++r)
+        quantize(r, 0, grid.across, codes, scales, to);
+    else if (grid.down == 1)
+      quantize(0, begin / grid.block.columns, (end + grid.block.columns - 1) / grid.block.columns, codes, scales, to);
+    if (to == nullptr) return;
+    const std::lock_guard lock{adding};
+    *counts += mine;
+  });
   if (numbers.empty()) return;
   block_conversion of_codes = how;
   if (how.tensor_amax.empty()) of_codes.tensor_amax = found;

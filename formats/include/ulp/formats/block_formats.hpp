@@ -128,6 +128,16 @@ struct block_alias {
 // By name or alias, in upper or lower case; nullptr where there is none.
 [[nodiscard]] const block_format* find_block_format(std::string_view name) noexcept;
 
+// What a program makes of a format that several have: {"mxfp8", "te"} is te_mxfp8_e4m3_cppref.
+struct block_dialect {
+  std::string_view format;  // a name of block_aliases
+  std::string_view dialect;
+  std::string_view row;
+};
+[[nodiscard]] std::span<const block_dialect> block_dialects() noexcept;
+// nullptr where there is none. Without a dialect as above.
+[[nodiscard]] const block_format* find_block_format(std::string_view name, std::string_view dialect) noexcept;
+
 // Scales in memory that is not owned: codes of e8m0 and e4m3, or numbers.
 template <bool Constant>
 class basic_scale_span {
