@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <ulp/formats/ambiguous_names.hpp>
+#include <ulp/formats/block_formats.hpp>
 #include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/text.hpp>
@@ -26,9 +27,9 @@ constexpr std::array<std::string_view, 4> e4m3fn_aliases{"e4m3fn", "fp8_e4m3fn",
 constexpr std::array<std::string_view, 2> e5m2_aliases{"e5m2", "fp8_e5m2"};
 constexpr std::array<std::string_view, 2> e4m3fnuz_aliases{"e4m3fnuz", "fp8_e4m3fnuz"};
 constexpr std::array<std::string_view, 2> e5m2fnuz_aliases{"e5m2fnuz", "fp8_e5m2fnuz"};
-constexpr std::array<std::string_view, 5> e3m2_aliases{"float6_e3m2fn", "e3m2fn", "fp6_e3m2", "mxfp6_e3m2", "E3M2"};
-constexpr std::array<std::string_view, 5> e2m3_aliases{"float6_e2m3fn", "e2m3fn", "fp6_e2m3", "mxfp6_e2m3", "E2M3"};
-constexpr std::array<std::string_view, 6> e2m1_aliases{"float4_e2m1fn", "e2m1fn", "fp4_e2m1", "fp4", "mxfp4", "E2M1"};
+constexpr std::array<std::string_view, 4> e3m2_aliases{"float6_e3m2fn", "e3m2fn", "fp6_e3m2", "E3M2"};
+constexpr std::array<std::string_view, 4> e2m3_aliases{"float6_e2m3fn", "e2m3fn", "fp6_e2m3", "E2M3"};
+constexpr std::array<std::string_view, 5> e2m1_aliases{"float4_e2m1fn", "e2m1fn", "fp4_e2m1", "fp4", "E2M1"};
 constexpr std::array<std::string_view, 4> e8m0_aliases{"float8_e8m0fnu", "e8m0fnu", "e8m0", "ue8m0"};
 constexpr std::array<std::string_view, 2> dlfloat16_aliases{"dlfloat", "dlf16"};
 
@@ -78,9 +79,7 @@ struct family {
 };
 constexpr std::array families{
     family{"fp8", "E4M3 (float8_e4m3fn) and E5M2 (float8_e5m2)"},
-    family{"mxfp8", "E4M3 (float8_e4m3fn) and E5M2 (float8_e5m2)"},
     family{"fp6", "E3M2 (float6_e3m2) and E2M3 (float6_e2m3)"},
-    family{"mxfp6", "E3M2 (float6_e3m2) and E2M3 (float6_e2m3)"},
 };
 
 struct specials_name {
@@ -219,6 +218,9 @@ parsed<format> read_format(std::string_view name) {
   if (!fields) {
     for (const family& several : families)
       if (several.name == head) return wrong("ambiguous name; use one of " + std::string{several.members});
+    if (const block_format* const blocks = find_block_format(head))
+      return wrong("a format of blocks, which numbers alone do not have; its elements are " +
+                   std::string{blocks->element.name} + " (ulp convert --to " + head + " quantizes arrays)");
     if (comma != std::string_view::npos && find_entry(head) != nullptr)
       return wrong("options follow e<E>m<M>, not names");
     std::string hint;

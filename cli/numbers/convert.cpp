@@ -2,14 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <stdexcept>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/io/arrays/convert.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 
 #include "command.hpp"
+#include "convert_blocks.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -21,12 +24,15 @@ namespace {
 struct options {
   std::string input;
   std::string output;
+  std::string output_place;  // by its place instead of by -o
   std::string to;
   std::string from;
   std::string dtype;
   std::string scale = "1";
   bool values = false;
   bool packed = false;
+  bool swizzled = false;
+  std::string axis;
   std::uint64_t threads = 0;
   run_text run;  // of which --tensor and --limit are taken
   rounding_text rounding;
@@ -48,6 +54,14 @@ file_conversion_options how_to_convert(const options& o) {
   how.selects = o.run.selected().tensor;
   how.limits = o.run.how_to_read().limits;
   return how;
+}
+
+int axis_of(const std::string& text) {
+  int axis = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), axis);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw usage_error(fmt::format("--axis: '{}' is no integer", text));
+  return axis;
 }
 
 // The sums of all that was converted, under a name of their own.
@@ -109,9 +123,45 @@ void add_notes(const options& o, const format& to, const conversion_counts& coun
                      counts.nan == 1 ? "the one" : grouped(counts.nan)));
 }
 
-int run(const options& o) {
+int run_blocks(const options& o, const block_format& row) {
+  for (const auto& [given, name] : {std::pair{!o.from.empty(), "--from"}, std::pair{!o.dtype.empty(), "--dtype"},
+                                    std::pair{o.values, "--values"}, std::pair{o.scale != "1", "--scale"}})
+    if (given)
+      throw usage_error(fmt::format("{}: {} is a format of blocks, for which there is no such option", name, o.to));
+  if (o.packed && row.element.width > 4)
+    throw usage_error(fmt::format("--packed: codes of {} have {} bits; two in a byte have at most 4", row.element.name,
+                                  row.element.width));
+  if (o.swizzled && (row.scale == scale_type::float32 || row.block.rows != 1))
+    throw usage_error(fmt::format("--swizzled: scales of {} are not codes of rows of blocks", o.to));
+  block_request asked{.input = o.input, .output = o.output, .to = o.to, .rounding = {}, .json = o.json, .how = {}};
+  asked.how.row = &row;
+  const bool says_rounding = !o.rounding.direction.empty() || o.rounding.saturate || o.rounding.daz ||
+                             !o.rounding.flush.empty();
+  if (says_rounding) {
+    const format& element = row.element.numbers == nullptr ? float32 : *row.element.numbers;
+    asked.how.rounding = o.rounding.value(element);
+    asked.rounding = o.rounding.text(element);
+  }
+  asked.how.seed = o.rounding.seed;
+  asked.how.threads = static_cast<unsigned>(std::min<std::uint64_t>(o.threads, 1024));
+  if (!o.axis.empty()) asked.how.axis = axis_of(o.axis);
+  asked.how.packed = o.packed;
+  asked.how.swizzled = o.swizzled;
+  asked.how.selects = o.run.selected().tensor;
+  asked.how.limits = o.run.how_to_read().limits;
+  return convert_to_blocks(asked);
+}
+
+int run(options o) {
+  if (o.output.empty() == o.output_place.empty())
+    throw usage_error(o.output.empty() ? "the file to write is missing: name it after INPUT, or with -o"
+                                       : "the file to write is named twice, after INPUT and with -o");
+  if (o.output.empty()) o.output = o.output_place;
   if (o.input == "-") throw usage_error("INPUT: standard input cannot be converted: name a file");
   refuse_overwriting_inputs({.csv = o.output}, {o.input});
+  if (const block_format* const row = find_block_format(o.to)) return run_blocks(o, *row);
+  if (!o.axis.empty() || o.swizzled)
+    throw usage_error(fmt::format("{}: {} is no format of blocks", o.swizzled ? "--swizzled" : "--axis", o.to));
   const file_conversion_options how = how_to_convert(o);
   if (o.output == "-" && o.json) throw usage_error("--json and -o - both write to standard output");
   file_conversion conversion(o.input, o.output, how);
@@ -178,10 +228,16 @@ command convert_command() {
   command made{.name = "convert", .help = "convert the numbers in a file to a format, and count what becomes of them"};
   made.add("INPUT", &o->input, ".npy, .npz, .safetensors, or with --dtype a raw file",
            {.required = true, .check = a_name});
+  made.add("OUTPUT", &o->output_place, "the file to write, as -o names it", {.check = a_name});
   made.add("-o,--output", &o->output,
            "the file to write, of the kind that its extension says (others: raw); - for standard output",
-           {.type = "FILE", .required = true, .check = a_name});
-  made.add("--to", &o->to, "the format (see ulp formats), of at most 32 bits", {.type = "F", .required = true});
+           {.type = "FILE", .check = a_name});
+  made.add("--to", &o->to,
+           "the format (see ulp formats), of at most 32 bits; or a format of blocks, such as mxfp8, mxfp4 or nvfp4 "
+           "(see ulp formats --blocks), whose scales, codes and numbers become a .npz",
+           {.type = "F", .required = true});
+  made.add("--axis", &o->axis, "along which blocks run, 0 the first, -1 the last (the default)", {.type = "N"});
+  made.add("--swizzled", &o->swizzled, "scale codes in tiles of 128 x 4, as cuBLAS reads them, padded with zeros");
   made.add("--scale", &o->scale, "multiply by this before rounding, exactly", {.type = "S", .show_default = true});
   made.add("--values", &o->values, "write the rounded numbers in float32 instead of codes");
   made.add("--packed", &o->packed,
@@ -210,7 +266,8 @@ command convert_command() {
       "element.\n"
       "Examples:\n"
       "  ulp convert tests/data/digits.step00100.safetensors --to cb16 -o /tmp/cb16.safetensors\n"
-      "  ulp convert /tmp/cb16.safetensors --from cb16 --to fp16 -o /tmp/fp16.npz";
+      "  ulp convert /tmp/cb16.safetensors --from cb16 --to fp16 -o /tmp/fp16.npz\n"
+      "  ulp convert tests/data/digits.step00100.safetensors /tmp/mxfp8.npz --to mxfp8";
   made.run = [o] { return run(*o); };
   return made;
 }

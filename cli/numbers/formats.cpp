@@ -1,12 +1,15 @@
 // ulp formats: the catalogue.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <ulp/formats/block_formats.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/text.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
 
+#include "block_words.hpp"
 #include "command.hpp"
 #include "number_text.hpp"
 #include "options.hpp"
@@ -17,6 +20,7 @@ namespace {
 
 struct options {
   std::vector<std::string> names;
+  bool blocks = false;
   output_options output;
 };
 
@@ -151,7 +155,65 @@ void print_card(const std::string& name, const format& f) {
   }
 }
 
+table blocks_overview(const std::vector<const block_format*>& rows) {
+  using row = const block_format*;
+  const auto names = [](const row& r) {
+    std::string all;
+    for (const block_alias& alias : block_aliases())
+      if (alias.stands_for == r->name) all += fmt::format("{}{}", all.empty() ? "" : ", ", alias.name);
+    return all;
+  };
+  const std::vector<column<row>> columns = {
+      {"format", "format of blocks", [](const row& r) { return std::string{r->name}; }},
+      {"names", "here also", names},
+      {"element", "element", [](const row& r) { return std::string{r->element.name}; }},
+      {"block", "block", [](const row& r) { return text_of(r->block); }},
+      {"scale", "scale", [](const row& r) { return std::string{text_of(r->scale)}; }},
+      {"rule", "", [](const row& r) { return std::string{in_words(r->rule)}; }},
+      {"rounding", "rounding", [](const row& r) { return to_string(rounding{.direction = r->rounding}); }},
+      {"summary", "whose", [](const row& r) { return std::string{r->summary}; }},
+      {"source", "", [](const row& r) { return std::string{r->source}; }},
+  };
+  return table_of(columns, rows);
+}
+
+void print_block_card(const std::string& name, const block_format& row) {
+  const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<18}{}\n", what, value); };
+  fmt::print("{}{}\n", name, name == row.name ? "" : fmt::format(" = {}", row.name));
+  line("whose", std::string{row.summary});
+  line("elements", fmt::format("{}, {} bits, largest {:g}; {}{}", row.element.name, row.element.width,
+                               row.element.largest, to_string(rounding{.direction = row.rounding}),
+                               row.saturates ? ", saturating" : ""));
+  line("block", text_of(row.block));
+  line("scale", fmt::format("{}{}", text_of(row.scale), row.power_of_two ? ", lowered to a power of two" : ""));
+  line("rule", std::string{in_words(row.rule)});
+  if (row.epsilon > 0) line("least amax", fmt::format("{:g}", row.epsilon));
+  line("source", std::string{row.source});
+}
+
+int run_blocks(const options& o) {
+  std::vector<const block_format*> rows;
+  for (const std::string& name : o.names) {
+    rows.push_back(find_block_format(name));
+    if (rows.back() == nullptr)
+      throw usage_error(fmt::format("'{}' is no format of blocks; ulp formats --blocks lists them", name));
+  }
+  if (o.names.empty())
+    for (const block_format& row : block_formats()) rows.push_back(&row);
+  const bool cards = !o.names.empty() && !o.output.machine_stdout();
+  write_table("blocks", blocks_overview(rows), o.output, !cards);
+  for (std::size_t i = 0; cards && i < rows.size(); ++i) {
+    if (i > 0) fmt::print("\n");
+    print_block_card(o.names[i], *rows[i]);
+  }
+  return done;
+}
+
 int run(const options& o) {
+  const bool only_blocks = !o.names.empty() && std::ranges::all_of(o.names, [](const std::string& name) {
+    return find_block_format(name) != nullptr;
+  });
+  if (o.blocks || only_blocks) return run_blocks(o);
   std::vector<named_format> formats;
   if (o.names.empty())
     for (const catalog_entry& entry : format_catalog()) formats.push_back({std::string{entry.name}, entry.format});
@@ -174,6 +236,7 @@ command formats_command() {
   made.add("NAME", &o->names,
            "formats to describe: names, aliases, or e<E>m<M> like e6m9, with options: e6m9,bias=30,specials=none "
            "(specials ieee, fn, fnuz or none; subnormals=no)");
+  made.add("--blocks", &o->blocks, "list the formats of blocks instead: MX, NVFP4, FP8 with scales, a row for each dialect");
   add_output(made, o->output);
   made.footer = "Example:\n  ulp formats cbfloat16 e4m3 e6m9,bias=30,specials=none";
   made.run = [o] { return run(*o); };

@@ -26,7 +26,7 @@ __version__ = "0.1.0"
 
 # Each name and the module that has it.
 _PLACES = {
-    **dict.fromkeys(("quantize", "encode", "decode", "stream_of"), "_arrays"),
+    **dict.fromkeys(("block_formats", "quantize", "encode", "decode", "stream_of"), "_arrays"),
     **dict.fromkeys(("add", "sub", "mul", "div", "fma", "sqrt", "dot", "exact_dot"), "_arrays"),
     **dict.fromkeys(("finfo", "formats"), "_formats"),
     "outcomes": "_outcomes",
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from . import compat as compat
     from . import optim as optim
     from . import torch as torch
-    from ._arrays import add, decode, div, dot, encode, exact_dot, fma, mul, quantize, sqrt, stream_of, sub
+    from ._arrays import add, block_formats, decode, div, dot, encode, exact_dot, fma, mul, quantize, sqrt, stream_of, sub
     from ._errors import RecorderError
     from ._following import Following, Step, follow
     from ._formats import finfo, formats

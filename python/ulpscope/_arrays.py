@@ -13,7 +13,7 @@ import functools
 import operator
 from typing import Any, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
-from . import _core
+from . import _blocks, _core
 from ._array_types import converter_of, kind_of
 from ._flags import flag
 from ._formats import Format, format_name
@@ -36,6 +36,8 @@ def quantize(
     index: int = 0,
     bits: Bits = None,
     out: Optional[Any] = None,
+    axis: int = -1,
+    dialect: Optional[str] = None,
 ) -> Array:
     """x * scale rounded once to the numbers of a format, in x's own type.
 
@@ -58,11 +60,19 @@ def quantize(
               threads, layout and chunking, and in C++ and `ulp convert`. `stream_of(name, step)` is a tensor's stream.
     out       where the result is written, and what is returned: of the result's shape and any type that holds the
               format. x itself is allowed; memory that overlaps it otherwise is as if it did not.
+    axis, dialect   of formats of blocks ("mxfp8", "mxfp4", "nvfp4", "fp8_128x128", a row of `block_formats()`): along
+              which axis blocks run, and whose rules: "torchao", "te", "microxcaling", "gfloat" and others. Elements are
+              taken as float32, and the result is float32. `rounding` other than "nearest-even" is that of the elements,
+              else they are rounded as the row says; scale, saturate, ftz, daz, bits and out are not for these.
 
     ValueError for unknown words, numbers out of range, elements that are no floating-point numbers, types that do not
     hold the format, tensors on a device other than a CUDA one, and tensors that require grad while gradients are on
     (ulpscope.torch.quantize takes those).
     """
+    if _blocks.is_named(format):
+        numbers = _in_blocks(x, format, dialect, axis, rounding, seed, stream, index, out)[1]
+        return _blocks.like(numbers, x)
+    _expect_no_blocks(format, axis, dialect)
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
     kind = converter_of(x, out)
     taken = kind.take(x, "x")
@@ -86,14 +96,21 @@ def encode(
     index: int = 0,
     bits: Bits = None,
     out: Optional[Any] = None,
+    axis: int = -1,
+    dialect: Optional[str] = None,
 ) -> Any:
     """The codes of x * scale, rounded once: bit patterns in the low bits of unsigned integers of 8, 16 or 32 bits,
     the smallest that hold them. Of tensors in uint8, int16 or int32, which view() turns into float16 or bfloat16.
-    Arguments and errors are those of quantize; `out` is an array of integers of that size.
+    Arguments and errors are those of quantize; `out` is an array of integers of that size. Of a format of blocks a
+    named tuple (codes, scale, global_amax), which `decode` takes.
 
     >>> ulpscope.encode(numpy.float32([1, -2]), "float8_e4m3fn")
     array([ 56, 192], dtype=uint8)
     """
+    if _blocks.is_named(format):
+        blocks = _in_blocks(x, format, dialect, axis, rounding, seed, stream, index, out)[0]
+        return _blocks.Blocks(*(_blocks.like(part, x) for part in blocks))
+    _expect_no_blocks(format, axis, dialect)
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
     kind = converter_of(x, out)
     taken = kind.take(x, "x")
@@ -103,14 +120,32 @@ def encode(
     return _returned(kind, result, (x,), out)
 
 
-def decode(codes: Any, format: Format, *, out: Optional[Any] = None) -> Any:
+def decode(
+    codes: Any,
+    format: Format,
+    *,
+    out: Optional[Any] = None,
+    scale: Optional[Any] = None,
+    axis: int = -1,
+    dialect: Optional[str] = None,
+    global_amax: Optional[Any] = None,
+) -> Any:
     """The numbers of codes, exactly: float32 where that holds all of the format's, else float64, or what `out` is.
 
-    Codes are integers of any type; bits above those of the format are an error.
+    Codes are integers of any type; bits above those of the format are an error. Of a format of blocks `codes` is what
+    encode gave, or its codes beside `scale` and, under a second level, `global_amax`; axis and dialect are as there.
 
     >>> ulpscope.decode(numpy.uint8([56, 192]), "float8_e4m3fn")
     array([ 1., -2.], dtype=float32)
     """
+    if _blocks.is_named(format):
+        if out is not None:
+            raise ValueError(f"out: is not for {format}, a format of blocks")
+        kept = codes.codes if isinstance(codes, _blocks.Blocks) else codes
+        return _blocks.like(_blocks.decoded(codes, format, dialect, axis, scale, global_amax), kept)
+    _expect_no_blocks(format, axis, dialect)
+    if scale is not None or global_amax is not None:
+        raise ValueError(f"scale: {format} is no format of blocks, whose codes have scales")
     name = format_name(format)
     kind = converter_of(codes, out)
     taken = kind.integers(kind.take(codes, "codes"), "codes")
@@ -309,6 +344,41 @@ def exact_dot(
     kind = kind_of(a, b)
     vectors = [kind.elements(kind.take(x, name), name) for x, name in ((a, "a"), (b, "b"))]
     return _core.exact_dot(*vectors, _number(c, "c"), _conversion(format, rounding, **_rest(how)))
+
+
+def block_formats() -> List[Dict[str, Any]]:
+    """The formats of blocks: name, names (what they are also called here), summary, element, bits, block (rows and
+    columns, 0 being all there are), scale, rounding, source; a row for each dialect.
+
+    >>> [row["name"] for row in ulpscope.block_formats() if "nvfp4" in row["names"]]
+    ['te_nvfp4_1x16']
+    """
+    return _blocks.rows()
+
+
+def _in_blocks(
+    x: Any, format: str, dialect: Optional[str], axis: int, rounding: str, seed: int, stream: int, index: int, out: Any
+) -> Any:
+    if out is not None:
+        raise ValueError(f"out: is not for {format}, a format of blocks")
+    # The elements' rounding only: the format that Conversion names is not read.
+    how = None if rounding in ("nearest-even", "rne") else _conversion("float8_e4m3fn", rounding)
+    return _blocks.encoded(
+        x,
+        format,
+        dialect,
+        _integer(axis, "axis", -64, 63),
+        how,
+        _whole(seed, "seed"),
+        _whole(stream, "stream"),
+        _whole(index, "index"),
+    )
+
+
+def _expect_no_blocks(format: Format, axis: int, dialect: Optional[str]) -> None:
+    if axis != -1 or dialect is not None:
+        given = "dialect" if dialect is not None else "axis"
+        raise ValueError(f"{given}: {format} is no format of blocks; `block_formats()` has them")
 
 
 def stream_of(tensor: str, step: int = 0) -> int:

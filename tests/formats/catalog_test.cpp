@@ -55,7 +55,6 @@ const std::vector<named> all_names{{"float16", float16},
                                    {"float4_e2m1fn", float4_e2m1},
                                    {"fp4", float4_e2m1},
                                    {"fp4_e2m1", float4_e2m1},
-                                   {"mxfp4", float4_e2m1},
                                    {"float8_e8m0", float8_e8m0},
                                    {"float8_e8m0fnu", float8_e8m0},
                                    {"e8m0", float8_e8m0},
@@ -78,9 +77,7 @@ const std::vector<named> all_names{{"float16", float16},
                                    {"fp8_e4m3fnuz", float8_e4m3fnuz},
                                    {"fp8_e5m2fnuz", float8_e5m2fnuz},
                                    {"e3m2fn", float6_e3m2},
-                                   {"mxfp6_e3m2", float6_e3m2},
                                    {"e2m3fn", float6_e2m3},
-                                   {"mxfp6_e2m3", float6_e2m3},
                                    {"e2m1fn", float4_e2m1},
                                    {"fp8_e4m3", float8_e4m3fn},
                                    {"E4M3", float8_e4m3fn},
@@ -176,9 +173,14 @@ TEST_CASE("a name that OCP uses otherwise has a note, and one of several formats
   CHECK(note_on_name("e2m1").find("ends at 3; OCP's E2M1 is float4_e2m1, which ends at 6") != std::string::npos);
   for (const char* const clear : {"e4m3fn", "fp8_e4m3", "e5m2", "E5M2", "float16", "e4m3,bias=3", "nonsense"})
     CHECK(note_on_name(clear).empty());
-  for (const char* const several : {"FP8", "fp8", "MXFP8", "FP6", "mxfp6"}) {
+  for (const char* const several : {"FP8", "fp8", "FP6"}) {
     INFO(several);
     CHECK(parse_format(several).error.find("ambiguous name; use one of E") != std::string::npos);
+  }
+  for (const char* const blocks : {"mxfp4", "MXFP8", "mxfp6_e2m3", "nvfp4", "torchao_mxe4m3_floor"}) {
+    INFO(blocks);
+    CHECK_FALSE(find_format(blocks));
+    CHECK(parse_format(blocks).error.find("a format of blocks, which numbers alone do not have") != std::string::npos);
   }
   CHECK(parse_format("E4M3,bias=11").error ==
         "format 'E4M3,bias=11': options follow e<E>m<M>, not OCP's name: write e4m3");

@@ -1,5 +1,7 @@
 #include "support/npz.hpp"
 
+#include <zlib.h>
+
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
@@ -9,10 +11,25 @@
 namespace ulp::test {
 namespace {
 
+// RFC 1951.
+std::string inflated(std::string deflated, std::size_t size) {
+  std::string bytes(size, '\0');
+  z_stream stream{};
+  stream.next_in = reinterpret_cast<Bytef*>(deflated.data());
+  stream.avail_in = static_cast<uInt>(deflated.size());
+  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_out = static_cast<uInt>(size);
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::runtime_error("zlib");
+  const int ended = inflate(&stream, Z_FINISH);
+  inflateEnd(&stream);
+  if (ended != Z_STREAM_END || stream.avail_out != 0) throw std::runtime_error("a member is damaged");
+  return bytes;
+}
+
 // PKWARE APPNOTE 6.3: 4.3.16 end of central directory, 4.3.12 central directory header, 4.3.7 local file header.
-class stored_zip {
+class zip_file {
  public:
-  explicit stored_zip(std::string bytes) : bytes_(std::move(bytes)) {}
+  explicit zip_file(std::string bytes) : bytes_(std::move(bytes)) {}
 
   [[nodiscard]] std::map<std::string, std::string> members() const {
     const std::size_t end = bytes_.rfind("PK\5\6");
@@ -20,12 +37,14 @@ class stored_zip {
     std::map<std::string, std::string> found;
     std::size_t at = number<std::uint32_t>(end + 16);
     for (int left = number<std::uint16_t>(end + 10); left > 0; --left) {
-      if (number<std::uint16_t>(at + 10) != 0) throw std::runtime_error("a member is compressed");
+      const int method = number<std::uint16_t>(at + 10);
+      if (method != 0 && method != 8) throw std::runtime_error("a member is compressed in an unknown way");
+      const std::size_t stored_size = number<std::uint32_t>(at + 20);
       const std::size_t size = number<std::uint32_t>(at + 24);
       const std::size_t name_size = number<std::uint16_t>(at + 28);
       const std::size_t local = number<std::uint32_t>(at + 42);
       const std::size_t data = local + 30 + number<std::uint16_t>(local + 26) + number<std::uint16_t>(local + 28);
-      found[text(at + 46, name_size)] = text(data, size);
+      found[text(at + 46, name_size)] = method == 0 ? text(data, size) : inflated(text(data, stored_size), size);
       at += 46 + name_size + number<std::uint16_t>(at + 30) + number<std::uint16_t>(at + 32);
     }
     return found;
@@ -72,6 +91,8 @@ constexpr std::string_view type_name = "";
 template <>
 constexpr std::string_view type_name<std::uint8_t> = "|u1";
 template <>
+constexpr std::string_view type_name<std::int32_t> = "<i4";
+template <>
 constexpr std::string_view type_name<std::int64_t> = "<i8";
 template <>
 constexpr std::string_view type_name<std::uint16_t> = "<u2";
@@ -99,6 +120,7 @@ std::vector<T> npz_array::as() const {
   return elements;
 }
 template std::vector<std::uint8_t> npz_array::as() const;
+template std::vector<std::int32_t> npz_array::as() const;
 template std::vector<std::int64_t> npz_array::as() const;
 template std::vector<std::uint16_t> npz_array::as() const;
 template std::vector<std::uint32_t> npz_array::as() const;
@@ -107,7 +129,7 @@ template std::vector<double> npz_array::as() const;
 
 std::map<std::string, npz_array> read_npz(const std::filesystem::path& path) {
   std::map<std::string, npz_array> arrays;
-  for (const auto& [name, bytes] : stored_zip{read_file(path)}.members())
+  for (const auto& [name, bytes] : zip_file{read_file(path)}.members())
     arrays[name.substr(0, name.rfind(".npy"))] = array_of(bytes);
   return arrays;
 }

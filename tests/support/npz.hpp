@@ -1,4 +1,4 @@
-// Arrays of .npz files whose members are stored, not compressed: a reader for tests of libraries that read no files.
+// Arrays of .npz files: a reader for tests of libraries that read no files.
 #ifndef ULP_TESTS_SUPPORT_NPZ_HPP
 #define ULP_TESTS_SUPPORT_NPZ_HPP
 

@@ -69,6 +69,15 @@ class array_input {
 [[nodiscard]] std::unique_ptr<array_input> open_raw(const std::string& path, raw_type type,
                                                     const std::optional<format>& from);
 
+// What its first bytes say; nullopt where they say none of these. Throws input_error for what is known and not converted.
+[[nodiscard]] std::optional<array_file_kind> array_kind_by_content(const std::string& path, const read_limits& limits);
+// Precondition: not raw.
+[[nodiscard]] std::unique_ptr<array_input> open_array_file(const std::string& path, array_file_kind kind,
+                                                           const std::optional<format>& from,
+                                                           const read_limits& limits);
+// Of numbers, of the kind that its content says. Throws input_error where it is none.
+[[nodiscard]] std::unique_ptr<array_input> open_array_file(const std::string& path, const read_limits& limits);
+
 struct written_array {
   std::string name;
   std::string type;  // as type_in gives it

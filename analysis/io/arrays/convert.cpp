@@ -14,7 +14,6 @@
 #include "bytes/grouped_notes.hpp"
 #include "bytes/text.hpp"
 #include "chunks.hpp"
-#include "dumps/rows.hpp"
 
 namespace ulp {
 namespace {
@@ -25,22 +24,8 @@ constexpr std::array extensions{std::pair{array_file_kind::npy, std::string_view
                                 std::pair{array_file_kind::npz, std::string_view{".npz"}},
                                 std::pair{array_file_kind::safetensors, std::string_view{".safetensors"}}};
 
-// What its first bytes say; nullopt where they say none of these.
-std::optional<array_file_kind> kind_by_content(const std::string& path, const read_limits& limits) {
-  constexpr std::uint64_t looked_at = 512;
-  const file_reader file(path);
-  const auto bytes = file.read(0, std::min(file.size(), looked_at));
-  const std::string_view start = text_of(bytes);
-  if (npy_kind().begins(path, start, limits)) return array_file_kind::npy;
-  if (pt_kind().begins(path, start, limits))
-    throw input_error(path, "", "is a PyTorch file, which is not converted: save it with safetensors.torch.save_file");
-  if (npz_kind().begins(path, start, limits)) return array_file_kind::npz;
-  if (safetensors_kind().begins(path, start, limits)) return array_file_kind::safetensors;
-  return std::nullopt;
-}
-
 array_file_kind kind_of_input(const std::string& path, const file_conversion_options& o) {
-  const std::optional<array_file_kind> found = kind_by_content(path, o.limits);
+  const std::optional<array_file_kind> found = array_kind_by_content(path, o.limits);
   if (found && o.raw)
     throw input_error(
         path, "",
@@ -54,13 +39,8 @@ array_file_kind kind_of_input(const std::string& path, const file_conversion_opt
 }
 
 std::unique_ptr<array_input> opened(const std::string& path, array_file_kind kind, const file_conversion_options& o) {
-  switch (kind) {
-    case array_file_kind::npy: return open_npy(path, o.from);
-    case array_file_kind::npz: return open_npz(path, o.from, o.limits);
-    case array_file_kind::safetensors: return open_safetensors(path, o.from, o.limits);
-    case array_file_kind::raw: break;
-  }
-  return open_raw(path, *o.raw, o.from);
+  if (kind == array_file_kind::raw) return open_raw(path, *o.raw, o.from);
+  return open_array_file(path, kind, o.from, o.limits);
 }
 
 std::unique_ptr<array_output> output_in(array_file_kind kind, atomic_file& to, const std::vector<written_array>& all,

@@ -22,6 +22,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = ULP_VERSION;
   pybind11::register_local_exception_translator(&translate);
   ulp::python::bind_arrays(module);
+  ulp::python::bind_blocks(module);
   ulp::python::bind_counting(module);
   ulp::python::bind_optim(module);
 }

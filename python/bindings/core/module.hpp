@@ -6,6 +6,7 @@
 namespace ulp::python {
 
 void bind_arrays(pybind11::module_& module);
+void bind_blocks(pybind11::module_& module);
 void bind_counting(pybind11::module_& module);
 void bind_optim(pybind11::module_& module);
 

@@ -1,0 +1,104 @@
+#include "block_elements.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include <ulp/formats/codec.hpp>
+#include <ulp/formats/convert.hpp>
+
+#include "block_scale.hpp"
+
+namespace ulp::detail {
+namespace {
+
+// To an integer; NaN stays.
+float rounded(float x, direction way) {
+  switch (way) {
+    case direction::nearest_even: return std::nearbyint(x);
+    case direction::nearest_away: return std::copysign(std::floor(std::fabs(x) + 0.5F), x);
+    default: return std::trunc(x);
+  }
+}
+
+// microxcaling's steps: the binade by a log2 in float32, and 0.5 added in float32.
+float rounded_by_log2f(float x, const format& to, direction way) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const int binade = std::max(floor_of_log2f(std::fabs(x)), to.emin());
+  const int step = binade - to.fraction_bits;
+  return std::ldexp(rounded(std::ldexp(x, -step), way), step);
+}
+
+float prepared(const block_format& row, float x) {
+  if (x != x) return row.nan_is_zero ? 0.0F : x;
+  if (row.zeros != zero_signs::kept && x == 0) x = 0.0F;
+  if (row.rounds_by_log2f && row.element.numbers != nullptr)
+    x = rounded_by_log2f(x, *row.element.numbers, row.rounding);
+  return x;
+}
+
+void count_integer(float exact, float rounded, bool is_clamped, conversion_counts& counts) {
+  if (exact == 0) ++counts.zeros;
+  else if (rounded == 0) ++counts.newly_zero;
+  if (is_clamped && std::isfinite(exact)) ++counts.overflowed;
+  if (exact != rounded && std::isfinite(exact)) ++counts.inexact;
+}
+
+std::uint8_t integer_code(const block_element& e, float x, direction way, conversion_counts* counts) {
+  if (x != x) {
+    if (counts != nullptr) ++counts->nan;
+    return 0x80;
+  }
+  const float one = std::ldexp(1.0F, e.fraction_bits);
+  const float integer = rounded(x * one, way);
+  const float whole = std::clamp(integer, e.least * one, e.largest * one);
+  if (counts != nullptr) count_integer(x * one, whole, whole != integer, *counts);
+  return static_cast<std::uint8_t>(static_cast<int>(whole)) & static_cast<std::uint8_t>((1U << e.width) - 1);
+}
+
+}  // namespace
+
+element_encoder::element_encoder(const block_format& row, const block_conversion& how) : row_(row) {
+  how_.rounding.direction = row.rounding;
+  if (how.rounding) {
+    if (row.element.numbers == nullptr || row.rounds_by_log2f)
+      throw std::invalid_argument(std::string{row.name} + " rounds elements in its own way only");
+    how_.rounding = *how.rounding;
+  }
+  if (row.saturates) how_.rounding.overflow = overflow_mode::saturate;
+  how_.random = how.random;
+  how_.threads = 1;
+  prepares_ = row.nan_is_zero || row.zeros != zero_signs::kept || row.rounds_by_log2f;
+}
+
+void element_encoder::operator()(std::span<float> scaled, std::size_t first, std::span<std::uint8_t> codes,
+                                 conversion_counts* counts) const {
+  if (prepares_)
+    for (float& x : scaled) x = prepared(row_, x);
+  if (row_.element.numbers == nullptr) {
+    for (std::size_t i = 0; i < scaled.size(); ++i) 
+      codes[i] = integer_code(row_.element, scaled[i], row_.rounding, counts);
+    return;
+  }
+  conversion how = how_;
+  how.random.first += first;
+  encode_array(*row_.element.numbers, scaled, codes, how, counts);
+  if (row_.zeros == zero_signs::lost) {
+    const auto sign = static_cast<std::uint8_t>(row_.element.numbers->sign_mask());
+    for (std::uint8_t& code : codes)
+      if (code == sign) code = 0;
+  }
+}
+
+std::vector<float> numbers_of_codes(const block_element& of) {
+  std::vector<float> numbers;
+  for (int code = 0; code < 1 << of.width; ++code) {
+    const int value = code >= 1 << (of.width - 1) ? code - (1 << of.width) : code;
+    numbers.push_back(of.numbers != nullptr ? to_float(*of.numbers, static_cast<std::uint64_t>(code))
+                                            : std::ldexp(static_cast<float>(value), -of.fraction_bits));
+  }
+  return numbers;
+}
+
+}  // namespace ulp::detail

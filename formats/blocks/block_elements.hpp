@@ -1,0 +1,33 @@
+// Elements of a block that were divided already: to codes, and codes to numbers.
+#ifndef ULP_FORMATS_BLOCKS_BLOCK_ELEMENTS_HPP
+#define ULP_FORMATS_BLOCKS_BLOCK_ELEMENTS_HPP
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <ulp/formats/block_formats.hpp>
+
+namespace ulp::detail {
+
+class element_encoder {
+ public:
+  // Throws std::invalid_argument where the rounding is not possible.
+  element_encoder(const block_format& row, const block_conversion& how);
+
+  // Of elements first, first + 1, ...; `scaled` is overwritten. Adds to `counts` where they are given.
+  void operator()(std::span<float> scaled, std::size_t first, std::span<std::uint8_t> codes,
+                  conversion_counts* counts) const;
+
+ private:
+  const block_format& row_;
+  conversion how_;
+  bool prepares_;  // elements before they are rounded
+};
+
+// The numbers of all codes.
+[[nodiscard]] std::vector<float> numbers_of_codes(const block_element& of);
+
+}  // namespace ulp::detail
+
+#endif

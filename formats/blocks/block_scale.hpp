@@ -1,0 +1,48 @@
+// The scale of a block by the rule of its row.
+#ifndef ULP_FORMATS_BLOCKS_BLOCK_SCALE_HPP
+#define ULP_FORMATS_BLOCKS_BLOCK_SCALE_HPP
+
+#include <cstdint>
+
+#include <ulp/formats/block_formats.hpp>
+
+namespace ulp::detail {
+
+struct block_scale {
+  std::uint8_t code = 0;  // e8m0, e4m3
+  float number = 0;       // float32
+  float factor = 1;       // of elements before they are rounded
+  bool divides = false;   // elements are divided by the factor
+};
+
+// What all blocks of a tensor share.
+struct tensor_level {
+  float amax = 0;     // of the tensor
+  float encode = 1;   // te_nvfp4: the factor; nvfp4_two_level: the reciprocal of the scale
+  float decode = 1;   // nvfp4_two_level: the scale
+};
+[[nodiscard]] bool has_tensor_level(const block_format& row) noexcept;
+[[nodiscard]] tensor_level level_of(const block_format& row, float amax) noexcept;
+
+// Of NaN where one element is, but for rules that say otherwise: they take the greatest number.
+[[nodiscard]] bool skips_nan(amax_rule rule) noexcept;
+// Precondition: the rule is not te_four_over_six.
+[[nodiscard]] block_scale scale_of(const block_format& row, float amax, const tensor_level& tensor) noexcept;
+// The same of a scale of E4M3 of the rules te_nvfp4 and te_four_over_six.
+[[nodiscard]] block_scale te_nvfp4_scale(std::uint8_t code, const tensor_level& tensor) noexcept;
+
+// What numbers of elements are multiplied by, or divided by, of what was stored.
+struct element_unit {
+  float factor = 1;
+  bool divides = false;
+};
+[[nodiscard]] element_unit unit_of(const block_format& row, std::uint8_t code, float number,
+                                   const tensor_level& tensor) noexcept;
+
+// floor and ceil of a log2 that was rounded to float32. Precondition: finite and above zero.
+[[nodiscard]] int floor_of_log2f(float x) noexcept;
+[[nodiscard]] int ceil_of_log2f(float x) noexcept;
+
+}  // namespace ulp::detail
+
+#endif

@@ -1,0 +1,296 @@
+// Pins rows of blocks to what the originals' own code made (tests/data/golden_blocks), the places where dialects differ to the
+// published numbers of each, one conversion to its parts and threads, and what is refused.
+#include <ulp/formats/block_formats.hpp>
+#include <ulp/formats/catalog.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "block_golden.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+const block_format& row_of(const std::string& name) {
+  const block_format* const row = find_block_format(name);
+  REQUIRE(row != nullptr);
+  return *row;
+}
+
+float next(float x) { return std::nextafter(x, infinity); }
+float before(float x) { return std::nextafter(x, 0.0F); }
+
+struct block {
+  std::vector<std::uint8_t> codes;
+  std::vector<float> numbers;
+  int scale_code = 0;
+  float scale = 0;
+};
+
+block quantized(const std::string& name, const std::vector<float>& x) {
+  const block_format& row = row_of(name);
+  const matrix_extent of{1, x.size()};
+  block b{std::vector<std::uint8_t>(x.size()), std::vector<float>(x.size())};
+  REQUIRE(grid_of(row, of).scales() == 1);
+  if (row.scale == scale_type::float32) {
+    quantize_blocks(row, x, of, b.codes, std::span{&b.scale, 1}, {}, b.numbers);
+  } else {
+    std::uint8_t code = 0;
+    quantize_blocks(row, x, of, b.codes, std::span{&code, 1}, {}, b.numbers);
+    b.scale_code = code;
+  }
+  return b;
+}
+
+// Numbers with exponents that are spread, always the same.
+std::vector<float> spread(std::size_t size, std::uint32_t seed = 1) {
+  std::vector<float> x(size);
+  for (float& f : x) {
+    seed = seed * 1664525 + 1013904223;
+    const auto significand = static_cast<float>(seed >> 8U) * 0x1p-24F - 0.5F;
+    seed = seed * 1664525 + 1013904223;
+    f = std::ldexp(significand, static_cast<int>(seed >> 27U) - 16);
+  }
+  return x;
+}
+
+TEST_CASE("blocks of each kind of row are the originals', bit by bit") {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() / "tests/data/golden_blocks")) {
+    if (entry.path().extension() != ".npz") continue;
+    INFO(entry.path().filename().string());
+    const test::block_differences found = test::compare_block_file(entry.path());
+    CHECK(found == test::block_differences{.compared = found.compared});
+    CHECK(found.compared > 0);
+    ++files;
+  }
+  CHECK(files == 18);
+}
+
+TEST_CASE("scale codes where the rules of MX part") {
+  struct of_amax {
+    float amax;
+    int floor, ceil, even, round_up;
+  };
+  const auto expect = [](const std::string& element, const of_amax& a) {
+    INFO(element << " " << a.amax);
+    CHECK(quantized("torchao_mx" + element + "_floor", {a.amax}).scale_code == a.floor);
+    CHECK(quantized("torchao_mx" + element + "_ceil", {a.amax}).scale_code == a.ceil);
+    CHECK(quantized("torchao_mx" + element + "_even", {a.amax}).scale_code == a.even);
+    CHECK(quantized("torchao_mx" + element + "_rceil", {a.amax}).scale_code == a.round_up);
+  };
+  for (const of_amax& a : {of_amax{448, 127, 128, 127, 127}, {next(448), 127, 128, 127, 128},
+                           {before(496), 127, 128, 127, 128}, {496, 127, 128, 128, 128}, {512, 128, 128, 128, 128}})
+    expect("e4m3", a);
+  for (const of_amax& a : {of_amax{6, 127, 128, 127, 127}, {next(6), 127, 128, 127, 128}, {before(7), 127, 128, 127, 128},
+                           {7, 127, 128, 128, 128}, {8, 128, 128, 128, 128}})
+    expect("e2m1", a);
+  // A finite block becomes NaN under one of them.
+  expect("e4m3", {std::numeric_limits<float>::max(), 246, 247, 255, 247});
+}
+
+TEST_CASE("a log2 in float32 takes what is just below a power of two for it") {
+  const float x = 0x1p100F * (1 - 0x1p-24F);
+  CHECK(quantized("torchao_mxe4m3_floor", {x}).scale_code == 99 - 8 + 127);
+  CHECK(quantized("microxcaling_fp8_e4m3_nearest", {x}).scale_code == 100 - 8 + 127);
+  CHECK(quantized("microxcaling_cpp_fp8_e4m3_nearest", {x}).scale_code == 99 - 8 + 127);
+  CHECK(quantized("gfloat_mxe4m3_even", {x}).scale_code == 99 - 8 + 127);
+  CHECK(quantized("gfloat_mxe4m3_even_f32in", {x}).scale_code == 100 - 8 + 127);
+}
+
+TEST_CASE("infinity, NaN and zeros are each program's own") {
+  for (const char* const whole_block : {"torchao_mxe4m3_floor", "microxcaling_fp8_e4m3_nearest"}) {
+    CHECK(quantized(whole_block, {1, infinity}).scale_code == 255);
+    CHECK(std::isnan(quantized(whole_block, {1, infinity}).numbers[0]));
+    CHECK(quantized(whole_block, {1, not_a_number}).scale_code == 255);
+  }
+  for (const char* const saturates : {"gfloat_mxe4m3_even", "te_mxfp8_e4m3_cppref"}) {
+    const block b = quantized(saturates, {1, infinity});
+    CHECK(b.scale_code == 254);
+    CHECK(b.codes[0] == 0);
+    CHECK(b.codes[1] == 0x7E);
+  }
+  const block one = quantized("te_mxfp8_e4m3_cppref", {1, not_a_number});
+  CHECK(one.numbers[0] == 1);
+  CHECK(std::isnan(one.numbers[1]));
+
+  const std::vector<float> zeros{-0.0F, -0x1p-60F, 448};
+  CHECK(quantized("torchao_mxe4m3_floor", zeros).codes == std::vector<std::uint8_t>{0x80, 0x80, 0x7E});
+  CHECK(quantized("microxcaling_fp8_e4m3_even", zeros).codes == std::vector<std::uint8_t>{0, 0x80, 0x7E});
+  CHECK(quantized("microxcaling_cpp_fp8_e4m3_even", zeros).codes == std::vector<std::uint8_t>{0, 0, 0x7E});
+  CHECK(quantized("te_nvfp4_1x16", {-0.0F, -1e-9F, not_a_number, 0}).codes[2] == 0);
+}
+
+TEST_CASE("ties, and what a floor makes of the last number below a power of two") {
+  const std::vector<float> tie{17, 448};
+  CHECK(quantized("torchao_mxe4m3_floor", tie).numbers[0] == 16);
+  CHECK(quantized("microxcaling_fp8_e4m3_nearest", tie).numbers[0] == 18);
+  CHECK(quantized("microxcaling_fp8_e4m3_floor", tie).numbers[0] == 16);
+  CHECK(quantized("microxcaling_fp8_e4m3_floor", {before(128), 448}).numbers[0] == 112);
+  CHECK(quantized("gfloat_mxe4m3_zero", {before(128), 448}).numbers[0] == 120);
+}
+
+TEST_CASE("scales in float32, of no amax, an infinite one and one too small") {
+  const auto scale = [](const char* name, float amax) { return quantized(name, {amax}).scale; };
+  CHECK(scale("torchao_fp8e4m3_tensorwise", 0) == 4.48e14F);  // 448 / 1e-12
+  CHECK(scale("torchao_fp8e4m3_tensorwise", infinity) == 0);
+  CHECK(scale("te_current_e4m3_f32", 0) == 1);
+  CHECK(scale("te_current_e4m3_f32", 1e-40F) == 1 / std::numeric_limits<float>::max());
+  CHECK(scale("te_current_e4m3_pow2", 1e-40F) == 0x1p-127F);
+  CHECK(scale("te_current_e4m3_pow2", not_a_number) == 2);
+  CHECK(scale("torchao_fp8e4m3_tensorwise_pow2", 448 * 0x1p-20F * (1 + 0x1p-23F)) == 0x1p20F);
+  CHECK(scale("te_current_e4m3_pow2", 448 * 0x1p-20F * (1 + 0x1p-23F)) == 0x1p-19F);
+}
+
+TEST_CASE("a small block beside a large one in NVFP4") {
+  std::vector<float> x(32, 1e-7F);
+  x[16] = 1;
+  std::vector<std::uint8_t> codes(32);
+  std::vector<std::uint8_t> scales(2);
+  quantize_blocks(row_of("torchao_nvfp4_twolevel"), x, {1, 32}, codes, scales);
+  CHECK(scales[0] == 0x08);  // 2^-6
+  CHECK(codes[0] == 0);
+  quantize_blocks(row_of("te_nvfp4_1x16"), x, {1, 32}, codes, scales);
+  CHECK(scales[0] == 0);
+  CHECK(codes[0] == 7);
+}
+
+TEST_CASE("parts and threads make no difference, short blocks are as if filled with zeros") {
+  for (const block_format& row : block_formats()) {
+    INFO(row.name);
+    const matrix_extent of{40, 130};
+    const std::vector<float> x = spread(of.rows * of.columns);
+    const block_grid grid = grid_of(row, of);
+    std::vector<std::uint8_t> codes(x.size());
+    std::vector<float> numbers(x.size());
+    std::vector<std::uint8_t> scale_codes(grid.scales());
+    std::vector<float> scale_numbers(grid.scales());
+    const bool is_number = row.scale == scale_type::float32;
+    const auto scales = [&] { return is_number ? scale_span{scale_numbers} : scale_span{scale_codes}; };
+    quantize_blocks(row, x, of, codes, scales(), {.threads = 1}, numbers);
+
+    std::vector<std::uint8_t> again(x.size());
+    const auto codes_before = scale_codes;
+    const auto numbers_before = scale_numbers;
+    quantize_blocks(row, x, of, again, scales(), {.threads = 7});
+    CHECK(again == codes);
+    CHECK(scale_codes == codes_before);
+    CHECK(scale_numbers == numbers_before);
+
+    const auto amax = tensor_amax(row, x, of);
+    std::vector<float> decoded(x.size());
+    dequantize_blocks(row, codes, scales(), of, decoded, {.tensor_amax = amax});
+    CHECK(decoded == numbers);
+
+    const std::size_t width = (of.columns + grid.block.columns - 1) / grid.block.columns * grid.block.columns;
+    const std::size_t height = (of.rows + grid.block.rows - 1) / grid.block.rows * grid.block.rows;
+    std::vector<float> filled(width * height);
+    for (std::size_t i = 0; i < x.size(); ++i) filled[i / of.columns * width + i % of.columns] = x[i];
+    std::vector<std::uint8_t> filled_codes(filled.size());
+    std::vector<float> filled_amax = amax;
+    if (row.scales_rows) filled_amax.resize(height);
+    quantize_blocks(row, filled, {height, width}, filled_codes, scales(), {.tensor_amax = filled_amax, .block = grid.block});
+    std::size_t differ = 0;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      differ += filled_codes[i / of.columns * width + i % of.columns] == codes[i] ? 0 : 1;
+    CHECK(differ == 0);
+    CHECK(scale_codes == codes_before);
+    CHECK(scale_numbers == numbers_before);
+  }
+}
+
+TEST_CASE("stochastic elements take the random bits of their place, and are right on average") {
+  const block_format& row = row_of("mxfp8");
+  const std::vector<float> x(32 * 4096, 300.5F);  // between 288 and 320
+  std::vector<std::uint8_t> codes(x.size());
+  std::vector<std::uint8_t> scales(x.size() / 32);
+  std::vector<float> numbers(x.size());
+  const block_conversion how{.rounding = rounding{.direction = direction::stochastic, .random_bits = 8},
+                             .random = {.seed = 3, .stream = 5}};
+  quantize_blocks(row, x, {1, x.size()}, codes, scales, how, numbers);
+  double sum = 0;
+  for (const float f : numbers) sum += static_cast<double>(f);
+  CHECK(std::fabs(sum / static_cast<double>(x.size()) - 300.5) < 0.4);
+  std::vector<std::uint8_t> alone(x.size());
+  encode_array(float8_e4m3fn, x, std::span{alone}, {.rounding = *how.rounding, .random = how.random});
+  CHECK(alone == codes);
+}
+
+TEST_CASE("along another axis, and back") {
+  const axis_extent of{2, 3, 4};
+  std::vector<float> x(24);
+  for (std::size_t i = 0; i < 24; ++i) x[i] = static_cast<float>(i);
+  std::vector<float> rows(24);
+  rows_along<float>(of, x, rows);
+  CHECK(std::vector<float>(rows.begin(), rows.begin() + 6) == std::vector<float>{0, 4, 8, 1, 5, 9});
+  std::vector<float> back(24);
+  from_rows_along<float>(of, rows, back);
+  CHECK(back == x);
+}
+
+TEST_CASE("the transform is orthogonal, and its own inverse but for the signs") {
+  const std::vector<float> x = spread(64);
+  std::vector<float> y(64);
+  random_hadamard(x, y);
+  double before_it = 0;
+  double after_it = 0;
+  for (std::size_t i = 0; i < 64; ++i) {
+    before_it += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    after_it += static_cast<double>(y[i]) * static_cast<double>(y[i]);
+  }
+  CHECK(std::fabs(after_it / before_it - 1) < 1e-6);
+  std::vector<float> unit(16);
+  unit[3] = 4;
+  std::vector<float> row(16);
+  random_hadamard(unit, row);
+  for (unsigned j = 0; j < 16; ++j) CHECK(row[j] == ((std::popcount(j & 3U) & 1) != 0 ? 1.0F : -1.0F));
+}
+
+TEST_CASE("names are found, each once, and aliases stand for rows") {
+  std::set<std::string_view> seen;
+  for (const block_format& row : block_formats()) {
+    CHECK(seen.insert(row.name).second);
+    CHECK(find_block_format(row.name) == &row);
+    CHECK_FALSE(row.summary.empty());
+    CHECK_FALSE(row.source.empty());
+  }
+  for (const block_alias& alias : block_aliases()) {
+    CHECK(seen.insert(alias.name).second);
+    REQUIRE(find_block_format(alias.name) != nullptr);
+    CHECK(find_block_format(alias.name)->name == alias.stands_for);
+  }
+  CHECK(find_block_format("MXFP8") == find_block_format("mxfp8"));
+  CHECK(find_block_format("mxfp9") == nullptr);
+}
+
+TEST_CASE("what does not fit is refused before anything is written") {
+  const std::vector<float> x(64, 1);
+  std::vector<std::uint8_t> codes(64, 77);
+  std::vector<std::uint8_t> scales(2, 77);
+  std::vector<float> numbers(2);
+  const block_format& row = row_of("mxfp8");
+  CHECK_THROWS_AS(quantize_blocks(row, x, {2, 31}, codes, scales), std::invalid_argument);
+  CHECK_THROWS_AS(quantize_blocks(row, x, {1, 64}, codes, numbers), std::invalid_argument);
+  CHECK_THROWS_AS(quantize_blocks(row, x, {1, 64}, codes, std::span{scales}.first(1)), std::invalid_argument);
+  const block_conversion stochastic{.rounding = rounding{.direction = direction::stochastic}};
+  CHECK_THROWS_AS(quantize_blocks(row_of("mxint8"), x, {1, 64}, codes, scales, stochastic), std::invalid_argument);
+  std::vector<std::uint8_t> of_16(4, 77);
+  CHECK_THROWS_AS(dequantize_blocks(row_of("nvfp4"), codes, of_16, {1, 64}, std::span<float>{}), std::invalid_argument);
+  CHECK(codes == std::vector<std::uint8_t>(64, 77));
+  CHECK(scales == std::vector<std::uint8_t>(2, 77));
+  quantize_blocks(row, {}, {0, 32}, {}, std::span<std::uint8_t>{});
+}
+
+}  // namespace
+}  // namespace ulp
