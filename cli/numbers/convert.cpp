@@ -135,8 +135,8 @@ int run_blocks(const options& o, const block_format& row) {
     throw usage_error(fmt::format("--swizzled: scales of {} are not codes of rows of blocks", o.to));
   block_request asked{.input = o.input, .output = o.output, .to = o.to, .rounding = {}, .json = o.json, .how = {}};
   asked.how.row = &row;
-  const bool says_rounding = !o.rounding.direction.empty() || o.rounding.saturate || o.rounding.daz ||
-                             !o.rounding.flush.empty();
+  const bool says_rounding =
+      !o.rounding.direction.empty() || o.rounding.saturate || o.rounding.daz || !o.rounding.flush.empty();
   if (says_rounding) {
     const format& element = row.element.numbers == nullptr ? float32 : *row.element.numbers;
     asked.how.rounding = o.rounding.value(element);

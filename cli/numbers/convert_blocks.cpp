@@ -55,7 +55,8 @@ table counts_table(const std::vector<block_array>& arrays) {
 
 int convert_to_blocks(const block_request& asked) {
   if (!asked.output.ends_with(".npz"))
-    throw usage_error(fmt::format("{}: scales and codes of {} are several arrays: name a .npz", asked.output, asked.to));
+    throw usage_error(
+        fmt::format("{}: scales and codes of {} are several arrays: name a .npz", asked.output, asked.to));
   const block_format& row = *asked.how.row;
   block_file_conversion conversion(asked.input, asked.how);
   {
@@ -64,8 +65,8 @@ int convert_to_blocks(const block_request& asked) {
   }
   const auto& arrays = conversion.arrays();
   const block_array total = total_of(arrays);
-  const std::string rounding = asked.rounding.empty() ? to_string(ulp::rounding{.direction = row.rounding})
-                                                      : asked.rounding;
+  const std::string rounding =
+      asked.rounding.empty() ? to_string(ulp::rounding{.direction = row.rounding}) : asked.rounding;
   const bool is_alias = asked.to != row.name;
   const summary lines{
       {"input", asked.input, {{"input", asked.input}}},

@@ -181,9 +181,9 @@ void print_block_card(const std::string& name, const block_format& row) {
   const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<18}{}\n", what, value); };
   fmt::print("{}{}\n", name, name == row.name ? "" : fmt::format(" = {}", row.name));
   line("whose", std::string{row.summary});
-  line("elements", fmt::format("{}, {} bits, largest {:g}; {}{}", row.element.name, row.element.width,
-                               row.element.largest, to_string(rounding{.direction = row.rounding}),
-                               row.saturates ? ", saturating" : ""));
+  line("elements",
+       fmt::format("{}, {} bits, largest {:g}; {}{}", row.element.name, row.element.width, row.element.largest,
+                   to_string(rounding{.direction = row.rounding}), row.saturates ? ", saturating" : ""));
   line("block", text_of(row.block));
   line("scale", fmt::format("{}{}", text_of(row.scale), row.power_of_two ? ", lowered to a power of two" : ""));
   line("rule", std::string{in_words(row.rule)});
@@ -236,7 +236,8 @@ command formats_command() {
   made.add("NAME", &o->names,
            "formats to describe: names, aliases, or e<E>m<M> like e6m9, with options: e6m9,bias=30,specials=none "
            "(specials ieee, fn, fnuz or none; subnormals=no)");
-  made.add("--blocks", &o->blocks, "list the formats of blocks instead: MX, NVFP4, FP8 with scales, a row for each dialect");
+  made.add("--blocks", &o->blocks,
+           "list the formats of blocks instead: MX, NVFP4, FP8 with scales, a row for each dialect");
   add_output(made, o->output);
   made.footer = "Example:\n  ulp formats cbfloat16 e4m3 e6m9,bias=30,specials=none";
   made.run = [o] { return run(*o); };

@@ -39,8 +39,10 @@ float prepared(const block_format& row, float x) {
 }
 
 void count_integer(float exact, float rounded, bool is_clamped, conversion_counts& counts) {
-  if (exact == 0) ++counts.zeros;
-  else if (rounded == 0) ++counts.newly_zero;
+  if (exact == 0)
+    ++counts.zeros;
+  else if (rounded == 0)
+    ++counts.newly_zero;
   if (is_clamped && std::isfinite(exact)) ++counts.overflowed;
   if (exact != rounded && std::isfinite(exact)) ++counts.inexact;
 }
@@ -77,7 +79,7 @@ void element_encoder::operator()(std::span<float> scaled, std::size_t first, std
   if (prepares_)
     for (float& x : scaled) x = prepared(row_, x);
   if (row_.element.numbers == nullptr) {
-    for (std::size_t i = 0; i < scaled.size(); ++i) 
+    for (std::size_t i = 0; i < scaled.size(); ++i)
       codes[i] = integer_code(row_.element, scaled[i], row_.rounding, counts);
     return;
   }

@@ -31,9 +31,11 @@ constexpr std::string_view ao_float8 = "pytorch/ao float8/float8_utils.py amax_t
 constexpr std::string_view mx_torch = "microsoft/microxcaling mx/mx_ops.py _quantize_mx, elemwise_ops.py";
 constexpr std::string_view mx_cpp = "microsoft/microxcaling mx/cpp/quantize.cuh, shared_exp.cuh, mx.cuh";
 constexpr std::string_view gfloat_block = "graphcore-research/gfloat block.py quantize_block, formats.py";
-constexpr std::string_view te_ptx = "NVIDIA/TransformerEngine common/util/ptx.cuh float_to_e8m0; tests/cpp/test_common.h";
+constexpr std::string_view te_ptx =
+    "NVIDIA/TransformerEngine common/util/ptx.cuh float_to_e8m0; tests/cpp/test_common.h";
 constexpr std::string_view te_nvfp4_py = "NVIDIA/TransformerEngine pytorch/custom_recipes/reference_nvfp4.py";
-constexpr std::string_view te_blocks = "NVIDIA/TransformerEngine tests/pytorch/references/blockwise_quantizer_reference.py";
+constexpr std::string_view te_blocks =
+    "NVIDIA/TransformerEngine tests/pytorch/references/blockwise_quantizer_reference.py";
 constexpr std::string_view te_current = "NVIDIA/TransformerEngine pytorch/custom_recipes/reference_current_scaling.py";
 
 constexpr block_format torchao_mx(std::string_view name, const block_element& e, amax_rule rule) {

@@ -105,8 +105,10 @@ float lowered(float x) {
 block_scale te_quotient(const block_format& row, float amax) {
   if (amax < row.epsilon) amax = row.epsilon;
   float scale = row.element.largest / amax;
-  if (amax == 0) scale = 1;
-  else if (std::isinf(scale)) scale = largest_float;
+  if (amax == 0)
+    scale = 1;
+  else if (std::isinf(scale))
+    scale = largest_float;
   if (row.power_of_two && amax != 0) scale = lowered(scale);
   return {.number = 1.0F / scale, .factor = scale};
 }
@@ -128,8 +130,10 @@ block_scale flax_reciprocal(const block_format& row, float amax) {
 block_scale ceil_of_log2f_of_quotient(const block_format& row, float amax) {
   const float quotient = amax / row.element.largest;
   float scale = power(-127);
-  if (quotient != quotient) scale = quotient;
-  else if (quotient != 0) scale = power(std::clamp(std::isinf(quotient) ? 127 : ceil_of_log2f(quotient), -127, 127));
+  if (quotient != quotient)
+    scale = quotient;
+  else if (quotient != 0)
+    scale = power(std::clamp(std::isinf(quotient) ? 127 : ceil_of_log2f(quotient), -127, 127));
   return {.number = scale, .factor = scale, .divides = true};
 }
 

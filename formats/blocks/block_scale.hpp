@@ -17,9 +17,9 @@ struct block_scale {
 
 // What all blocks of a tensor share.
 struct tensor_level {
-  float amax = 0;     // of the tensor
-  float encode = 1;   // te_nvfp4: the factor; nvfp4_two_level: the reciprocal of the scale
-  float decode = 1;   // nvfp4_two_level: the scale
+  float amax = 0;    // of the tensor
+  float encode = 1;  // te_nvfp4: the factor; nvfp4_two_level: the reciprocal of the scale
+  float decode = 1;  // nvfp4_two_level: the scale
 };
 [[nodiscard]] bool has_tensor_level(const block_format& row) noexcept;
 [[nodiscard]] tensor_level level_of(const block_format& row, float amax) noexcept;

@@ -10,12 +10,11 @@
 namespace ulp::detail {
 namespace {
 
-std::uint8_t e4m3_code(float x) {
-  return static_cast<std::uint8_t>(encode(float8_e4m3fn, x > 448 ? 448.0F : x).code);
-}
+std::uint8_t e4m3_code(float x) { return static_cast<std::uint8_t>(encode(float8_e4m3fn, x > 448 ? 448.0F : x).code); }
 
 // Of one row of a block; elements are added in their order.
-float error_of(std::span<const float> x, const four_over_six& how, const block_scale& scale, const tensor_level& tensor) {
+float error_of(std::span<const float> x, const four_over_six& how, const block_scale& scale,
+               const tensor_level& tensor) {
   const float stored = to_float(float8_e4m3fn, scale.code);
   float sum = 0;
   for (const float element : x) {

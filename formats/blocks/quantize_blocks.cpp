@@ -45,9 +45,8 @@ std::vector<tensor_level> levels(const block_format& row, std::span<const float>
   std::vector<tensor_level> all;
   if (!detail::has_tensor_level(row)) return {tensor_level{}};
   if (amax.size() != (row.scales_rows ? of.rows : 1))
-    refuse(std::string{row.name} + " takes " +
-           (row.scales_rows ? "the amax of each row" : "one amax of the tensor") + ", not " +
-           std::to_string(amax.size()));
+    refuse(std::string{row.name} + " takes " + (row.scales_rows ? "the amax of each row" : "one amax of the tensor") +
+           ", not " + std::to_string(amax.size()));
   for (const float a : amax) all.push_back(detail::level_of(row, a));
   return all;
 }
@@ -83,7 +82,7 @@ class quantizer {
         found[b] = scale_of_block(rows, begin + b, tensor);
         store(scales, block_row, begin + b, found[b]);
       }
-      for (std::size_t r = rows.first; r < rows.first + rows.count; ++r) 
+      for (std::size_t r = rows.first; r < rows.first + rows.count; ++r)
         encode_row(r, begin, {found.data(), count}, codes, counts);
     }
   }
@@ -193,11 +192,13 @@ void quantize_blocks(const block_format& row, std::span<const float> x, matrix_e
   const block_grid own = grid_of(row, of, how.block);
   of_blocks.block = own.block;
   const matrix_extent flat = flattened(row, own, of);
-  const block_grid grid{own.block, block_count(flat.rows, own.block.rows), block_count(flat.columns, own.block.columns)};
+  const block_grid grid{own.block, block_count(flat.rows, own.block.rows),
+                        block_count(flat.columns, own.block.columns)};
   const quantizer quantize(row, x, flat, grid, tensor, how);
   // Parts are rows of blocks, or where there is one, blocks.
   const std::size_t of_row = grid.block.rows * std::max<std::size_t>(1, flat.columns);
-  const std::size_t step = grid.down > 1 ? of_row : grid.block.columns * std::max<std::size_t>(1, tile / grid.block.columns);
+  const std::size_t step =
+      grid.down > 1 ? of_row : grid.block.columns * std::max<std::size_t>(1, tile / grid.block.columns);
   const std::size_t size = grid.down > 1 ? grid.down * of_row : grid.across * grid.block.columns;
   std::mutex adding;
   detail::for_parts(size, step, how.threads, [&](std::size_t begin, std::size_t end) {

@@ -248,9 +248,11 @@ printed all_commands() {
   all.see_json("ulp probe", run_ulp("probe " + probe + " --results " + results + " --json").out, "");
   all.see_json("ulp inspect", run_ulp("inspect 0.1 --format fp16 --json").out);
   all.see_json("ulp verify", run_ulp("verify --op add --format fp16 --json", "3C00 3C00 4000 00\n").out);
-  const std::string recipe = "replay " + digits + " --recipe te_delayed";
-  all.see_json("ulp replay --recipe", run_ulp(recipe + " --json").out, "tensors");
-  all.see_csv("ulp replay --recipe --csv", run_ulp(recipe + " --csv -").out);
+  for (const std::string& input : {digits, std::string("tests/data/live_scales.ulp")}) {
+    const std::string recipe = "replay " + input + " --recipe te_delayed";
+    all.see_json("ulp replay --recipe", run_ulp(recipe + " --json").out, "tensors");
+    all.see_csv("ulp replay --recipe --csv", run_ulp(recipe + " --csv -").out);
+  }
   const std::string per_tensor = (dir / "t.csv").string();
   CHECK(
       run_ulp("replay " + digits + " --scaler pytorch --format fp16 --steps :2 --per-tensor " + per_tensor).exit_code ==

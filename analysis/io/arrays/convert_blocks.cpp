@@ -57,8 +57,10 @@ void add_errors(const quantized& q, block_counts& counts) {
     const double x = static_cast<double>(q.x[i]);
     const double error = x - static_cast<double>(q.numbers[i]);
     if (q.numbers[i] != q.numbers[i]) ++counts.nan;
-    if (x == 0) ++counts.zeros;
-    else if (q.numbers[i] == 0) ++counts.newly_zero;
+    if (x == 0)
+      ++counts.zeros;
+    else if (q.numbers[i] == 0)
+      ++counts.newly_zero;
     if (!std::isfinite(error)) continue;
     counts.energy += x * x;
     counts.error_energy += error * error;
@@ -111,7 +113,8 @@ struct block_file_conversion::state {
   state(const std::string& file, block_conversion_options given)
       : path(file), options(std::move(given)), input(open_array_file(path, options.limits)) {
     const auto& all = input->arrays();
-    is_x = !options.selects && std::ranges::any_of(all, [](const stored_array& a) { return a.name == "x" && a.numbers; });
+    is_x =
+        !options.selects && std::ranges::any_of(all, [](const stored_array& a) { return a.name == "x" && a.numbers; });
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool selected = is_x ? all[i].name == "x" : !options.selects || options.selects(all[i].name);
       if (!all[i].numbers || !selected) continue;
@@ -120,8 +123,9 @@ struct block_file_conversion::state {
       static_cast<void>(axis_of(all[i]));
     }
     if (chosen.empty())
-      throw input_error(path, "", options.selects ? "--tensor selects no array of floating-point numbers"
-                                                  : "holds no array of floating-point numbers");
+      throw input_error(path, "",
+                        options.selects ? "--tensor selects no array of floating-point numbers"
+                                        : "holds no array of floating-point numbers");
   }
 
   [[nodiscard]] const block_format& row() const { return *options.row; }
@@ -135,10 +139,12 @@ struct block_file_conversion::state {
     const auto dimensions = static_cast<int>(std::max<std::size_t>(1, array.shape.size()));
     const int axis = options.axis.value_or(-1);
     if (axis < -dimensions || axis >= dimensions)
-      fail(array, "has " + std::to_string(array.shape.size()) + " dimensions: there is no axis " + std::to_string(axis));
+      fail(array,
+           "has " + std::to_string(array.shape.size()) + " dimensions: there is no axis " + std::to_string(axis));
     const int from_first = axis < 0 ? axis + dimensions : axis;
     if (from_first != dimensions - 1 && (row().block.rows != 1 || row().transposed_hadamard))
-      fail(array, std::string{row().name} + " has blocks of several rows, which run along the last axis: leave out --axis");
+      fail(array,
+           std::string{row().name} + " has blocks of several rows, which run along the last axis: leave out --axis");
     if (array.by_columns) fail(array, "is stored by columns (Fortran order): save numpy.ascontiguousarray of it");
     return static_cast<std::size_t>(from_first);
   }
@@ -189,7 +195,8 @@ struct block_file_conversion::state {
     const auto amax = beside<float>("global_amax", "<f4");
     if (tensor.empty() || row().scales_rows) {
       if (!amax.empty() && amax.size() != (row().scales_rows ? rows : 1))
-        fail(array, "has " + std::to_string(amax.size()) + " numbers in `global_amax`, and no `tensor` that says of what");
+        fail(array,
+             "has " + std::to_string(amax.size()) + " numbers in `global_amax`, and no `tensor` that says of what");
       return {{0, rows, amax}};
     }
     if (tensor.size() != rows)
@@ -338,8 +345,8 @@ struct block_file_conversion::state {
     elements = std::move(ordered);
   }
 
-  void put(npz_writer& out, const stored_array& array, const shape_of_array& shape, std::size_t axis, axis_extent extent,
-           quantized& q) const {
+  void put(npz_writer& out, const stored_array& array, const shape_of_array& shape, std::size_t axis,
+           axis_extent extent, quantized& q) const {
     const std::string prefix = chosen.size() == 1 ? "" : array.name + ".";
     const std::size_t scales = q.scale_codes.size() + q.scale_numbers.size();
     shape_of_array of_scales = scale_shape(array, shape, axis, scales);

@@ -38,8 +38,8 @@ const block_format& row_named(const std::string& name, const std::string& dialec
   for (const block_dialect& d : block_dialects())
     if (find_block_format(d.format) == find_block_format(name))
       known += fmt::format("{}{}", known.empty() ? "" : ", ", d.dialect);
-  throw std::invalid_argument(fmt::format("dialect: '{}' of {} is not known; there are {}", dialect, name,
-                                          known.empty() ? "none" : known));
+  throw std::invalid_argument(
+      fmt::format("dialect: '{}' of {} is not known; there are {}", dialect, name, known.empty() ? "none" : known));
 }
 
 bool is_block_format(const std::string& name) { return find_block_format(name) != nullptr; }

@@ -33,6 +33,21 @@ std::string settings_of(const fp8_trace& trace) {
 
 }  // namespace
 
+TEST_CASE("scales of the run itself beside those of the replay") {
+  // Eight steps of te_delayed_bulk_max_h4_m1_e5m2 through a Recorder; in step 5 the run had the scale 3 for one tensor.
+  const auto run = run_ulp(
+      "replay tests/data/live_scales.ulp --recipe te_delayed:e5m2 --set amax_history_len=4 --set margin=1 --json");
+  REQUIRE(run.exit_code == 0);
+  const auto summary = nlohmann::json::parse(run.out).at("summary");
+  CHECK(summary.at("live_steps") == 8);
+  CHECK(summary.at("live_equal_steps") == 7);
+  CHECK(summary.at("live_tensor_steps") == 24);
+  CHECK(summary.at("live_equal_tensor_steps") == 23);
+  CHECK(summary.at("first_difference_step") == 5);
+  CHECK(summary.at("first_difference_tensor") == "1.GEMM1_WEIGHT");
+  CHECK(summary.at("first_difference_live") == 3);
+}
+
 TEST_CASE("golden traces through the command line, in hexadecimal") {
   std::size_t compared = 0;
   for (const auto& file : std::filesystem::directory_iterator(source_dir() / "tests/data/golden_fp8")) {

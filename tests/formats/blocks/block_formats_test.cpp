@@ -90,11 +90,17 @@ TEST_CASE("scale codes where the rules of MX part") {
     CHECK(quantized("torchao_mx" + element + "_even", {a.amax}).scale_code == a.even);
     CHECK(quantized("torchao_mx" + element + "_rceil", {a.amax}).scale_code == a.round_up);
   };
-  for (const of_amax& a : {of_amax{448, 127, 128, 127, 127}, {next(448), 127, 128, 127, 128},
-                           {before(496), 127, 128, 127, 128}, {496, 127, 128, 128, 128}, {512, 128, 128, 128, 128}})
+  for (const of_amax& a : {of_amax{448, 127, 128, 127, 127},
+                           {next(448), 127, 128, 127, 128},
+                           {before(496), 127, 128, 127, 128},
+                           {496, 127, 128, 128, 128},
+                           {512, 128, 128, 128, 128}})
     expect("e4m3", a);
-  for (const of_amax& a : {of_amax{6, 127, 128, 127, 127}, {next(6), 127, 128, 127, 128}, {before(7), 127, 128, 127, 128},
-                           {7, 127, 128, 128, 128}, {8, 128, 128, 128, 128}})
+  for (const of_amax& a : {of_amax{6, 127, 128, 127, 127},
+                           {next(6), 127, 128, 127, 128},
+                           {before(7), 127, 128, 127, 128},
+                           {7, 127, 128, 128, 128},
+                           {8, 128, 128, 128, 128}})
     expect("e2m1", a);
   // A finite block becomes NaN under one of them.
   expect("e4m3", {std::numeric_limits<float>::max(), 246, 247, 255, 247});
@@ -200,7 +206,8 @@ TEST_CASE("parts and threads make no difference, short blocks are as if filled w
     std::vector<std::uint8_t> filled_codes(filled.size());
     std::vector<float> filled_amax = amax;
     if (row.scales_rows) filled_amax.resize(height);
-    quantize_blocks(row, filled, {height, width}, filled_codes, scales(), {.tensor_amax = filled_amax, .block = grid.block});
+    quantize_blocks(row, filled, {height, width}, filled_codes, scales(),
+                    {.tensor_amax = filled_amax, .block = grid.block});
     std::size_t differ = 0;
     for (std::size_t i = 0; i < x.size(); ++i)
       differ += filled_codes[i / of.columns * width + i % of.columns] == codes[i] ? 0 : 1;

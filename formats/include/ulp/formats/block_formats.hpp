@@ -33,12 +33,12 @@ namespace ulp {
 
 // Numbers of a format, or integers in two's complement that stand for themselves over 2^fraction_bits.
 struct block_element {
-  std::string_view name;            // the format's in the catalogue, or "int8"
+  std::string_view name;                 // the format's in the catalogue, or "int8"
   const ulp::format* numbers = nullptr;  // nullptr: integers
-  int width = 0;                    // of a code, in bits
-  int fraction_bits = 0;            // of integers
-  float largest = 0;                // finite number
-  float least = 0;                  // the most negative one
+  int width = 0;                         // of a code, in bits
+  int fraction_bits = 0;                 // of integers
+  float largest = 0;                     // finite number
+  float least = 0;                       // the most negative one
 };
 
 // How scales are kept.
@@ -51,26 +51,26 @@ enum class scale_type : std::uint8_t {
 // How a scale follows from amax, the greatest magnitude of the block. M is the largest element, E its exponent.
 enum class amax_rule : std::uint8_t {
   // To powers of two.
-  floor,            // 2^floor(log2 amax) / 2^E, by amax's exponent field: OCP MX 1.0, 6.3
-  ceil,             // the next one where amax's significand is not 1
-  even,             // floor of amax rounded to the element's precision, ties away
-  round_up,         // the least power of two that is not below amax / M ("RCEIL")
-  floor_of_log2f,   // floor, by a log2 that was rounded to float32; amax 0 counts as 2^-126
-  floor_of_field,   // floor; amax 0 and subnormals count as 2^-127
-  floor_clamped,    // floor of the real log2, kept within 2^-127..2^127; amax 0 gives 2^-127
-  floor_clamped_log2f,     // likewise, by a log2 rounded to float32
-  round_up_of_numbers,     // round_up of the block's numbers: NaN does not count, infinity gives 2^127
-  round_up_of_quotient,    // round_up by the quotient amax / M
-  ceil_of_log2f,           // 2^ceil(log2(amax / M)), by a log2 rounded to float32
+  floor,                 // 2^floor(log2 amax) / 2^E, by amax's exponent field: OCP MX 1.0, 6.3
+  ceil,                  // the next one where amax's significand is not 1
+  even,                  // floor of amax rounded to the element's precision, ties away
+  round_up,              // the least power of two that is not below amax / M ("RCEIL")
+  floor_of_log2f,        // floor, by a log2 that was rounded to float32; amax 0 counts as 2^-126
+  floor_of_field,        // floor; amax 0 and subnormals count as 2^-127
+  floor_clamped,         // floor of the real log2, kept within 2^-127..2^127; amax 0 gives 2^-127
+  floor_clamped_log2f,   // likewise, by a log2 rounded to float32
+  round_up_of_numbers,   // round_up of the block's numbers: NaN does not count, infinity gives 2^127
+  round_up_of_quotient,  // round_up by the quotient amax / M
+  ceil_of_log2f,         // 2^ceil(log2(amax / M)), by a log2 rounded to float32
   // To E4M3 numbers.
-  nvfp4,           // amax / 6, kept within 2^-6..448
-  nvfp4_two_level, // amax / 6 over the tensor's scale, amax of the tensor / 2688, kept within 2^-6..448
-  te_nvfp4,        // amax times the tensor's factor, 2688 / amax of the tensor, over 6, at most 448
+  nvfp4,             // amax / 6, kept within 2^-6..448
+  nvfp4_two_level,   // amax / 6 over the tensor's scale, amax of the tensor / 2688, kept within 2^-6..448
+  te_nvfp4,          // amax times the tensor's factor, 2688 / amax of the tensor, over 6, at most 448
   te_four_over_six,  // that, or half as much again, whichever gives the lesser error
   // To float32: elements are multiplied by M / amax.
-  te_quotient,     // kept finite
-  torchao_double,  // in float64; amax at least 1e-12
-  flax_reciprocal, // the reciprocal of M / amax, by which elements are divided; 1 without a finite amax above 0
+  te_quotient,      // kept finite
+  torchao_double,   // in float64; amax at least 1e-12
+  flax_reciprocal,  // the reciprocal of M / amax, by which elements are divided; 1 without a finite amax above 0
 };
 
 // How te_four_over_six compares.
@@ -106,11 +106,11 @@ struct block_format {
   bool power_of_two = false;                          // float32 scales are lowered to one
   float epsilon = 0;                                  // the least amax
   zero_signs zeros = zero_signs::kept;
-  bool nan_is_zero = false;       // NaN becomes the code 0
-  bool rounds_by_log2f = false;   // to steps of the binade that a log2 rounded to float32 names, in float32
+  bool nan_is_zero = false;      // NaN becomes the code 0
+  bool rounds_by_log2f = false;  // to steps of the binade that a log2 rounded to float32 names, in float32
   std::optional<four_over_six> choice{};
-  bool scales_rows = false;       // the tensor's amax is that of each row
-  bool scale_for_each_row = false;  // of a block of several rows: its scale is kept once for each
+  bool scales_rows = false;          // the tensor's amax is that of each row
+  bool scale_for_each_row = false;   // of a block of several rows: its scale is kept once for each
   bool transposed_hadamard = false;  // what is quantized is hadamard_of_transpose
   std::string_view source;
 };
@@ -177,8 +177,8 @@ struct matrix_extent {
 
 // How a matrix falls into blocks.
 struct block_grid {
-  block_extent block;       // none of its extents is 0
-  std::size_t down = 0;     // scales
+  block_extent block;    // none of its extents is 0
+  std::size_t down = 0;  // scales
   std::size_t across = 0;
   [[nodiscard]] std::size_t scales() const noexcept { return down * across; }
 };
@@ -188,10 +188,10 @@ struct block_grid {
 struct block_conversion {
   // Of second levels: one, or one for each row where the row scales rows. Where there is none it is found.
   std::span<const float> tensor_amax{};
-  std::optional<ulp::rounding> rounding{}; // of elements, in place of the row's
-  random_stream random{};                  // element i of the matrix takes element i of it
-  unsigned threads = 0;                    // at most; 0: one for each processor
-  std::optional<block_extent> block{};     // see grid_of
+  std::optional<ulp::rounding> rounding{};  // of elements, in place of the row's
+  random_stream random{};                   // element i of the matrix takes element i of it
+  unsigned threads = 0;                     // at most; 0: one for each processor
+  std::optional<block_extent> block{};      // see grid_of
 };
 
 // The amax that the second level of a row takes where none is given: none, one, or one for each row. Allocates.

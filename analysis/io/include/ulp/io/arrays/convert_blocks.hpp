@@ -34,7 +34,7 @@ struct block_counts {
   std::uint64_t clipped = 0;     // finite numbers beyond the largest element under their scale
   std::uint64_t nan = 0;         // results that are NaN
   std::uint64_t blocks = 0;
-  double energy = 0;             // sums of squares, of elements whose result is finite
+  double energy = 0;  // sums of squares, of elements whose result is finite
   double error_energy = 0;
 
   block_counts& operator+=(const block_counts& other) noexcept;
@@ -53,12 +53,13 @@ struct block_array {
 struct block_conversion_options {
   const block_format* row = nullptr;
   std::optional<ulp::rounding> rounding;  // in place of the row's
-  std::uint64_t seed = 0;                 // element i in the order of blocks takes the random bits of element i of stream_of(name, 0)
+  std::uint64_t seed = 0;  // element i in the order of blocks takes the random bits of element i of stream_of(name, 0)
   unsigned threads = 0;
   std::optional<int> axis;  // along which blocks run, from the end where it is below 0; the last
-  bool packed = false;      // two codes in a byte, the first in the low half, of codes of 4 bits: the last dimension is halved
-  bool swizzled = false;    // scale codes in tiles of 128 x 4, as cuBLAS reads them, padded with zeros
-  name_predicate selects;   // which arrays; empty: all that can be
+  bool packed =
+      false;  // two codes in a byte, the first in the low half, of codes of 4 bits: the last dimension is halved
+  bool swizzled = false;   // scale codes in tiles of 128 x 4, as cuBLAS reads them, padded with zeros
+  name_predicate selects;  // which arrays; empty: all that can be
   read_limits limits;
 };
 
