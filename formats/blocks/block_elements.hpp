@@ -9,7 +9,7 @@
 
 #include <ulp/formats/block_formats.hpp>
 
-#include "../bulk/tiles.hpp"
+#include "bulk/tiles.hpp"
 
 namespace ulp::detail {
 

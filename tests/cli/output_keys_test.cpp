@@ -201,6 +201,7 @@ printed all_commands() {
       {"ulp precision weights", "precision weights " + weights + " --lr 0.05 --format bf16 --curvature 1", ""},
       {"ulp check", "check " + damaged, ""},
       {"ulp formats", "formats", ""},
+      {"ulp formats --blocks", "formats --blocks", ""},
       {"ulp scalers", "scalers", ""},
       {"ulp scalers NAME", "scalers pytorch", ""},
       {"ulp precision optimizer", "precision optimizer", ""},
@@ -238,6 +239,10 @@ printed all_commands() {
   all.see_json(
       "ulp convert",
       run_ulp("convert " + (dir / "least.npy").string() + " --to cb16 -o " + (dir / "o.npy").string() + " --json").out,
+      "tensors");
+  all.see_json(
+      "ulp convert to blocks",
+      run_ulp("convert " + (dir / "least.npy").string() + " --to mxfp8 -o " + (dir / "o.npz").string() + " --json").out,
       "tensors");
   // A probe's own operands are results of no kernel; one that gave them has the same keys.
   const std::string probe = (dir / "probe.npz").string();
