@@ -82,14 +82,21 @@ table table_of_pairs(const std::vector<dialect_pair>& pairs) {
   const std::vector<column<row>> columns{
       {"first", "first", name(0)},
       {"second", "second", name(1)},
-      {"blocks", "blocks", [](const row& p) { return integer(p.blocks); }},
-      {"other_scale", "other scale", [](const row& p) { return integer(p.other_scale); }},
-      {"other_codes", "other codes", [](const row& p) { return integer(p.other_codes); }},
-      {"largest_difference", "largest difference", [](const row& p) { return p.largest_difference; }},
+      {"blocks", "blocks", [](const row& p) { return exactly(p.blocks); }},
+      {"other_scale", "other scale", [](const row& p) { return exactly(p.other_scale); }},
+      {"other_codes", "other codes", [](const row& p) { return exactly(p.other_codes); }},
+      {"largest_difference", "", [](const row& p) { return p.largest_difference; }},
+      {"", "largest difference",
+       [](const row& p) {
+         return p.largest_difference == 0          ? "0"
+                : std::isinf(p.largest_difference) ? "a NaN"
+                                                   : fmt::format("{:.2g}", p.largest_difference);
+       },
+       range_keys::none, right},
       {"first_sqnr_db", "", sqnr(0)},
-      {"", "SQNR dB", brief_sqnr(0), range_keys::none, right},
+      {"", "first SQNR dB", brief_sqnr(0), range_keys::none, right},
       {"second_sqnr_db", "", sqnr(1)},
-      {"", "second", brief_sqnr(1), range_keys::none, right}};
+      {"", "second SQNR dB", brief_sqnr(1), range_keys::none, right}};
   return table_of(columns, pairs);
 }
 
