@@ -24,11 +24,11 @@ int run(int argc, char** argv) {
                  "  2    invalid input or usage, or a read or write error\n"
                  "  130  interrupted by Ctrl-C\n"
                  "Other signals, SIGPIPE among them, end the program as usual.",
-       .commands = {formats_command(), inspect_command(),   convert_command(), eval_command(),      vectors_command(),
-                    verify_command(),  record_command(),    info_command(),    check_command(),     merge_command(),
-                    export_command(),  outcomes_command(),  scalers_command(), replay_command(),    sweep_command(),
-                    advise_command(),  precision_command(), report_command(),  selfcheck_command(), watch_command(),
-                    matmul_command(),  probe_command(),     view_command()}},
+       .commands = {formats_command(), inspect_command(), convert_command(),   diff_command(),    eval_command(),
+                    vectors_command(), verify_command(),  record_command(),    info_command(),    check_command(),
+                    merge_command(),   export_command(),  outcomes_command(),  scalers_command(), replay_command(),
+                    sweep_command(),   advise_command(),  precision_command(), report_command(),  selfcheck_command(),
+                    watch_command(),   matmul_command(),  probe_command(),     view_command()}},
       argc, argv);
 }
 

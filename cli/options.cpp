@@ -40,6 +40,14 @@ void add_run(command& to, run_text& options, const std::vector<std::string>& but
   add_options(to, options_of(options), but);
 }
 
+void add_tensor_and_limits(command& to, run_text& options) {
+  const std::vector<text_option> all = options_of(options);
+  std::vector<std::string> others;
+  for (const text_option& option : all)
+    if (option.name != "tensor" && option.name != "limit") others.push_back(option.name);
+  add_options(to, all, others);
+}
+
 void add_groups(command& to, run_text& options) { add_options(to, {group_option(options)}); }
 
 std::unique_ptr<source> follow_run(const run_text& options, const source_options& how, wait_for_steps wait) {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
+#include "command.hpp"
+
 namespace ulp::cli {
 
 std::string text_of(const block_extent& block) {
@@ -40,6 +44,21 @@ std::string_view in_words(amax_rule rule) {
     case amax_rule::flax_reciprocal: break;
   }
   return "the reciprocal of largest / amax; 1 without a finite amax above 0";
+}
+
+const block_format& block_format_named(const std::string& name, std::string_view option) {
+  const block_format* const row = find_block_format(name);
+  if (row == nullptr)
+    throw usage_error(fmt::format("{}: '{}' is no format of blocks; `ulp formats --blocks` lists them", option, name));
+  return *row;
+}
+
+int axis_named(const std::string& text) {
+  int axis = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), axis);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw usage_error(fmt::format("--axis: '{}' is no integer", text));
+  return axis;
 }
 
 }  // namespace ulp::cli

@@ -13,6 +13,10 @@ namespace ulp::cli {
 [[nodiscard]] std::string_view text_of(scale_type scale);
 [[nodiscard]] std::string_view in_words(amax_rule rule);
 
+// Throw usage_error, which names the option.
+[[nodiscard]] const block_format& block_format_named(const std::string& name, std::string_view option);
+[[nodiscard]] int axis_named(const std::string& text);
+
 }  // namespace ulp::cli
 
 #endif

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <stdexcept>
 #include <ulp/formats/catalog.hpp>
@@ -11,6 +10,7 @@
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 
+#include "block_words.hpp"
 #include "command.hpp"
 #include "convert_blocks.hpp"
 #include "interrupt.hpp"
@@ -54,14 +54,6 @@ file_conversion_options how_to_convert(const options& o) {
   how.selects = o.run.selected().tensor;
   how.limits = o.run.how_to_read().limits;
   return how;
-}
-
-int axis_of(const std::string& text) {
-  int axis = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), axis);
-  if (error != std::errc{} || end != text.data() + text.size())
-    throw usage_error(fmt::format("--axis: '{}' is no integer", text));
-  return axis;
 }
 
 // The sums of all that was converted, under a name of their own.
@@ -144,7 +136,7 @@ int run_blocks(const options& o, const block_format& row) {
   }
   asked.how.seed = o.rounding.seed;
   asked.how.threads = static_cast<unsigned>(std::min<std::uint64_t>(o.threads, 1024));
-  if (!o.axis.empty()) asked.how.axis = axis_of(o.axis);
+  if (!o.axis.empty()) asked.how.axis = axis_named(o.axis);
   asked.how.packed = o.packed;
   asked.how.swizzled = o.swizzled;
   asked.how.selects = o.run.selected().tensor;
@@ -251,11 +243,7 @@ command convert_command() {
            {.type = "T", .one_of = dtypes});
   made.add("--threads", &o->threads, "at most so many; 0: one for each processor",
            {.type = "N", .show_default = true, .check = whole_number});
-  const std::vector<text_option> of_run = options_of(o->run);
-  std::vector<std::string> others;
-  for (const text_option& option : of_run)
-    if (option.name != "tensor" && option.name != "limit") others.push_back(option.name);
-  add_options(made, of_run, others);
+  add_tensor_and_limits(made, o->run);
   add_rounding(made, o->rounding);
   made.add("--json", &o->json, "print JSON");
   made.footer =

@@ -196,9 +196,8 @@ int tail_bits(const vector_kind& kind, const operand_codes& operands) {
 }  // namespace
 
 void add_vectors_of(command& to, vector_options& options) {
-  to.add("--op", &options.operation, fmt::format("{}", fmt::join(operation_names(), " ")),
-         {.type = "OP", .required = true});
-  to.add("--format", &options.format_name, "the format of the result", {.type = "F", .required = true});
+  to.add("--op", &options.operation, fmt::format("{}", fmt::join(operation_names(), " ")), {.type = "OP"});
+  to.add("--format", &options.format_name, "the format of the result", {.type = "F"});
   to.add("--from", &options.from_name, "the format of the operands (default: that of the result; required for convert)",
          {.type = "F"});
   to.add("--exact", &options.exact,
@@ -210,6 +209,8 @@ vector_kind::vector_kind(const vector_options& options)
     : to_name(options.format_name),
       from_name(options.from_name.empty() ? options.format_name : options.from_name),
       seed(options.rounding.seed) {
+  if (options.operation.empty() || options.format_name.empty())
+    throw usage_error(options.operation.empty() ? "--op is required" : "--format is required");
   const auto parsed = parse_operation(options.operation);
   if (!parsed)
     throw usage_error(

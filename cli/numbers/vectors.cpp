@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "vector_line.hpp"
+#include "verify_blocks.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -15,9 +16,13 @@ namespace {
 struct options {
   vector_options vectors;
   std::string level = "1";
+  std::string block;
+  std::string output;
 };
 
 int run(const options& o) {
+  if (!o.block.empty()) return write_block_vectors(o.block, o.vectors.rounding.seed, o.output);
+  if (!o.output.empty()) throw usage_error("-o: lines go to standard output; a file is written of --block");
   const vector_kind kind(o.vectors);
   line_writer out;
   vector_line line;
@@ -50,11 +55,18 @@ command vectors_command() {
            "1: some thousand lines for one operand, 50 thousand for two, 350 thousand for three; 2: all codes for one, "
            "1 million for two, 5 million for three",
            {.type = "1|2", .show_default = true, .one_of = {"1", "2"}});
+  made.add(
+      "--block", &o->block,
+      "in place of --op and --format: blocks that tell the dialects of this format of blocks from each other, in the "
+      ".npz that -o names",
+      {.type = "ROW"});
+  made.add("-o,--output", &o->output, "the .npz of --block", {.type = "FILE", .check = a_name});
   made.footer =
       "A line is operands, result, flags: 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
       "stochastic rounding the random bits come before the result. --seed also changes the random vectors.\n"
-      "Example:\n"
-      "  ulp vectors --op mul --format bfloat16 | ulp verify --op mul --format bfloat16";
+      "Examples:\n"
+      "  ulp vectors --op mul --format bfloat16 | ulp verify --op mul --format bfloat16\n"
+      "  ulp vectors --block mxfp8 -o /tmp/blocks.npz";
   made.run = [o] { return run(*o); };
   return made;
 }

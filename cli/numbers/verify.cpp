@@ -13,6 +13,7 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "vector_line.hpp"
+#include "verify_blocks.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -24,6 +25,9 @@ struct options {
   bool ignore_flags = false;
   bool json = false;
   bool coverage = false;
+  std::string block;
+  std::string results;
+  std::string axis;
 };
 
 struct kept_line {
@@ -135,6 +139,9 @@ void print_coverage(const vector_kind& kind, const coverage& covered) {
 }
 
 int run(const options& o) {
+  if (!o.block.empty()) return verify_blocks_of({o.block, o.file, o.results, o.axis, o.keep, o.json});
+  if (!o.results.empty() || !o.axis.empty())
+    throw usage_error(fmt::format("{}: is for --block", o.axis.empty() ? "--results" : "--axis"));
   const vector_kind kind(o.vectors);
   line_reader lines(o.file);
   const outcome all = compare(kind, lines, o);
@@ -169,6 +176,15 @@ command verify_command() {
       "also count the lines by class: ties, edges of the range, cancellation, NaNs; and name the classes that they "
       "lack and ulp vectors has",
       {.excludes = "--json"});
+  made.add(
+      "--block", &o->block,
+      "in place of --op and --format: FILE is a .npz with x, scale and codes, which are to be those of this format of "
+      "blocks; tells whose rule they follow where they are not",
+      {.type = "ROW"});
+  made.add("--results", &o->results, "with --block: the .npz that scale and codes are in, in place of FILE",
+           {.type = "KERNEL.npz", .check = a_name});
+  made.add("--axis", &o->axis, "with --block: along which blocks run, 0 the first, -1 the last (the default)",
+           {.type = "N"});
   made.footer =
       "A NaN agrees with every NaN; where an integer does not exist, both ends of its range and 0 agree. Flags are 1 "
       "inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "

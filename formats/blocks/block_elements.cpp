@@ -1,7 +1,9 @@
 #include "block_elements.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -22,20 +24,31 @@ float rounded(float x, direction way) {
   }
 }
 
+// 2^k, for k from -126 to 127.
+float power(int k) { return std::bit_cast<float>(static_cast<std::uint32_t>(k + 127) << 23U); }
+
 // microxcaling's steps: the binade by a log2 in float32, and 0.5 added in float32.
 float rounded_by_log2f(float x, const format& to, direction way) {
   if (x == 0 || !std::isfinite(x)) return x;
   const int binade = std::max(floor_of_log2f(std::fabs(x)), to.emin());
   const int step = binade - to.fraction_bits;
-  return std::ldexp(rounded(std::ldexp(x, -step), way), step);
+  return rounded(x * power(-step), way) * power(step);
 }
 
-float prepared(const block_format& row, float x) {
-  if (x != x) return row.nan_is_zero ? 0.0F : x;
-  if (row.zeros != zero_signs::kept && x == 0) x = 0.0F;
+// What is done to elements before they are rounded to the format.
+bool prepares(const block_format& row) {
+  return row.nan_is_zero || row.zeros != zero_signs::kept || row.rounds_by_log2f;
+}
+void prepare(const block_format& row, std::span<float> scaled) {
+  if (row.nan_is_zero)
+    for (float& x : scaled) {
+      const auto bits = std::bit_cast<std::uint32_t>(x);
+      x = std::bit_cast<float>((bits & 0x7FFFFFFF) > 0x7F800000 ? 0 : bits);
+    }
+  if (row.zeros != zero_signs::kept)
+    for (float& x : scaled) x += 0.0F;  // -0 becomes 0
   if (row.rounds_by_log2f && row.element.numbers != nullptr)
-    x = rounded_by_log2f(x, *row.element.numbers, row.rounding);
-  return x;
+    for (float& x : scaled) x = rounded_by_log2f(x, *row.element.numbers, row.rounding);
 }
 
 void count_integer(float exact, float rounded, bool is_clamped, conversion_counts& counts) {
@@ -61,7 +74,7 @@ std::uint8_t integer_code(const block_element& e, float x, direction way, conver
 
 }  // namespace
 
-element_encoder::element_encoder(const block_format& row, const block_conversion& how) : row_(row) {
+element_encoder::element_encoder(const block_format& row, const block_conversion& how, bool counting) : row_(row) {
   how_.rounding.direction = row.rounding;
   if (how.rounding) {
     if (row.element.numbers == nullptr || row.rounds_by_log2f)
@@ -71,21 +84,34 @@ element_encoder::element_encoder(const block_format& row, const block_conversion
   if (row.saturates) how_.rounding.overflow = overflow_mode::saturate;
   how_.random = how.random;
   how_.threads = 1;
-  prepares_ = row.nan_is_zero || row.zeros != zero_signs::kept || row.rounds_by_log2f;
+  if (!how_.rounding.is_valid()) throw std::invalid_argument("the rounding has a field out of range");
+  if (row.element.numbers != nullptr) {
+    const conversion_plan plan = plan_conversion(*row.element.numbers, how_, {binary32, true, false},
+                                                 loops_in_use().load(std::memory_order_relaxed), counting);
+    if (plan.way == element_way::floats) tiles_.emplace(plan.of_floats, how.random);
+  }
+  prepares_ = prepares(row);
 }
 
 void element_encoder::operator()(std::span<float> scaled, std::size_t first, std::span<std::uint8_t> codes,
                                  conversion_counts* counts) const {
-  if (prepares_)
-    for (float& x : scaled) x = prepared(row_, x);
+  if (prepares_) prepare(row_, scaled);
   if (row_.element.numbers == nullptr) {
     for (std::size_t i = 0; i < scaled.size(); ++i)
       codes[i] = integer_code(row_.element, scaled[i], row_.rounding, counts);
     return;
   }
-  conversion how = how_;
-  how.random.first += first;
-  encode_array(*row_.element.numbers, scaled, codes, how, counts);
+  if (tiles_) {
+    conversion_counts none;
+    const std::size_t step = tiles_->plan().takes_long_tiles() ? scaled.size() : tile_size;
+    for (std::size_t at = 0; at < scaled.size(); at += step)
+      (*tiles_)(scaled.subspan(at, std::min(step, scaled.size() - at)), first + at, {codes.data() + at, 1}, false,
+                counts != nullptr ? *counts : none);
+  } else {
+    conversion how = how_;
+    how.random.first += first;
+    encode_array(*row_.element.numbers, scaled, codes, how, counts);
+  }
   if (row_.zeros == zero_signs::lost) {
     const auto sign = static_cast<std::uint8_t>(row_.element.numbers->sign_mask());
     for (std::uint8_t& code : codes)

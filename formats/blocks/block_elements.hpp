@@ -3,26 +3,30 @@
 #define ULP_FORMATS_BLOCKS_BLOCK_ELEMENTS_HPP
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <ulp/formats/block_formats.hpp>
+
+#include "bulk/tiles.hpp"
 
 namespace ulp::detail {
 
 class element_encoder {
  public:
   // Throws std::invalid_argument where the rounding is not possible.
-  element_encoder(const block_format& row, const block_conversion& how);
+  element_encoder(const block_format& row, const block_conversion& how, bool counting);
 
-  // Of elements first, first + 1, ...; `scaled` is overwritten. Adds to `counts` where they are given.
+  // Of elements first, first + 1, ...; `scaled` is overwritten. Adds to `counts` where it counts.
   void operator()(std::span<float> scaled, std::size_t first, std::span<std::uint8_t> codes,
                   conversion_counts* counts) const;
 
  private:
   const block_format& row_;
   conversion how_;
-  bool prepares_;  // elements before they are rounded
+  std::optional<tile_encoder<float>> tiles_;  // where there are loops for it
+  bool prepares_;                             // elements before they are rounded
 };
 
 // The numbers of all codes.

@@ -1,12 +1,14 @@
 #include "block_scale.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/convert.hpp>
 
 namespace ulp::detail {
 namespace {
@@ -90,8 +92,14 @@ std::uint8_t e8m0_code(const block_format& row, float amax) {
 
 float e8m0_number(int code) { return code == nan_scale ? not_a_number : power(code - 127); }
 
-std::uint8_t e4m3_code(float x) { return static_cast<std::uint8_t>(encode(float8_e4m3fn, x).code); }
-float e4m3_number(std::uint8_t code) { return to_float(float8_e4m3fn, code); }
+const std::array<float, 256>& e4m3_numbers() {
+  static const auto numbers = [] {
+    std::array<float, 256> all;
+    for (std::size_t code = 0; code < all.size(); ++code) all[code] = to_float(float8_e4m3fn, code);
+    return all;
+  }();
+  return numbers;
+}
 
 // As torch.clamp: NaN stays.
 float kept_within(float x, float least, float greatest) { return x < least ? least : x > greatest ? greatest : x; }
@@ -102,7 +110,13 @@ float lowered(float x) {
   return x != x ? 0.5F : power(std::ilogb(x));
 }
 
-block_scale te_quotient(const block_format& row, float amax) {
+// What is stored, and what elements are multiplied or divided by.
+struct number_and_factor {
+  float number;
+  float factor;
+};
+
+number_and_factor te_quotient(const block_format& row, float amax) {
   if (amax < row.epsilon) amax = row.epsilon;
   float scale = row.element.largest / amax;
   if (amax == 0)
@@ -110,31 +124,40 @@ block_scale te_quotient(const block_format& row, float amax) {
   else if (std::isinf(scale))
     scale = largest_float;
   if (row.power_of_two && amax != 0) scale = lowered(scale);
-  return {.number = 1.0F / scale, .factor = scale};
+  return {1.0F / scale, scale};
 }
 
-block_scale torchao_double(const block_format& row, float amax) {
+number_and_factor torchao_double(const block_format& row, float amax) {
   const double at_least = amax < 1e-12 ? 1e-12 : static_cast<double>(amax);
   auto scale = static_cast<float>(1 / at_least * static_cast<double>(row.element.largest));
   if (row.power_of_two && std::isfinite(scale) && scale > 0) scale = power(floor_of_log2f(scale));
-  return {.number = scale, .factor = scale};
+  return {scale, scale};
 }
 
-block_scale flax_reciprocal(const block_format& row, float amax) {
+number_and_factor flax_reciprocal(const block_format& row, float amax) {
   float quotient = 1;
   if (std::isfinite(amax) && amax > 0) quotient = row.element.largest / amax;
   const float reciprocal = 1.0F / quotient;
-  return {.number = reciprocal, .factor = reciprocal, .divides = true};
+  return {reciprocal, reciprocal};
 }
 
-block_scale ceil_of_log2f_of_quotient(const block_format& row, float amax) {
+number_and_factor ceil_of_log2f_of_quotient(const block_format& row, float amax) {
   const float quotient = amax / row.element.largest;
   float scale = power(-127);
   if (quotient != quotient)
     scale = quotient;
   else if (quotient != 0)
     scale = power(std::clamp(std::isinf(quotient) ? 127 : ceil_of_log2f(quotient), -127, 127));
-  return {.number = scale, .factor = scale, .divides = true};
+  return {scale, scale};
+}
+
+number_and_factor number_of(const block_format& row, float amax) {
+  switch (row.rule) {
+    case amax_rule::te_quotient: return te_quotient(row, amax);
+    case amax_rule::torchao_double: return torchao_double(row, amax);
+    case amax_rule::flax_reciprocal: return flax_reciprocal(row, amax);
+    default: return ceil_of_log2f_of_quotient(row, amax);
+  }
 }
 
 }  // namespace
@@ -160,34 +183,47 @@ tensor_level level_of(const block_format& row, float amax) noexcept {
 
 bool skips_nan(amax_rule rule) noexcept { return rule == amax_rule::round_up_of_numbers; }
 
-block_scale te_nvfp4_scale(std::uint8_t code, const tensor_level& tensor) noexcept {
-  float factor = 1.0F / (e4m3_number(code) * (1.0F / tensor.encode));
-  if (factor > largest_float) factor = largest_float;
-  return {.code = code, .factor = factor};
+float te_nvfp4_factor(float scale, const tensor_level& tensor) noexcept {
+  const float factor = 1.0F / (scale * (1.0F / tensor.encode));
+  return factor > largest_float ? largest_float : factor;
 }
 
-block_scale scale_of(const block_format& row, float amax, const tensor_level& tensor) noexcept {
+bool divides(amax_rule rule) noexcept { return rule == amax_rule::flax_reciprocal || rule == amax_rule::ceil_of_log2f; }
+
+void scales_of(const block_format& row, std::span<const float> amax, const tensor_level& tensor,
+               std::span<std::uint8_t> codes, std::span<float> numbers, std::span<float> factors) {
+  const std::size_t size = amax.size();
+  const auto by_e4m3 = [&](auto wanted, auto factor_of) {
+    for (std::size_t i = 0; i < size; ++i) factors[i] = wanted(amax[i]);
+    encode_array(float8_e4m3fn, factors, codes, {.threads = 1});
+    for (std::size_t i = 0; i < size; ++i) factors[i] = factor_of(e4m3_numbers()[codes[i]]);
+  };
   switch (row.rule) {
-    case amax_rule::te_quotient: return te_quotient(row, amax);
-    case amax_rule::torchao_double: return torchao_double(row, amax);
-    case amax_rule::flax_reciprocal: return flax_reciprocal(row, amax);
-    case amax_rule::ceil_of_log2f: return ceil_of_log2f_of_quotient(row, amax);
-    case amax_rule::nvfp4: {
-      const std::uint8_t code = e4m3_code(kept_within(amax / 6, 0x1p-6F, 448));
-      return {.code = code, .factor = 1.0F / e4m3_number(code)};
-    }
-    case amax_rule::nvfp4_two_level: {
-      const std::uint8_t code = e4m3_code(kept_within(amax / 6 / tensor.decode, 0x1p-6F, 448));
-      return {.code = code, .factor = tensor.encode / e4m3_number(code)};
-    }
+    case amax_rule::nvfp4:
+      return by_e4m3([](float a) { return kept_within(a / 6, 0x1p-6F, 448); },
+                     [](float scale) { return 1.0F / scale; });
+    case amax_rule::nvfp4_two_level:
+      return by_e4m3([&](float a) { return kept_within(a / 6 / tensor.decode, 0x1p-6F, 448); },
+                     [&](float scale) { return tensor.encode / scale; });
     case amax_rule::te_nvfp4: {
-      const float wanted = amax * (tensor.encode * (1.0F / 6));
-      return te_nvfp4_scale(e4m3_code(kept_within(wanted, -448, 448)), tensor);
+      const float encode_over_six = tensor.encode * (1.0F / 6);
+      return by_e4m3([=](float a) { return kept_within(a * encode_over_six, -448, 448); },
+                     [&](float scale) { return te_nvfp4_factor(scale, tensor); });
     }
-    default: break;
+    case amax_rule::te_quotient:
+    case amax_rule::torchao_double:
+    case amax_rule::flax_reciprocal:
+    case amax_rule::ceil_of_log2f:
+      for (std::size_t i = 0; i < size; ++i) {
+        const number_and_factor scale = number_of(row, amax[i]);
+        numbers[i] = scale.number;
+        factors[i] = scale.factor;
+      }
+      return;
+    default:
+      for (std::size_t i = 0; i < size; ++i) codes[i] = e8m0_code(row, amax[i]);
+      for (std::size_t i = 0; i < size; ++i) factors[i] = codes[i] == nan_scale ? not_a_number : power(127 - codes[i]);
   }
-  const std::uint8_t code = e8m0_code(row, amax);
-  return {.code = code, .factor = code == nan_scale ? not_a_number : power(127 - code)};
 }
 
 element_unit unit_of(const block_format& row, std::uint8_t code, float number, const tensor_level& tensor) noexcept {
@@ -196,10 +232,10 @@ element_unit unit_of(const block_format& row, std::uint8_t code, float number, c
     case amax_rule::flax_reciprocal:
     case amax_rule::ceil_of_log2f: return {number};
     case amax_rule::torchao_double: return {number, true};
-    case amax_rule::nvfp4: return {e4m3_number(code)};
-    case amax_rule::nvfp4_two_level: return {tensor.decode * e4m3_number(code)};
+    case amax_rule::nvfp4: return {e4m3_numbers()[code]};
+    case amax_rule::nvfp4_two_level: return {tensor.decode * e4m3_numbers()[code]};
     case amax_rule::te_nvfp4:
-    case amax_rule::te_four_over_six: return {e4m3_number(code) * tensor.amax * tensor.decode};
+    case amax_rule::te_four_over_six: return {e4m3_numbers()[code] * tensor.amax * tensor.decode};
     default: return {e8m0_number(code)};
   }
 }

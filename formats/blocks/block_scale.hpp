@@ -3,17 +3,11 @@
 #define ULP_FORMATS_BLOCKS_BLOCK_SCALE_HPP
 
 #include <cstdint>
+#include <span>
 
 #include <ulp/formats/block_formats.hpp>
 
 namespace ulp::detail {
-
-struct block_scale {
-  std::uint8_t code = 0;  // e8m0, e4m3
-  float number = 0;       // float32
-  float factor = 1;       // of elements before they are rounded
-  bool divides = false;   // elements are divided by the factor
-};
 
 // What all blocks of a tensor share.
 struct tensor_level {
@@ -26,10 +20,15 @@ struct tensor_level {
 
 // Of NaN where one element is, but for rules that say otherwise: they take the greatest number.
 [[nodiscard]] bool skips_nan(amax_rule rule) noexcept;
-// Precondition: the rule is not te_four_over_six.
-[[nodiscard]] block_scale scale_of(const block_format& row, float amax, const tensor_level& tensor) noexcept;
-// The same of a scale of E4M3 of the rules te_nvfp4 and te_four_over_six.
-[[nodiscard]] block_scale te_nvfp4_scale(std::uint8_t code, const tensor_level& tensor) noexcept;
+// Of blocks of a tensor that follow each other: from the amax of each its code, or its number, and the factor of its elements
+// before they are rounded. Spans of one size; of codes and numbers that which the row has none of is empty. Preconditions: the
+// rule is not te_four_over_six; the processor's state is the default one.
+void scales_of(const block_format& row, std::span<const float> amax, const tensor_level& tensor,
+               std::span<std::uint8_t> codes, std::span<float> numbers, std::span<float> factors);
+// Whether elements are divided by the factor.
+[[nodiscard]] bool divides(amax_rule rule) noexcept;
+// The factor where E4M3 stores this scale, of the rules te_nvfp4 and te_four_over_six.
+[[nodiscard]] float te_nvfp4_factor(float scale, const tensor_level& tensor) noexcept;
 
 // What numbers of elements are multiplied by, or divided by, of what was stored.
 struct element_unit {

@@ -12,8 +12,13 @@ namespace {
 
 std::uint8_t e4m3_code(float x) { return static_cast<std::uint8_t>(encode(float8_e4m3fn, x > 448 ? 448.0F : x).code); }
 
+four_or_six stored(float scale, const tensor_level& tensor) {
+  const std::uint8_t code = e4m3_code(scale);
+  return {code, te_nvfp4_factor(to_float(float8_e4m3fn, code), tensor)};
+}
+
 // Of one row of a block; elements are added in their order.
-float error_of(std::span<const float> x, const four_over_six& how, const block_scale& scale,
+float error_of(std::span<const float> x, const four_over_six& how, const four_or_six& scale,
                const tensor_level& tensor) {
   const float stored = to_float(float8_e4m3fn, scale.code);
   float sum = 0;
@@ -28,7 +33,7 @@ float error_of(std::span<const float> x, const four_over_six& how, const block_s
 }
 
 // Rows are added 8, 4, 2 and 1 apart.
-float error_of(std::span<const std::span<const float>> rows, const four_over_six& how, const block_scale& scale,
+float error_of(std::span<const std::span<const float>> rows, const four_over_six& how, const four_or_six& scale,
                const tensor_level& tensor) {
   std::vector<float> sums;
   for (const std::span<const float> x : rows) sums.push_back(error_of(x, how, scale, tensor));
@@ -41,11 +46,11 @@ float error_of(std::span<const std::span<const float>> rows, const four_over_six
 
 }  // namespace
 
-block_scale four_over_six_scale(const block_format& row, std::span<const std::span<const float>> rows, float amax,
+four_or_six four_over_six_scale(const block_format& row, std::span<const std::span<const float>> rows, float amax,
                                 const tensor_level& tensor) {
   const float base = amax / 6 * tensor.encode;
-  const block_scale six = te_nvfp4_scale(e4m3_code(base), tensor);
-  const block_scale four = te_nvfp4_scale(e4m3_code(base * 1.5F), tensor);
+  const four_or_six six = stored(base, tensor);
+  const four_or_six four = stored(base * 1.5F, tensor);
   return error_of(rows, *row.choice, four, tensor) < error_of(rows, *row.choice, six, tensor) ? four : six;
 }
 

@@ -2,6 +2,7 @@
 // a unit in the last place of k on that side. |log2(1 + d)| is |d| / ln 2 to a relative 2^-18, and no multiple of 2^-24 is so near.
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 
 #include "block_scale.hpp"
@@ -25,6 +26,9 @@ bool counts_as_power(double relative_distance, int k, bool above) {
 }  // namespace
 
 int floor_of_log2f(float x) noexcept {
+  // Powers up to 2^128 take no more than the 89 numbers below them.
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (bits >= 0x00800000 && (bits & 0x7FFFFF) < 0x7FFF00) return static_cast<int>(bits >> 23U) - 127;
   const int below = std::ilogb(x);
   const double next = std::ldexp(1.0, below + 1);
   return counts_as_power((next - static_cast<double>(x)) / next, below + 1, false) ? below + 1 : below;

@@ -14,7 +14,8 @@
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/processor_state.hpp>
 
-#include "../bulk/threads.hpp"
+#include "bulk/kernels.hpp"
+#include "bulk/threads.hpp"
 #include "block_elements.hpp"
 #include "block_scale.hpp"
 #include "four_over_six.hpp"
@@ -22,7 +23,6 @@
 namespace ulp {
 namespace {
 
-using detail::block_scale;
 using detail::tensor_level;
 
 void refuse(const std::string& what) { throw std::invalid_argument(what); }
@@ -58,32 +58,66 @@ struct band {
 };
 
 // Elements that are scaled and rounded together: they stay in the first-level cache.
-constexpr std::size_t tile = 4096;
-// Scales of them at most: no block is of fewer than 16 columns but at an edge, or where extents are given.
-constexpr std::size_t at_once = tile;
+constexpr std::size_t tile = 2048;
+// Blocks whose scales are found together.
+constexpr std::size_t at_once = 1024;
 
 // Blocks of one row of blocks.
 class quantizer {
  public:
   quantizer(const block_format& row, std::span<const float> x, matrix_extent of, const block_grid& grid,
-            std::span<const tensor_level> tensor, const block_conversion& how)
-      : row_(row), x_(x), of_(of), grid_(grid), tensor_(tensor), encode_(row, how) {}
+            std::span<const tensor_level> tensor, const block_conversion& how, bool counting)
+      : row_(row), x_(x), of_(of), grid_(grid), tensor_(tensor), encode_(row, how, counting) {
+    const detail::kernels* const loops = detail::loops_in_use().load(std::memory_order_relaxed);
+    loops_ = loops != nullptr ? loops : &detail::baseline_kernels;
+  }
+
+  // Where all is one block in one row, whose parts are done side by side.
+  [[nodiscard]] bool is_one_block() const {
+    return of_.rows == 1 && grid_.scales() == 1 && row_.rule != amax_rule::te_four_over_six &&
+           !detail::skips_nan(row_.rule);
+  }
+  // NaN is the greatest.
+  [[nodiscard]] float amax_of(std::size_t begin, std::size_t end) const {
+    std::array<float, 1> amax;
+    loops_->block_magnitudes(x_.data() + begin, end - begin, 1, amax.data());
+    return amax.front();
+  }
+  // Its factor.
+  [[nodiscard]] float scale_of(float amax, scale_span scales) const {
+    std::array<float, 1> factor;
+    detail::scales_of(row_, {&amax, 1}, tensor_[0], scales.codes(), scales.numbers(), factor);
+    return factor.front();
+  }
+  void encode(std::size_t begin, std::size_t end, float factor, std::span<std::uint8_t> codes,
+              conversion_counts* counts) const {
+    encode_part(0, begin, end, 0, {&factor, 1}, codes, counts);
+  }
 
   // Blocks first, first + 1, ... before `end`.
   void operator()(std::size_t block_row, std::size_t first, std::size_t end, std::span<std::uint8_t> codes,
                   scale_span scales, conversion_counts* counts) const {
     const band rows{block_row * grid_.block.rows, std::min(grid_.block.rows, of_.rows - block_row * grid_.block.rows)};
     const tensor_level& tensor = tensor_[row_.scales_rows ? rows.first : 0];
-    std::array<block_scale, at_once> found;
-    const std::size_t least = std::max<std::size_t>(1, tile / grid_.block.columns);
-    for (std::size_t begin = first; begin < end; begin += least) {
-      const std::size_t count = std::min(least, end - begin);
-      for (std::size_t b = 0; b < count; ++b) {
-        found[b] = scale_of_block(rows, begin + b, tensor);
-        store(scales, block_row, begin + b, found[b]);
+    std::array<float, at_once> amax;
+    std::array<float, at_once> factors;
+    const std::size_t step = std::clamp<std::size_t>(8 * tile / grid_.block.columns, 1, at_once);
+    for (std::size_t begin = first; begin < end; begin += step) {
+      const std::size_t count = std::min(step, end - begin);
+      const std::span<float> here = std::span{factors}.first(count);
+      const auto part_of = [&](auto all) {
+        return all.empty() ? all : all.subspan(block_row * grid_.across + begin, count);
+      };
+      if (row_.rule == amax_rule::te_four_over_six) {
+        for (std::size_t b = 0; b < count; ++b)
+          factors[b] = choose(rows, begin + b, tensor, scales.codes()[block_row * grid_.across + begin + b]);
+      } else {
+        find_amax(rows, begin, {amax.data(), count});
+        detail::scales_of(row_, {amax.data(), count}, tensor, part_of(scales.codes()), part_of(scales.numbers()), here);
       }
+      const std::size_t end_column = std::min((begin + count) * grid_.block.columns, of_.columns);
       for (std::size_t r = rows.first; r < rows.first + rows.count; ++r)
-        encode_row(r, begin, {found.data(), count}, codes, counts);
+        encode_part(r, begin * grid_.block.columns, end_column, begin, here, codes, counts);
     }
   }
 
@@ -93,60 +127,61 @@ class quantizer {
     return x_.subspan(row * of_.columns + begin, std::min(grid_.block.columns, of_.columns - begin));
   }
 
-  [[nodiscard]] block_scale scale_of_block(band rows, std::size_t block, const tensor_level& tensor) const {
-    float amax = 0;
+  void find_amax(band rows, std::size_t first, std::span<float> amax) const {
+    std::array<float, at_once> of_row;
     for (std::size_t r = 0; r < rows.count; ++r) {
-      const float here = greatest_magnitude(segment(rows.first + r, block));
-      if (!(here <= amax)) amax = amax != amax ? amax : here;
+      float* const found = r == 0 ? amax.data() : of_row.data();
+      const std::span<const float> from = segment(rows.first + r, first);
+      const std::size_t whole =
+          std::min(amax.size(), (of_.columns - first * grid_.block.columns) / grid_.block.columns);
+      loops_->block_magnitudes(from.data(), grid_.block.columns, whole, found);
+      for (std::size_t b = whole; b < amax.size(); ++b)
+        found[b] = greatest_magnitude(segment(rows.first + r, first + b));
+      if (r == 0) continue;
+      for (std::size_t b = 0; b < amax.size(); ++b)
+        if (!(of_row[b] <= amax[b]) && amax[b] == amax[b]) amax[b] = of_row[b];
     }
-    if (amax != amax && detail::skips_nan(row_.rule)) {
-      amax = 0;
-      for (std::size_t r = 0; r < rows.count; ++r) amax = greatest_number(segment(rows.first + r, block), amax);
+    if (!detail::skips_nan(row_.rule)) return;
+    for (std::size_t b = 0; b < amax.size(); ++b) {
+      if (amax[b] == amax[b]) continue;
+      amax[b] = 0;
+      for (std::size_t r = 0; r < rows.count; ++r)
+        amax[b] = greatest_number(segment(rows.first + r, first + b), amax[b]);
     }
-    if (row_.rule != amax_rule::te_four_over_six) return detail::scale_of(row_, amax, tensor);
+  }
+
+  // The factor, and the code of its scale.
+  [[nodiscard]] float choose(band rows, std::size_t block, const tensor_level& tensor, std::uint8_t& code) const {
+    std::array<float, 1> amax;
+    find_amax(rows, block, amax);
     std::vector<std::span<const float>> segments;
     for (std::size_t r = 0; r < rows.count; ++r) segments.push_back(segment(rows.first + r, block));
-    return detail::four_over_six_scale(row_, segments, amax, tensor);
+    const auto chosen = detail::four_over_six_scale(row_, segments, amax.front(), tensor);
+    code = chosen.code;
+    return chosen.factor;
   }
 
-  void store(scale_span scales, std::size_t block_row, std::size_t block, const block_scale& scale) const {
-    const std::size_t at = block_row * grid_.across + block;
-    if (scales.are_numbers())
-      scales.numbers()[at] = scale.number;
-    else
-      scales.codes()[at] = scale.code;
-  }
-
-  void encode_row(std::size_t r, std::size_t first_block, std::span<const block_scale> scales,
-                  std::span<std::uint8_t> codes, conversion_counts* counts) const {
+  // Elements begin, begin + 1, ... before `end` of row r; the first factor is that of first_block.
+  void encode_part(std::size_t r, std::size_t begin, std::size_t end, std::size_t first_block,
+                   std::span<const float> factors, std::span<std::uint8_t> codes, conversion_counts* counts) const {
     alignas(64) std::array<float, tile> scaled;
+    const auto scale = detail::divides(row_.rule) ? loops_->divide_blocks : loops_->multiply_blocks;
     const std::size_t width = grid_.block.columns;
-    std::size_t block = 0;
-    while (block < scales.size()) {
-      // Whole blocks, or parts of one that is wider than the tile.
-      const std::size_t blocks = std::min(std::max<std::size_t>(1, tile / width), scales.size() - block);
-      const std::size_t begin = (first_block + block) * width;
-      const std::size_t end = std::min(begin + blocks * width, of_.columns);
-      for (std::size_t at = begin; at < end; at += tile) {
-        const std::size_t count = std::min(tile, end - at);
-        const std::span<const float> from = x_.subspan(r * of_.columns + at, count);
-        if (blocks == 1)
-          scale(from, scales[block], scaled.data());
-        else
-          for (std::size_t i = 0; i < count; i += width)
-            scale(from.subspan(i, std::min(width, count - i)), scales[block + i / width], scaled.data() + i);
-        const std::size_t place = r * of_.columns + at;
-        encode_({scaled.data(), count}, place, codes.subspan(place, count), counts);
-      }
-      block += blocks;
+    // Whole blocks, or parts of one that is wider than the tile.
+    const std::size_t step = width < tile ? tile / width * width : tile;
+    for (std::size_t at = begin; at < end;) {
+      const std::size_t block = at / width;
+      const std::size_t count = std::min(step, width < tile ? end - at : std::min(end, (block + 1) * width) - at);
+      const std::span<const float> from = x_.subspan(r * of_.columns + at, count);
+      const float* const by = factors.data() + (block - first_block);
+      const std::size_t whole = width < tile ? count / width : 0;
+      scale(from.data(), width, whole, by, scaled.data());
+      if (const std::size_t rest = count - whole * width; rest != 0)
+        scale(from.data() + whole * width, rest, 1, by + whole, scaled.data() + whole * width);
+      const std::size_t place = r * of_.columns + at;
+      encode_({scaled.data(), count}, place, codes.subspan(place, count), counts);
+      at += count;
     }
-  }
-
-  static void scale(std::span<const float> from, const block_scale& by, float* to) {
-    if (by.divides)
-      for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i] / by.factor;
-    else
-      for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i] * by.factor;
   }
 
   const block_format& row_;
@@ -155,12 +190,62 @@ class quantizer {
   block_grid grid_;
   std::span<const tensor_level> tensor_;
   detail::element_encoder encode_;
+  const detail::kernels* loops_;
 };
 
-// Whole blocks in rows that follow each other are blocks in one long row.
+// Rows that follow each other are one long row, where no block ends at their edge or one block is all.
 matrix_extent flattened(const block_format& row, const block_grid& grid, matrix_extent of) {
-  if (grid.block.rows != 1 || row.scales_rows || of.rows <= 1 || of.columns % grid.block.columns != 0) return of;
-  return {1, of.rows * of.columns};
+  if (of.rows <= 1 || row.scales_rows) return of;
+  if (grid.scales() == 1 && !row.choice) return {1, of.rows * of.columns};
+  return grid.block.rows == 1 && of.columns % grid.block.columns == 0 ? matrix_extent{1, of.rows * of.columns} : of;
+}
+
+// Calls work(begin, end, counts) for all elements, `step` at a time, and adds up the counts.
+template <class Work>
+void for_counted_parts(std::size_t size, std::size_t step, unsigned threads, conversion_counts* counts, Work work) {
+  std::mutex adding;
+  detail::for_parts(size, step, threads, [&](std::size_t begin, std::size_t end) {
+    const default_processor_state of_thread;
+    conversion_counts mine;
+    work(begin, end, counts == nullptr ? nullptr : &mine);
+    if (counts == nullptr) return;
+    const std::lock_guard lock{adding};
+    *counts += mine;
+  });
+}
+
+void quantize_one_block(const quantizer& quantize, std::size_t size, unsigned threads, std::span<std::uint8_t> codes,
+                        scale_span scales, conversion_counts* counts) {
+  std::mutex comparing;
+  float amax = 0;
+  detail::for_parts(size, tile, threads, [&](std::size_t begin, std::size_t end) {
+    const float mine = quantize.amax_of(begin, end);
+    const std::lock_guard lock{comparing};
+    if (!(mine <= amax) && amax == amax) amax = mine;
+  });
+  const float factor = quantize.scale_of(amax, scales);
+  for_counted_parts(size, tile, threads, counts, [&](std::size_t begin, std::size_t end, conversion_counts* mine) {
+    quantize.encode(begin, end, factor, codes, mine);
+  });
+}
+
+// Parts are rows of blocks, or where there is one row, blocks.
+void quantize_grid(const quantizer& quantize, const block_grid& grid, std::size_t columns, unsigned threads,
+                   std::span<std::uint8_t> codes, scale_span scales, conversion_counts* counts) {
+  const std::size_t width = grid.block.columns;
+  if (grid.down == 1) {
+    const std::size_t step = width * std::max<std::size_t>(1, tile / width);
+    return for_counted_parts(grid.across * width, step, threads, counts,
+                             [&](std::size_t begin, std::size_t end, conversion_counts* mine) {
+                               quantize(0, begin / width, block_count(end, width), codes, scales, mine);
+                             });
+  }
+  const std::size_t of_row = grid.block.rows * std::max<std::size_t>(1, columns);
+  for_counted_parts(grid.down * of_row, of_row, threads, counts,
+                    [&](std::size_t begin, std::size_t end, conversion_counts* mine) {
+                      for (std::size_t r = begin / of_row; r < block_count(end, of_row); ++r)
+                        quantize(r, 0, grid.across, codes, scales, mine);
+                    });
 }
 
 }  // namespace
@@ -188,32 +273,15 @@ void quantize_blocks(const block_format& row, std::span<const float> x, matrix_e
   const default_processor_state processor;
   const std::vector<float> found = how.tensor_amax.empty() ? tensor_amax(row, x, of) : std::vector<float>{};
   const std::vector<tensor_level> tensor = levels(row, how.tensor_amax.empty() ? found : how.tensor_amax, of);
-  block_conversion of_blocks = how;
-  const block_grid own = grid_of(row, of, how.block);
-  of_blocks.block = own.block;
-  const matrix_extent flat = flattened(row, own, of);
-  const block_grid grid{own.block, block_count(flat.rows, own.block.rows),
-                        block_count(flat.columns, own.block.columns)};
-  const quantizer quantize(row, x, flat, grid, tensor, how);
-  // Parts are rows of blocks, or where there is one, blocks.
-  const std::size_t of_row = grid.block.rows * std::max<std::size_t>(1, flat.columns);
-  const std::size_t step =
-      grid.down > 1 ? of_row : grid.block.columns * std::max<std::size_t>(1, tile / grid.block.columns);
-  const std::size_t size = grid.down > 1 ? grid.down * of_row : grid.across * grid.block.columns;
-  std::mutex adding;
-  detail::for_parts(size, step, how.threads, [&](std::size_t begin, std::size_t end) {
-    const default_processor_state of_thread;
-    conversion_counts mine;
-    conversion_counts* const to = counts == nullptr ? nullptr : &mine;
-    if (grid.down > 1)
-      for (std::size_t r = begin / of_row; r < (end + of_row - 1) / of_row; ++r)
-        quantize(r, 0, grid.across, codes, scales, to);
-    else if (grid.down == 1)
-      quantize(0, begin / grid.block.columns, (end + grid.block.columns - 1) / grid.block.columns, codes, scales, to);
-    if (to == nullptr) return;
-    const std::lock_guard lock{adding};
-    *counts += mine;
-  });
+  block_grid grid = grid_of(row, of, how.block);
+  const matrix_extent flat = flattened(row, grid, of);
+  if (flat.rows == 1 && grid.scales() == 1) grid.block = {1, flat.columns};
+  grid = {grid.block, block_count(flat.rows, grid.block.rows), block_count(flat.columns, grid.block.columns)};
+  const quantizer quantize(row, x, flat, grid, tensor, how, counts != nullptr);
+  if (quantize.is_one_block())
+    quantize_one_block(quantize, x.size(), how.threads, codes, scales, counts);
+  else
+    quantize_grid(quantize, grid, flat.columns, how.threads, codes, scales, counts);
   if (numbers.empty()) return;
   block_conversion of_codes = how;
   if (how.tensor_amax.empty()) of_codes.tensor_amax = found;
@@ -232,19 +300,24 @@ void dequantize_blocks(const block_format& row, std::span<const std::uint8_t> co
   const std::vector<tensor_level> tensor = levels(row, how.tensor_amax, of);
   const std::vector<float> numbers = detail::numbers_of_codes(row.element);
   const std::size_t mask = numbers.size() - 1;
-  for (std::size_t r = 0; r < of.rows; ++r)
-    for (std::size_t block = 0; block < grid.across; ++block) {
-      const std::size_t at = r / grid.block.rows * grid.across + block;
-      const detail::element_unit unit =
-          detail::unit_of(row, scales.are_numbers() ? std::uint8_t{0} : scales.codes()[at],
-                          scales.are_numbers() ? scales.numbers()[at] : 0, tensor[row.scales_rows ? r : 0]);
-      const std::size_t begin = r * of.columns + block * grid.block.columns;
-      const std::size_t end = std::min(begin + grid.block.columns, (r + 1) * of.columns);
-      for (std::size_t i = begin; i < end; ++i) {
-        const float number = numbers[codes[i] & mask];
-        x[i] = unit.divides ? number / unit.factor : number * unit.factor;
-      }
+  // A row of one block at a time.
+  const auto decode = [&](std::size_t r, std::size_t block) {
+    const std::size_t at = r / grid.block.rows * grid.across + block;
+    const detail::element_unit unit =
+        detail::unit_of(row, scales.are_numbers() ? std::uint8_t{0} : scales.codes()[at],
+                        scales.are_numbers() ? scales.numbers()[at] : 0, tensor[row.scales_rows ? r : 0]);
+    const std::size_t begin = r * of.columns + block * grid.block.columns;
+    const std::size_t end = std::min(begin + grid.block.columns, (r + 1) * of.columns);
+    for (std::size_t i = begin; i < end; ++i) {
+      const float number = numbers[codes[i] & mask];
+      x[i] = unit.divides ? number / unit.factor : number * unit.factor;
     }
+  };
+  const std::size_t width = grid.block.columns;
+  detail::for_parts(of.rows * grid.across * width, width, how.threads, [&](std::size_t begin, std::size_t end) {
+    const default_processor_state of_thread;
+    for (std::size_t i = begin / width; i < end / width; ++i) decode(i / grid.across, i % grid.across);
+  });
 }
 
 }  // namespace ulp

@@ -176,6 +176,11 @@ struct kernels {
   // Groups of 16 blocks of the generator, the first of which is `block`: each the random bits of 64 elements of 32 bits, of
   // 128 of 16, or of 256 of 8.
   void (*random)(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups);
+  // Of blocks of `width` numbers that follow each other.
+  void (*block_magnitudes)(const float* numbers, std::size_t width, std::size_t blocks, float* greatest);
+  void (*multiply_blocks)(const float* numbers, std::size_t width, std::size_t blocks, const float* by,
+                          float* products);
+  void (*divide_blocks)(const float* numbers, std::size_t width, std::size_t blocks, const float* by, float* quotients);
   // Where there are some that are quicker.
   const all_quick_loops* quick = nullptr;
   const round_loops* round = nullptr;

@@ -37,6 +37,22 @@ ULP_TARGET void random(const random_stream& stream, std::uint64_t block, int bit
                        std::size_t groups) {
   random_groups(stream, block, bits, out, groups);
 }
+ULP_TARGET void block_magnitudes(const float* numbers, std::size_t width, std::size_t blocks, float* greatest) {
+  switch (width) {
+    case 16: return block_magnitudes_all<16>(numbers, width, blocks, greatest);
+    case 32: return block_magnitudes_all<32>(numbers, width, blocks, greatest);
+    default: return block_magnitudes_all<0>(numbers, width, blocks, greatest);
+  }
+}
+template <bool Divides>
+ULP_TARGET void scale_blocks(const float* numbers, std::size_t width, std::size_t blocks, const float* by,
+                             float* scaled) {
+  switch (width) {
+    case 16: return scale_blocks_all<16, Divides>(numbers, width, blocks, by, scaled);
+    case 32: return scale_blocks_all<32, Divides>(numbers, width, blocks, by, scaled);
+    default: return scale_blocks_all<0, Divides>(numbers, width, blocks, by, scaled);
+  }
+}
 
 template <class Bits>
 constexpr decode_loops<Bits> all_decode_loops{decode_simple<Bits, std::uint8_t>, decode_simple<Bits, std::uint16_t>,
@@ -57,7 +73,10 @@ constexpr kernels all_loops(std::string_view name, bool (*runs_here)(), std::ind
           .to_double = all_decode_loops<std::uint64_t>,
           .narrow8 = narrow<std::uint8_t>,
           .narrow16 = narrow<std::uint16_t>,
-          .random = random};
+          .random = random,
+          .block_magnitudes = block_magnitudes,
+          .multiply_blocks = scale_blocks<false>,
+          .divide_blocks = scale_blocks<true>};
 }
 
 [[maybe_unused]] constexpr kernels level(std::string_view name, bool (*runs_here)()) {

@@ -201,6 +201,8 @@ printed all_commands() {
       {"ulp precision weights", "precision weights " + weights + " --lr 0.05 --format bf16 --curvature 1", ""},
       {"ulp check", "check " + damaged, ""},
       {"ulp formats", "formats", ""},
+      {"ulp formats --blocks", "formats --blocks", ""},
+      {"ulp diff", "diff " + (dir / "least.npy").string() + " --to mxfp8 --dialects torchao,te", ""},
       {"ulp scalers", "scalers", ""},
       {"ulp scalers NAME", "scalers pytorch", ""},
       {"ulp precision optimizer", "precision optimizer", ""},
@@ -239,6 +241,10 @@ printed all_commands() {
       "ulp convert",
       run_ulp("convert " + (dir / "least.npy").string() + " --to cb16 -o " + (dir / "o.npy").string() + " --json").out,
       "tensors");
+  all.see_json(
+      "ulp convert to blocks",
+      run_ulp("convert " + (dir / "least.npy").string() + " --to mxfp8 -o " + (dir / "o.npz").string() + " --json").out,
+      "tensors");
   // A probe's own operands are results of no kernel; one that gave them has the same keys.
   const std::string probe = (dir / "probe.npz").string();
   CHECK(run_ulp("probe --format fp16 -k 2 -o " + probe).exit_code == 0);
@@ -246,6 +252,8 @@ printed all_commands() {
   const std::vector<float> zeros(192);
   ulp::write_npy(results, "<f4", {192}, {reinterpret_cast<const char*>(zeros.data()), zeros.size() * sizeof(float)});
   all.see_json("ulp probe", run_ulp("probe " + probe + " --results " + results + " --json").out, "");
+  all.see_json("ulp verify --block",
+               run_ulp("verify --block mxfp8 tests/data/golden_blocks/torchao_mxe4m3_floor.npz --json").out);
   all.see_json("ulp inspect", run_ulp("inspect 0.1 --format fp16 --json").out);
   all.see_json("ulp verify", run_ulp("verify --op add --format fp16 --json", "3C00 3C00 4000 00\n").out);
   for (const std::string& input : {digits, std::string("tests/data/live_scales.ulp")}) {

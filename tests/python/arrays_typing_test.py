@@ -65,17 +65,18 @@ class Public(support.InFolder):
         self.assertLessEqual({"quantize", "compat", "__version__"}, set(dir(ulpscope)))
 
     def test_examples_of_docstrings(self):
-        for name in ("_arrays", "_formats", "compat", "optim"):
+        for name in ("_arrays", "_blocks", "_formats", "compat", "optim"):
             module = importlib.import_module(f"ulpscope.{name}")
             names = {"ulpscope": ulpscope, "numpy": numpy}
             result = doctest.testmod(module, extraglobs=names)
             self.assertEqual(result.failed, 0)
-            self.assertTrue(result.attempted > 0 or name == "compat")
+            self.assertTrue(result.attempted > 0 or name in ("_blocks", "compat"))
 
-    def test_examples_of_the_document(self):
-        result = doctest.testfile(os.path.join(support.SOURCE, "docs", "python.md"), module_relative=False)
-        self.assertEqual(result.failed, 0)
-        self.assertGreater(result.attempted, 20)
+    def test_examples_of_the_documents(self):
+        for page, least in (("python.md", 20), ("blocks.md", 3)):
+            result = doctest.testfile(os.path.join(support.SOURCE, "docs", page), module_relative=False)
+            self.assertEqual(result.failed, 0)
+            self.assertGreater(result.attempted, least)
 
     def test_mypy(self):
         if not support.has("mypy"):

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "text.hpp"
+
 namespace ulp {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr std::array names{
     limit_name{"rows", &read_limits::rows, "rows"},
 };
 
-std::string in_quotes(std::string_view text) { return "'" + std::string{text} + "'"; }
+using io::in_quotes;
 
 }  // namespace
 

@@ -126,7 +126,7 @@ TEST_CASE("what convert does not do is one line, and leaves no file") {
   refused("w.npy --to fp16 --tensor '(' -o o.npy", "--tensor");
   refused("w.npy --to fp16 --tensor x -o o.npy", "--tensor selects nothing that can be converted");
   refused("w.npy --to fp16 -o folder/o.npy", "folder/o.npy: cannot be written: there is no folder 'folder' in ");
-  refused("w.npy --to fp16", "--output is required");
+  refused("w.npy --to fp16", "name it after INPUT, or with -o");
   refused("w.npy --to fp16 -o ''", "the file name is empty");
   refused("w.npy --to fp4 --values --packed -o o.npy", "--values excludes --packed");
   refused("w.npy --to fp16 --dtype f32 -o o.npy", "remove --dtype");

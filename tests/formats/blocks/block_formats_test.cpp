@@ -66,16 +66,20 @@ std::vector<float> spread(std::size_t size, std::uint32_t seed = 1) {
 }
 
 TEST_CASE("blocks of each kind of row are the originals', bit by bit") {
-  std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() / "tests/data/golden_blocks")) {
-    if (entry.path().extension() != ".npz") continue;
-    INFO(entry.path().filename().string());
-    const test::block_differences found = test::compare_block_file(entry.path());
-    CHECK(found == test::block_differences{.compared = found.compared});
-    CHECK(found.compared > 0);
-    ++files;
+  for (const std::string_view target : targets()) {
+    force_target(target);
+    std::size_t files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() / "tests/data/golden_blocks")) {
+      if (entry.path().extension() != ".npz") continue;
+      INFO(target << ", " << entry.path().filename().string());
+      const test::block_differences found = test::compare_block_file(entry.path());
+      CHECK(found == test::block_differences{.compared = found.compared});
+      CHECK(found.compared > 0);
+      ++files;
+    }
+    CHECK(files == 18);
   }
-  CHECK(files == 18);
+  force_target(targets().back());
 }
 
 TEST_CASE("scale codes where the rules of MX part") {
@@ -214,6 +218,51 @@ TEST_CASE("parts and threads make no difference, short blocks are as if filled w
     CHECK(differ == 0);
     CHECK(scale_codes == codes_before);
     CHECK(scale_numbers == numbers_before);
+  }
+}
+
+TEST_CASE("a large matrix by many threads is its blocks one by one") {
+  const matrix_extent of{259, 1070};
+  std::vector<float> x = spread(of.rows * of.columns, 7);
+  x[5000] = not_a_number;
+  x[60000] = infinity;
+  for (const char* const name : {"mxfp8", "torchao_mxe2m1_rceil", "te_mxfp8_e4m3_cppref", "microxcaling_int8_nearest",
+                                 "nvfp4", "te_nvfp4_16x16", "te_nvfp4_16x16_4over6_mse256", "te_nvfp4_4over6_mse256",
+                                 "torchao_nvfp4_twolevel", "fp8_1x128", "fp8_128x128", "fp8_row", "fp8_tensor"}) {
+    const block_format& row = row_of(name);
+    INFO(name);
+    const block_grid grid = grid_of(row, of);
+    const auto amax = tensor_amax(row, x, of);
+    const bool is_number = row.scale == scale_type::float32;
+    std::vector<std::uint8_t> codes(x.size());
+    std::vector<std::uint8_t> scale_codes(is_number ? 0 : grid.scales());
+    std::vector<float> scale_numbers(is_number ? grid.scales() : 0);
+    conversion_counts counts;
+    quantize_blocks(row, x, of, codes, is_number ? scale_span{scale_numbers} : scale_span{scale_codes},
+                    {.tensor_amax = amax, .threads = 7}, {}, &counts);
+    conversion_counts sum;
+    std::size_t differ = 0;
+    for (std::size_t at = 0; at < grid.scales(); ++at) {
+      const std::size_t top = at / grid.across * grid.block.rows;
+      const std::size_t left = at % grid.across * grid.block.columns;
+      const matrix_extent size{std::min(grid.block.rows, of.rows - top),
+                               std::min(grid.block.columns, of.columns - left)};
+      std::vector<float> alone;
+      for (std::size_t r = 0; r < size.rows; ++r)
+        for (std::size_t c = 0; c < size.columns; ++c) alone.push_back(x[(top + r) * of.columns + left + c]);
+      std::vector<std::uint8_t> of_block(alone.size());
+      std::uint8_t code = 0;
+      float number = 0;
+      quantize_blocks(row, alone, size, of_block,
+                      is_number ? scale_span{std::span{&number, 1}} : scale_span{std::span{&code, 1}},
+                      {.tensor_amax = amax, .block = grid.block}, {}, &sum);
+      for (std::size_t i = 0; i < alone.size(); ++i)
+        differ += of_block[i] == codes[(top + i / size.columns) * of.columns + left + i % size.columns] ? 0 : 1;
+      differ += is_number ? std::bit_cast<std::uint32_t>(number) != std::bit_cast<std::uint32_t>(scale_numbers[at])
+                          : code != scale_codes[at];
+    }
+    CHECK(differ == 0);
+    CHECK(counts == sum);
   }
 }
 

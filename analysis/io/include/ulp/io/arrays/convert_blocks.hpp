@@ -56,8 +56,8 @@ struct block_conversion_options {
   std::uint64_t seed = 0;  // element i in the order of blocks takes the random bits of element i of stream_of(name, 0)
   unsigned threads = 0;
   std::optional<int> axis;  // along which blocks run, from the end where it is below 0; the last
-  bool packed =
-      false;  // two codes in a byte, the first in the low half, of codes of 4 bits: the last dimension is halved
+  // Two codes in a byte, the first in the low half, of codes of 4 bits: the last dimension is halved.
+  bool packed = false;
   bool swizzled = false;   // scale codes in tiles of 128 x 4, as cuBLAS reads them, padded with zeros
   name_predicate selects;  // which arrays; empty: all that can be
   read_limits limits;

@@ -1,0 +1,172 @@
+// Pins ulp convert to blocks as it is typed: what it prints, the arrays it writes in every layout, what it refuses and leaves.
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "io/builders.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/npz.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+namespace {
+
+using codes = std::vector<std::uint8_t>;
+
+// Two rows of 34 numbers of E2M1, times 1 and 8, so that a block's scale is amax's over 4: of the first row 1 and 1/2, of the second 8
+// and 4; the numbers of the last two columns make a block.
+std::vector<float> two_rows() {
+  constexpr std::array<float, 8> numbers{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+  std::vector<float> x;
+  for (const float by : {1.0F, 8.0F}) {
+    for (std::size_t i = 0; i < 32; ++i) x.push_back(by * (i % 16 < 8 ? numbers[i % 8] : -numbers[i % 8]));
+    x.push_back(by * 2);
+    x.push_back(by * -3);
+  }
+  return x;
+}
+const std::string matrix = npy(npy_dict("<f4", "(2, 34)"), raw(two_rows()));
+std::string transposed() {
+  const std::vector<float> x = two_rows();
+  std::vector<float> t(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) t[i % 34 * 2 + i / 34] = x[i];
+  return npy(npy_dict("<f4", "(34, 2)"), raw(t));
+}
+// Of E2M1, sign and magnitude; of the two blocks at the end 4 and -6.
+codes codes_of_row() {
+  codes of;
+  for (std::uint8_t i = 0; i < 32; ++i) of.push_back(i % 16);
+  of.push_back(6);
+  of.push_back(8 | 7);
+  return of;
+}
+codes codes_of_matrix() {
+  codes all = codes_of_row();
+  const codes row = codes_of_row();
+  all.insert(all.end(), row.begin(), row.end());
+  return all;
+}
+const codes scales_of_matrix{127, 126, 130, 129};
+
+program_result in(const temporary_dir& dir, const std::string& arguments) {
+  return run_shell("cd " + dir.path().string() + " && ulp convert " + arguments);
+}
+
+}  // namespace
+
+TEST_CASE("blocks of a matrix: what is printed and written") {
+  const temporary_dir dir;
+  write_file(dir / "w.npy", matrix);
+  const auto made = in(dir, "w.npy o.npz --to mxfp4");
+  CAPTURE(made.err);
+  CHECK(made.exit_code == 0);
+  CHECK(made.err.empty());
+  CHECK(made.out ==
+        "input        w.npy\n"
+        "output       o.npz\n"
+        "format       mxfp4, here torchao_mxe2m1_floor: torchao, MX\n"
+        "blocks       float4_e2m1 elements, nearest-even; a scale in float8_e8m0 for 1 x 32\n"
+        "\n"
+        "tensor  from  elements  scales  zero  underflow  overflow  NaN  SQNR dB\n"
+        "w       <f4         68       4     8          0         0    0    exact\n");
+  const auto file = read_npz(dir / "o.npz");
+  CHECK(file.at("scale").shape == std::vector<std::size_t>{2, 2});
+  CHECK(file.at("scale").as<std::uint8_t>() == scales_of_matrix);
+  CHECK(file.at("codes").shape == std::vector<std::size_t>{2, 34});
+  CHECK(file.at("codes").as<std::uint8_t>() == codes_of_matrix());
+  CHECK(file.at("dequantized").as<float>() == two_rows());
+}
+
+TEST_CASE("blocks along the first axis are those of the transpose") {
+  const temporary_dir dir;
+  write_file(dir / "t.npy", transposed());
+  REQUIRE(in(dir, "t.npy o.npz --to mxfp4 --axis 0").exit_code == 0);
+  const auto file = read_npz(dir / "o.npz");
+  CHECK(file.at("scale").shape == std::vector<std::size_t>{2, 2});
+  CHECK(file.at("scale").as<std::uint8_t>() == codes{127, 130, 126, 129});
+  CHECK(file.at("codes").shape == std::vector<std::size_t>{34, 2});
+  const codes along = codes_of_matrix();
+  const codes across = file.at("codes").as<std::uint8_t>();
+  for (std::size_t i = 0; i < along.size(); ++i) REQUIRE(across[i % 34 * 2 + i / 34] == along[i]);
+}
+
+TEST_CASE("two codes in a byte, and scales in tiles") {
+  const temporary_dir dir;
+  write_file(dir / "w.npy", matrix);
+  REQUIRE(in(dir, "w.npy o.npz --to mxfp4 --packed --swizzled").exit_code == 0);
+  const auto file = read_npz(dir / "o.npz");
+  CHECK(file.at("codes").shape == std::vector<std::size_t>{2, 17});
+  const codes packed = file.at("codes").as<std::uint8_t>();
+  const codes each = codes_of_matrix();
+  for (std::size_t i = 0; i < packed.size(); ++i) REQUIRE(packed[i] == (each[2 * i] | each[2 * i + 1] << 4));
+  // A tile of 128 rows and 4 columns: the four of row r are from (r mod 32) * 16 + (r div 32) * 4 on.
+  const codes tile = file.at("scale").as<std::uint8_t>();
+  REQUIRE(tile.size() == 512);
+  CHECK(codes(tile.begin(), tile.begin() + 20) ==
+        codes{127, 126, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 130, 129, 0, 0});
+}
+
+TEST_CASE("several arrays go by their names, what is no array of numbers is left out") {
+  const temporary_dir dir;
+  write_file(dir / "m.npz",
+             zip({{.name = "a.npy", .contents = matrix},
+                  {.name = "b.npy", .contents = npy(npy_dict("<f8", "(1,)"), raw(std::vector<double>{6}))},
+                  {.name = "i.npy", .contents = npy(npy_dict("<i2", "(1,)"), "12")}}));
+  const auto made = in(dir, "m.npz o.npz --to mxfp4 --json");
+  REQUIRE(made.exit_code == 0);
+  const auto all = nlohmann::json::parse(made.out);
+  CHECK(all.at("summary").at("dialect") == "torchao_mxe2m1_floor");
+  CHECK(all.at("summary").at("numel") == 69);
+  CHECK(all.at("tensors").size() == 2);
+  const auto file = read_npz(dir / "o.npz");
+  CHECK(file.size() == 6);
+  CHECK(file.at("b.codes").as<std::uint8_t>() == codes{7});
+}
+
+TEST_CASE("what cannot become blocks is refused in a line, and nothing is left") {
+  const temporary_dir dir;
+  write_file(dir / "w.npy", matrix);
+  write_file(dir / "odd.npy", npy(npy_dict("<f4", "(2, 1)"), raw(std::vector<float>{1, 2})));
+  write_file(dir / "f.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 34), }", raw(two_rows())));
+  const std::vector<std::array<std::string, 2>> refused{
+      {"w.npy o.npy --to mxfp4", "o.npy: scales and codes of mxfp4 are several arrays: name a .npz"},
+      {"w.npy o.npz --to mxfp4 --axis 2", "w.npy: array 'w': has 2 dimensions: there is no axis 2"},
+      {"w.npy o.npz --to mxfp4 --axis x", "--axis: 'x' is no integer"},
+      {"w.npy o.npz --to fp16 --axis 0", "--axis: fp16 is no format of blocks"},
+      {"w.npy o.npz --to mxfp4 --values", "--values: mxfp4 is a format of blocks, for which there is no such option"},
+      {"w.npy o.npz --to fp8_128x128 --axis 0", "blocks of several rows, which run along the last axis"},
+      {"w.npy o.npz --to fp8_1x128 --swizzled", "--swizzled: scales of fp8_1x128 are not codes of rows of blocks"},
+      {"odd.npy o.npz --to mxfp4 --packed", "so that a byte would hold codes of two rows: leave out --packed"},
+      {"f.npy o.npz --to mxfp4", "is stored by columns (Fortran order): save numpy.ascontiguousarray of it"},
+      {"none.npy o.npz --to mxfp4", "none.npy"},
+      {"w.npy o.npz --to mxfp9", "unknown format 'mxfp9'"}};
+  for (const auto& [arguments, message] : refused) {
+    const auto made = in(dir, arguments);
+    CAPTURE(arguments, made.err);
+    CHECK(made.exit_code == 2);
+    CHECK(made.out.empty());
+    CHECK(made.err.find(message) != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(dir / "o.npz"));
+  }
+}
+
+TEST_CASE("the formats of blocks are listed, and told one by one") {
+  const auto list = run_ulp("formats --blocks --json");
+  REQUIRE(list.exit_code == 0);
+  const auto rows = nlohmann::json::parse(list.out);
+  CHECK(rows.size() > 90);
+  CHECK(rows.at(0).at("names") == "mxfp8, mxfp8_e4m3");
+  CHECK(run_ulp("formats mxfp4").out ==
+        "mxfp4 = torchao_mxe2m1_floor\n"
+        "  whose             torchao, MX\n"
+        "  elements          float4_e2m1, 4 bits, largest 6; nearest-even, saturating\n"
+        "  block             1 x 32\n"
+        "  scale             float8_e8m0\n"
+        "  rule              2^(floor(log2 amax) - E), E the exponent of the largest element (FLOOR)\n"
+        "  source            pytorch/ao prototype/mx_formats/mx_tensor.py to_mx\n");
+}
