@@ -204,7 +204,9 @@ void read_float8(const command_line& args, import_run& run) {
   const bool delayed = recipe == "delayed";
   const char* const nothing = on ? "nothing: the recipe has no history" : "nothing without --fp8-format";
   args.means("--fp8-recipe", on ? "how these are scaled" : nothing);
-  args.means("--fp8-margin", on ? "powers of two that their scales leave above the amax" : nothing);
+  args.means("--fp8-margin", on && delayed ? "powers of two that their scales leave above the amax"
+                             : on          ? "nothing: delayed scaling alone has one"
+                                           : nothing);
   args.means("--fp8-amax-history-len", on && delayed ? "amaxes that the next scale is from" : nothing);
   args.means("--fp8-amax-compute-algo", on && delayed ? "which of these it is" : nothing);
   read_layers_in_16_bits(args, run, on, delayed);

@@ -59,6 +59,7 @@ void fp8_tensor_summary::add(const fp8_row& row) {
   infinite += std::isinf(row.amax) ? 1 : 0;
   nan += std::isnan(row.amax) ? 1 : 0;
   held += row.scales.held ? 1 : 0;
+  if (!std::isfinite(row.amax)) not_finite_underflow += row.counts.underflow;
   counts += row.counts;
   noise += row.noise;
   as_recorded = as_recorded || row.as_recorded;
@@ -74,6 +75,7 @@ fp8_tensor_summary& fp8_tensor_summary::operator+=(const fp8_tensor_summary& oth
   infinite += other.infinite;
   nan += other.nan;
   held += other.held;
+  not_finite_underflow += other.not_finite_underflow;
   first_scale = last_scale = not_known;
   counts += other.counts;
   noise += other.noise;
