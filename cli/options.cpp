@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -34,9 +36,20 @@ void add_options(command& to, const std::vector<text_option>& options, const std
 
 void add_rounding(command& to, rounding_text& options) { add_options(to, options_of(options)); }
 
+namespace {
+
+// What stands behind "--set a=1 b=2" would be an input.
+std::string no_setting(const std::string& text) {
+  std::error_code ignored;
+  if (text.find('=') == std::string::npos || std::filesystem::exists(text, ignored)) return "";
+  return fmt::format("{}: No such file or directory; a parameter has a --set of its own: --set {}", text, text);
+}
+
+}  // namespace
+
 void add_run(command& to, run_text& options, const std::vector<std::string>& but, const std::string& inputs) {
   to.add("INPUT", &options.inputs, inputs.empty() ? inputs_help() + "; - for CSV or a log on standard input" : inputs,
-         {.required = true});
+         {.required = true, .check = no_setting});
   add_options(to, options_of(options), but);
 }
 

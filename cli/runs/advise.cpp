@@ -61,8 +61,11 @@ command advise_command() {
   command made{.name = "advise", .help = "say in plain words what a run needs: format, loss scale, clipping"};
   add_run(made, o->asked.run);
   add_groups(made, o->asked.run);
-  made.add("--format", &o->asked.format, "the format that gradients are scaled for (see ulp formats)",
-           {.type = "F", .show_default = true});
+  made.add(
+      "--format", &o->asked.format,
+      "the format that gradients are scaled for (see ulp formats); without it float16, and where --config trains in "
+      "8-bit floats float8_e4m3fn",
+      {.type = "F"});
   made.add("--epsilon", &o->asked.epsilon, "the share of the magnitude of gradients that underflow may take",
            {.type = "X", .show_default = true});
   made.add("--check", &o->asked.check, "the tensors whose overflow the scaler sees, as in ulp replay",

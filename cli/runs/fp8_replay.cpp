@@ -76,7 +76,7 @@ int sweep_fp8(const fp8_grid& grid, const run_text& of, const output_options& ou
   table t = fp8_sweep_table(answer);
   write_table("sweep-fp8", t, output, false);
   if (output.machine_stdout()) return done;
-  fmt::print("{} over {} of {}; * Pareto-optimal in steps that saturate and underflow\n\n",
+  fmt::print("{} over {} of {}; * Pareto-optimal in steps that saturate and underflow, among those of its formats\n\n",
              count_text(answer.recipes.size(), "recipe"), count_text(answer.steps, "step"),
              count_text(answer.tensors, "tensor"));
   const std::size_t rows = t.rows.size();

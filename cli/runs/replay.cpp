@@ -166,7 +166,7 @@ void refuse_other_options(const options& o, const std::string& why) {
                                          {"--clip-value", !what.clip_value.empty()},
                                          {"--order", !what.order.empty()},
                                          {"--start", !what.start.empty()},
-                                         {"--rounding", what.rounding != rounding_text{}},
+                                         {"--rounding or a switch of it", what.rounding != rounding_text{}},
                                          {"--group", !o.asked.run.groups.empty()},
                                          {"--per-tensor", !o.per_tensor.empty()},
                                          {"--follow", o.follow}})
@@ -192,7 +192,8 @@ fp8_question fp8_question_of(const options& o) {
 
 command replay_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "replay", .help = "compute a run's loss-scale trajectory under another scaler and format"};
+  command made{.name = "replay",
+               .help = "compute a run's loss scale, or its FP8 scales of tensors, under another policy and format"};
   add_run(made, o->asked.run);
   add_groups(made, o->asked.run);
   add_options(made, options_of(o->asked.what));
@@ -200,10 +201,12 @@ command replay_command() {
   add_output(made, o->output);
   made.add("--per-tensor", &o->per_tensor, "write CSV with a row for each step and counted tensor to this file",
            {.type = "FILE", .check = a_name});
-  made.add("--recipe", &o->recipe,
-           "a scale for each tensor, as FP8 training has it: te_delayed:hybrid, te_current, torchao_tensorwise, flax, "
-           "keras, msamp; ulp scalers lists the policies, which --scaler with --format takes for all tensors",
-           {.type = "NAME", .excludes = "--scaler"});
+  made.add(
+      "--recipe", &o->recipe,
+      "a scale for each tensor, as FP8 training has it: te_delayed:hybrid, te_current, torchao_tensorwise, flax, "
+      "keras, msamp; ulp scalers lists the policies, which --scaler with --format takes for all tensors. INPUT may "
+      "hold amaxes alone, too: a table with the columns step, tensor, amax, or what TransformerEngine keeps",
+      {.type = "NAME", .excludes = "--scaler"});
   made.add("--hex", &o->hexadecimal, "with a scale for each tensor: numbers in CSV as C prints them with %a");
   made.add(
       "--follow", &o->follow,
@@ -216,7 +219,8 @@ command replay_command() {
       "found, scales, counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged. "
       "For a resumed run, only the last attempt of each step is replayed; --attempts all replays every attempt.\n"
       "Example:\n"
-      "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16";
+      "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16\n"
+      "  ulp replay examples/digits.ulp --recipe te_delayed:hybrid --set amax_history_len=16";
   made.run = [o] {
     if (asks_for_fp8(o->recipe, o->asked.what.scaler))
       return replay_fp8(fp8_question_of(*o), o->output, o->hexadecimal);

@@ -1,6 +1,8 @@
 // ulp scalers: the policies that scale a run, or each of its tensors.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <ulp/ask/questions/typed_values.hpp>
@@ -42,7 +44,10 @@ void print_head(const Entry& entry) {
   fmt::print("{}: {}\n", entry.name, entry.summary);
   if (!entry.aliases.empty()) fmt::print("also {}\n", joined(entry.aliases));
   fmt::print("\nParameters\n");
-  for (const auto& p : entry.parameters) fmt::print("  {:<20} {:<10} {}\n", p.name, to_string(p.value), p.meaning);
+  std::size_t widest = 20;
+  for (const auto& p : entry.parameters) widest = std::max(widest, p.name.size());
+  for (const auto& p : entry.parameters)
+    fmt::print("  {:<{}} {:<10} {}\n", p.name, widest, to_string(p.value), p.meaning);
 }
 
 void print_card(const fp8_scaler_entry& entry) {

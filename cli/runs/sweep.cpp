@@ -36,13 +36,14 @@ struct options {
 // The grid with a scale for each tensor, where this is one; it knows nothing of what else loss scaling has.
 fp8_grid fp8_grid_of(const options& o, std::optional<fp8_question> own) {
   const scenario_text& base = o.grid.base;
-  for (const auto& [option, is_given] : {std::pair{"--check", !base.check.empty()},
-                                         {"--clip-norm", !base.clip_norm.empty()},
-                                         {"--clip-value", !base.clip_value.empty()},
-                                         {"--order", !base.order.empty()},
-                                         {"--start", !base.start.empty()},
-                                         {"--rounding", !o.grid.roundings.empty() || base.rounding != rounding_text{}},
-                                         {"--hindsight", !o.hindsight.empty()}})
+  for (const auto& [option, is_given] :
+       {std::pair{"--check", !base.check.empty()},
+        {"--clip-norm", !base.clip_norm.empty()},
+        {"--clip-value", !base.clip_value.empty()},
+        {"--order", !base.order.empty()},
+        {"--start", !base.start.empty()},
+        {"--rounding or a switch of it", !o.grid.roundings.empty() || base.rounding != rounding_text{}},
+        {"--hindsight", !o.hindsight.empty()}})
     if (is_given) throw usage_error(fmt::format("{}: not with a scale for each tensor; remove it", option));
   return {.recipes = o.recipes,
           .scalers = o.grid.scalers,
@@ -130,7 +131,8 @@ int run(const options& o) {
 
 command sweep_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "sweep", .help = "rank many scalers, parameters, formats and roundings over one run"};
+  command made{.name = "sweep",
+               .help = "rank many scalers, FP8 recipes, parameters, formats and roundings over one run"};
   add_run(made, o->run);
   made.add("--scaler", &o->grid.scalers, "the policies (see ulp scalers)",
            {.type = "NAME,...", .split_at_commas = true});

@@ -276,8 +276,16 @@ def sweep(input: Input, scaler: Any = None, format: Any = None, **settings: Any)
     tries every combination, each scaler with the parameters that it has. `magnitude_cost` is what losing a step's
     whole magnitude costs, in skipped steps. A `Table` with a row for each combination, the best first; with
     `hindsight=True` its `hindsight` is a `Table` with the best scale of each step in each format and rounding.
+
+    `recipe`, one or several (["te_delayed", "te_current:e4m3"]), or policies that scale each tensor as `scaler`, compare
+    FP8 scales, as in `replay`: `sweep(run, recipe=["te_delayed", "te_current"], amax_history_len=[1, 16, 1024])`.
     """
     settings = {"scaler": scaler, "format": format, **settings}
+    scalers = [scaler] if isinstance(scaler, str) else list(scaler or ())
+    names = [name for given in scalers for name in str(given).split(",")]
+    if settings.get("recipe") or any(_runs.asks_for_fp8("", name) for name in names):
+        columns, notes = _ask(_runs.run_sweep_fp8, input, settings)
+        return Table(columns, schema="ulp.sweep-fp8/1", notes=notes)
     columns, notes, best = _ask(_runs.run_sweep, input, settings)
     table = Table(columns, schema="ulp.sweep/1", notes=notes)
     if best is not None:

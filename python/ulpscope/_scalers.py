@@ -238,7 +238,9 @@ class Fp8Scaler(Scaler):
         if numpy.asarray(amaxes).dtype.kind not in "fiub":
             raise TypeError(f"amaxes: {amaxes!r} are not real numbers")
         with numpy.errstate(over="ignore"):
-            given = numpy.asarray(amaxes, dtype=numpy.float32).ravel()
+            given = numpy.atleast_1d(numpy.asarray(amaxes, dtype=numpy.float32))
+        if given.ndim > 1:
+            raise ValueError(f"amaxes: of shape {given.shape}, where the steps of one tensor are a row; others have their own")
         if (given < 0).any():
             raise ValueError(f"amaxes: {given[given < 0][0]} is below 0, which no largest magnitude is")
         before, used, after, held = self._of.run(given)

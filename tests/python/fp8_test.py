@@ -1,13 +1,14 @@
 """Pins FP8 policies and replays from Python to golden traces and to the command's own numbers."""
 
 import copy
+import json
 import math
 import pickle
 import tempfile
 import unittest
 from pathlib import Path
 
-from support import SOURCE, need, need_compiled
+from support import SOURCE, need, need_compiled, ulp
 
 need("numpy")
 need_compiled("_runs")
@@ -104,6 +105,8 @@ class Steps(unittest.TestCase):
             ulpscope.Scaler("te", history=4)
         with self.assertRaisesRegex(ValueError, "below 0"):
             ulpscope.Scaler("te").run([1.0, -1.0])
+        with self.assertRaisesRegex(ValueError, "of shape \\(1, 2\\)"):
+            ulpscope.Scaler("te").run([[1.0, 2.0]])
         with self.assertRaises(TypeError):
             ulpscope.Scaler("te", start={"scale": 1})
         for name in ("nope", "pytorch", ""):
@@ -130,6 +133,21 @@ class Replays(unittest.TestCase):
         self.assertEqual(len(table["step"]), table.summary["tensor_steps"])
         self.assertEqual(int(table["saturates"].sum()), table.summary["saturating_tensor_steps"])
         self.assertEqual(set(table.per_tensor["tensor"]), set(table["tensor"]))
+
+    def test_sweeps_are_those_of_the_program(self):
+        got = ulpscope.sweep(self.RUN, recipe=["te_delayed", "te_current"], amax_history_len=[1, 16])
+        want = json.loads(
+            ulp("sweep", self.RUN, "--recipe", "te_delayed,te_current", "--set", "amax_history_len=1,16", "--json")
+        )
+        self.assertEqual(len(got), 3)
+        for name in ("recipe", "saturating_steps", "stale_steps", "underflow_high", "not_finite_underflow_low", "pareto"):
+            self.assertEqual(list(got[name]), [row[name] for row in want], name)
+        by_policy = ulpscope.sweep(self.RUN, "te,torchao", "float8_e5m2")
+        self.assertEqual(sorted(by_policy["scaler"]), ["te", "torchao"])
+        with self.assertRaisesRegex(TypeError, "no option 'epsilon'"):
+            ulpscope.sweep(self.RUN, recipe="te_delayed", epsilon=1)
+        with self.assertRaisesRegex(ValueError, "asked for twice"):
+            ulpscope.sweep(self.RUN, recipe=["te_delayed", "te_delayed"])
 
     def test_amaxes(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -177,8 +177,11 @@ examined_run run_examination::result(const std::vector<tensor_info>& tensors, st
 examined_run advice_over(const advice_question& asked, listener& to) {
   const scenario_text scaled{.format = asked.format, .rounding = asked.rounding};
   const std::optional<configuration> own = configuration_of(asked.config, scaled, asked.run);
-  advice_options how = advice_options_of(asked.format, asked.rounding, asked.epsilon, asked.run);
-  if (own) how.configured = own_configuration_of(own->said);
+  const own_configuration configured = own ? own_configuration_of(own->said) : own_configuration{};
+  const std::string usual = configured.is_float8 ? "float8_e4m3fn" : "float16";
+  advice_options how =
+      advice_options_of(asked.format.empty() ? usual : asked.format, asked.rounding, asked.epsilon, asked.run);
+  how.configured = configured;
   const selection counted = asked.run.selected();
   const name_predicate checked = checked_by(asked);
 

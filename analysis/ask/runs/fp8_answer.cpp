@@ -17,6 +17,8 @@ std::vector<std::pair<std::string, parameter_value>> values_of(const std::vector
   std::vector<std::pair<std::string, parameter_value>> all;
   for (const std::string& text : parameters) {
     const auto [key, value] = key_and_value(text, "--set");
+    if (std::ranges::find(all, key, [](const auto& p) { return p.first; }) != all.end())
+      throw std::invalid_argument(fmt::format("--set: {} is given twice", key));
     all.emplace_back(key, parse_parameter(value));
   }
   return all;
@@ -54,6 +56,10 @@ void tell(const fp8_answer& answer, const fp8_question& asked, listener& to) {
     to.note(
         fmt::format("what these are is not known, and {} casts them as forward tensors: {}; --kind REGEX=KIND says it",
                     answer.by.recipe().name, names));
+  if (answer.by.recipe().name.ends_with(":e5m2"))
+    to.note(fmt::format(
+        "{} is a what-if: matrix units take no product of two factors in E5M2, and TransformerEngine refuses to train so",
+        answer.by.recipe().name));
   if (asked.own) to.configured(*asked.own);
   if (const std::string names = names_of(answer, fp8_choice::kept_out); !names.empty())
     to.note(fmt::format("not cast, as the configuration has it: {}", names));

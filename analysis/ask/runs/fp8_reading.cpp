@@ -23,21 +23,27 @@
 namespace ulp {
 namespace {
 
-// As TransformerEngine's statistics and histories have it at the end of their names.
+// As TransformerEngine's statistics and histories have it at the end of their names. A bare "weight" may be of a parameter
+// whose gradient is meant, and a bare "output" the name of a layer: these count behind "_" alone.
 tensor_kind kind_in_name(std::string_view name) {
   while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
-  for (const auto& [end, kind] : {std::pair{"_wgrad", tensor_kind::weight_grad},
-                                  {"_dgrad", tensor_kind::activation_grad},
-                                  {"_gradient", tensor_kind::activation_grad},
-                                  {"GRAD_OUTPUT", tensor_kind::activation_grad},
-                                  {"GRAD_INPUT", tensor_kind::activation_grad},
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  std::string word{name};
+  std::ranges::transform(word, word.begin(), lower);
+  for (const auto& [end, kind] : {std::pair<std::string_view, tensor_kind>{"wgrad", tensor_kind::weight_grad},
+                                  {"dgrad", tensor_kind::activation_grad},
+                                  {"gradient", tensor_kind::activation_grad},
+                                  {"grad_output", tensor_kind::activation_grad},
+                                  {"grad_input", tensor_kind::activation_grad},
+                                  {"activation", tensor_kind::activation},
                                   {"_weight", tensor_kind::weight},
-                                  {"_WEIGHT", tensor_kind::weight},
-                                  {"_activation", tensor_kind::activation},
-                                  {"_INPUT", tensor_kind::activation},
-                                  {"_output", tensor_kind::activation},
-                                  {"_OUTPUT", tensor_kind::activation}})
-    if (name.ends_with(end)) return kind;
+                                  {"_input", tensor_kind::activation},
+                                  {"_output", tensor_kind::activation}}) {
+    if (!word.ends_with(end)) continue;
+    const std::size_t before = word.size() - end.size();
+    if (end.front() == '_' || before == 0 || std::string_view{"_./:"}.find(word[before - 1]) != std::string_view::npos)
+      return kind;
+  }
   return tensor_kind::unknown;
 }
 
@@ -54,7 +60,11 @@ tensor_info named_tensor(const std::string& name, const source_options& how) {
 class amax_reader {
  public:
   amax_reader(std::span<fp8_replayer> replays, const run_text& run, const fp8_hearer& hears)
-      : replays_(replays), how_(run.how_to_read()), selected_(run.selected()), hears_(hears) {}
+      : replays_(replays), how_(run.how_to_read()), selected_(run.selected()), hears_(hears) {
+    if (!run.factor.empty())
+      throw std::invalid_argument(fmt::format(
+          "--factor: not with {}, which holds the amaxes as the policies see them; remove it", run.inputs.front()));
+  }
 
   void add(const amax_row& now) {
     if (selected_.takes(now.step)) add(now.step, index_of(now.tensor), now.amax, {});
@@ -131,8 +141,8 @@ std::optional<fp8_reading> read_amaxes(std::span<fp8_replayer> replays, const ru
   const std::string& path = run.inputs.front();
   if (run.inputs.size() != 1 || std::filesystem::is_directory(path)) return std::nullopt;
   const read_limits limits = run.how_to_read().limits;
-  amax_reader reader(replays, run, hears);
   if (const std::unique_ptr<amax_table> table = amax_table::open(path, limits, run.how_to_read().columns)) {
+    amax_reader reader(replays, run, hears);
     work reading(to, "rows", 0);
     for (amax_row now; table->next(now); reader.add(now)) reading.advance();
     return reader.result();
@@ -143,6 +153,7 @@ std::optional<fp8_reading> read_amaxes(std::span<fp8_replayer> replays, const ru
         "step=NAME,key=NAME,value=NAME says which they are)");
   const std::optional<amax_rows> logged = logged_amaxes(path, limits);
   if (!logged) return std::nullopt;
+  amax_reader reader(replays, run, hears);
   for (const std::string& line : logged->notes) to.note(line);
   for (const amax_row& now : logged->rows) reader.add(now);
   return reader.result();

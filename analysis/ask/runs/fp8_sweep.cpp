@@ -1,10 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/runs/fp8_answer.hpp>
+#include <ulp/formats/names.hpp>
+#include <variant>
 
 #include "fp8_reading.hpp"
 
@@ -34,6 +39,23 @@ std::vector<fp8_question> with_values(const std::vector<fp8_question>& all, cons
     }
   }
   return made;
+}
+
+// All that two ways may differ in; of a recipe its name says the formats.
+std::string identity_of(const fp8_question& asked) {
+  const fp8_recipe made = recipe_of(asked);
+  std::string text = made.name + " " + to_string(made.forward.how.format);
+  for (const auto& p : made.forward.start.parameters())
+    if (!std::holds_alternative<std::monostate>(p.value)) text += " " + p.name + "=" + to_string(p.value);
+  return text;
+}
+
+// The configuration's own question may be asked by name, too.
+void refuse_twins(std::span<const fp8_question> all) {
+  std::set<std::string> seen;
+  for (const fp8_question& asked : all)
+    if (const std::string text = identity_of(asked); !seen.insert(text).second)
+      throw std::invalid_argument(fmt::format("{}: is asked for twice (see --recipe, --scaler, --set)", text));
 }
 
 // What few lose.
@@ -68,25 +90,28 @@ std::vector<fp8_question> questions_of(const fp8_grid& grid, const run_text& run
       throw std::invalid_argument(fmt::format(
           "--scaler: {} scales the whole run, others here scale each tensor; ask for them apart", asked.scaler));
   for (const std::string& text : grid.parameters) all = with_values(all, text);
+  refuse_twins(std::span(all).subspan(grid.own ? 1 : 0));
   return all;
 }
 
 fp8_sweep_answer fp8_sweep_over(const fp8_grid& grid, const run_text& run, listener& to) {
   const std::vector<fp8_question> asked = questions_of(grid, run);
   std::vector<fp8_replayer> replays;
-  for (const fp8_question& q : asked) replays.emplace_back(recipe_of(q), run.selected(), with_noise::no);
+  for (const fp8_question& q : asked) replays.emplace_back(recipe_of(q), run.selected());
   if (grid.own) to.configured(*grid.own->own);
   const fp8_reading read = read_into(replays, run, to);
   fp8_sweep_answer answer{.recipes = {}, .steps = read.steps, .is_of_amaxes = read.is_of_amaxes};
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    swept_fp8 one{.asked = asked[i], .sum = {}};
+    const fp8_recipe& recipe = replays[i].recipe();
+    swept_fp8 one{.asked = asked[i], .formats = {recipe.forward.how.format, recipe.gradient.how.format}, .sum = {}};
     for (const auto& [tensor, sum] : replays[i].summaries()) one.sum += sum;
     answer.recipes.push_back(std::move(one));
     answer.tensors = std::max<std::uint64_t>(answer.tensors, replays[i].summaries().size());
   }
   for (swept_fp8& one : answer.recipes)
-    one.on_front =
-        std::ranges::none_of(answer.recipes, [&](const swept_fp8& other) { return is_better(other.sum, one.sum); });
+    one.on_front = std::ranges::none_of(answer.recipes, [&](const swept_fp8& other) {
+      return other.formats == one.formats && is_better(other.sum, one.sum);
+    });
   std::ranges::stable_sort(answer.recipes, {}, [](const swept_fp8& one) {
     return std::tuple{!one.on_front, cost_of(one.sum)};
   });

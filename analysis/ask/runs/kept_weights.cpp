@@ -64,6 +64,7 @@ own_configuration own_configuration_of(const imported_config& said) {
           .is_static = is_static,
           .static_scale = is_static ? make_scaler(*find_scaler(said.scaler), said.parameters).scale() : not_known,
           .is_scaled = said.scaler != "none",
+          .is_float8 = said.scaler == "none" && said.float8.has_value(),
           .weights_kept_in = said.weights_kept_in,
           .weights_stochastic = said.weights_stochastic,
           .words = said.words};

@@ -20,7 +20,7 @@ replay_question completed(replay_question asked, const std::optional<configurati
   asked.own = own;
   if (asked.own) asked.what = with_configuration(asked.what, *asked.own);
   if (asked.what.scaler.empty())
-    throw std::invalid_argument("--scaler or --config is required (see ulp replay --help)");
+    throw std::invalid_argument("--scaler, --recipe or --config is required (see ulp replay --help)");
   if (asked.what.format.empty()) throw std::invalid_argument("--format is required (see ulp replay --help)");
   return asked;
 }

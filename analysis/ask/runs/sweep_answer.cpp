@@ -131,7 +131,7 @@ grid_text completed(grid_text grid, const std::optional<configuration>& own) {
   grid.formats = joined_names(grid.formats);
   grid.own = own;
   if (grid.scalers.empty() && !grid.own)
-    throw std::invalid_argument("--scaler or --config is required (see ulp sweep --help)");
+    throw std::invalid_argument("--scaler, --recipe or --config is required (see ulp sweep --help)");
   if (grid.formats.empty() && !(grid.own && grid.own->said.format))
     throw std::invalid_argument("--format is required (see ulp sweep --help)");
   refuse_twins("--scaler", grid.scalers, [](const std::string& name) { return scaler_named(name).name; });

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -11,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/text.hpp>
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/lines.hpp"
@@ -22,22 +26,28 @@ namespace {
 
 // All of `text` as a float32; false where it is none, or not one that a magnitude can be.
 bool parse_magnitude(std::string_view text, float& into) {
+  std::string_view digits = text;
+  const bool is_negative = digits.starts_with("-");
+  if (is_negative || digits.starts_with("+")) digits.remove_prefix(1);
+  if (digits.starts_with("-")) return false;
   auto form = std::chars_format::general;
-  if (text.starts_with("+")) text.remove_prefix(1);
-  if (text.starts_with("0x") || text.starts_with("0X")) {
-    text.remove_prefix(2);
+  if (digits.starts_with("0x") || digits.starts_with("0X")) {
+    digits.remove_prefix(2);
     form = std::chars_format::hex;
   }
-  const char* const end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, into, form);
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, into, form);
+  if (stop != end) return false;
   if (error == std::errc::result_out_of_range) {
     // Below the smallest float32 it is rounded like others; above the largest it is none.
-    double wide = 0;
-    std::tie(stop, error) = std::pair{std::from_chars(text.data(), end, wide, form).ptr, std::errc()};
-    if (!(wide < 1)) return false;
-    into = static_cast<float>(wide);
+    const std::optional<encoded> rounded = parse(binary32, text);
+    if (!rounded) return false;
+    into = std::fabs(std::bit_cast<float>(static_cast<std::uint32_t>(rounded->code)));
+    if (std::isinf(into)) return false;
+  } else if (error != std::errc()) {
+    return false;
   }
-  return error == std::errc() && stop == end && !(into < 0);
+  return !is_negative || !(into > 0);
 }
 
 using told_names = std::vector<std::pair<std::string, std::string>>;

@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
+#include <utility>
 
 #include "arguments.hpp"
 #include "bytes/text.hpp"
@@ -21,14 +23,18 @@ constexpr std::string_view read_arguments_of =
     "--fp16 --bf16 --loss-scale --initial-loss-scale --min-loss-scale --min-scale --loss-scale-window --hysteresis "
     "--clip-grad --use-distributed-optimizer --no-check-for-nan-in-loss-and-grad "
     "--accumulate-allreduce-grads-in-fp32 --grad-reduce-in-bf16 --main-grads-dtype --use-precision-aware-optimizer "
-    "--fp8-format --fp8-recipe --fp8-margin --fp8-amax-history-len --fp8-amax-compute-algo --deepspeed --yaml-cfg";
+    "--fp8-format --fp8-hybrid --fp8-e4m3 --fp8-recipe --fp8-margin --fp8-amax-history-len --fp8-amax-compute-algo "
+    "--first-last-layers-bf16 --num-layers-at-start-in-bf16 --num-layers-at-end-in-bf16 --deepspeed --yaml-cfg";
 constexpr std::array flags{"--fp16",
                            "--bf16",
                            "--accumulate-allreduce-grads-in-fp32",
                            "--grad-reduce-in-bf16",
                            "--use-precision-aware-optimizer",
                            "--use-distributed-optimizer",
-                           "--no-check-for-nan-in-loss-and-grad"};
+                           "--no-check-for-nan-in-loss-and-grad",
+                           "--fp8-hybrid",
+                           "--fp8-e4m3",
+                           "--first-last-layers-bf16"};
 
 class command_line {
  public:
@@ -138,9 +144,58 @@ void read_accumulation(const command_line& args, import_run& run) {
     in = {"float16", "--accumulate-allreduce-grads-in-fp32 is not given: Megatron-LM takes the model's type"};
 }
 
+// The value, which is one of `choices`, or left to the run.
+void check_choice(const command_line& args, std::string_view name, std::initializer_list<std::string_view> choices) {
+  const std::string given = args.text(name);
+  if (given.empty() || given.find_first_of("$`") != std::string::npos) return;
+  if (std::ranges::find(choices, given) != choices.end()) return;
+  std::string all;
+  for (const std::string_view choice : choices)
+    all += (all.empty() ? "" : choice == *(choices.end() - 1) ? " or " : ", ") + std::string{choice};
+  args.fail(name, "must be " + all + ", not " + in_quotes(given));
+}
+
+// Which format 8-bit floats have; empty where there are none, or nothing says it. The switches are the first versions'.
+std::string read_float8_format(const command_line& args, bool& on) {
+  check_choice(args, "--fp8-format", {"e4m3", "hybrid"});
+  constexpr std::array ways{std::pair{"--fp8-format", ""}, std::pair{"--fp8-hybrid", "hybrid"},
+                            std::pair{"--fp8-e4m3", "e4m3"}};
+  const char* way = nullptr;
+  std::string format;
+  for (const auto& [name, means] : ways) {
+    if (!args.has(name)) continue;
+    if (way != nullptr) args.fail(name, std::string{"and "} + way + " cannot both be given");
+    way = name;
+    format = *means == '\0' ? args.text(name) : means;
+    args.means(name, "8-bit floats in matrix products: the loss scale is what it is without them");
+  }
+  on = way != nullptr;
+  return format;
+}
+
+// core/fp8_utils.py (get_fp8_context): by their number in the whole model. Under delayed scaling Megatron-LM refuses it.
+void read_layers_in_16_bits(const command_line& args, import_run& run, bool on, bool delayed) {
+  constexpr std::string_view all = "--first-last-layers-bf16";
+  const bool has_some = on && args.has(all);
+  if (has_some && delayed)
+    args.fail(all, "is not for delayed scaling, Megatron-LM refuses it; leave one of the two out");
+  args.means(all, has_some ? "layers that stay in 16 bits" : "nothing without --fp8-format");
+  double ends[2] = {1, 1};
+  for (const auto& [end, name] :
+       {std::pair{&ends[0], "--num-layers-at-start-in-bf16"}, {&ends[1], "--num-layers-at-end-in-bf16"}}) {
+    args.means(name, has_some ? "how many of them" : "nothing without --first-last-layers-bf16");
+    *end = args.number(name, 1);
+    if (!(*end >= 0) || *end != std::floor(*end)) args.fail(name, "must be an integer of at least 0");
+  }
+  if (!has_some || ends[0] + ends[1] == 0) return;
+  run.note("the first " + decimal_text(ends[0]) + " and the last " + decimal_text(ends[1]) +
+           " of the transformer layers stay in 16 bits (--first-last-layers-bf16): --tensor REGEX leaves them out");
+}
+
 // core/transformer/transformer_config.py @d98e8a64 (defaults), core/fp8_utils.py (get_fp8_recipe).
 void read_float8(const command_line& args, import_run& run) {
-  const bool on = args.has("--fp8-format");
+  bool on = false;
+  const std::string format = read_float8_format(args, on);
   const auto or_default = [&](std::string_view name, const char* otherwise) {
     const std::string given = args.text(name);
     return given.empty() ? otherwise : given;
@@ -148,17 +203,21 @@ void read_float8(const command_line& args, import_run& run) {
   const std::string recipe = or_default("--fp8-recipe", "delayed");
   const bool delayed = recipe == "delayed";
   const char* const nothing = on ? "nothing: the recipe has no history" : "nothing without --fp8-format";
-  args.means("--fp8-format", "8-bit floats in matrix products: the loss scale is what it is without them");
   args.means("--fp8-recipe", on ? "how these are scaled" : nothing);
-  args.means("--fp8-margin", on ? "powers of two that their scales leave above the amax" : nothing);
+  args.means("--fp8-margin", on && delayed ? "powers of two that their scales leave above the amax"
+                             : on          ? "nothing: delayed scaling alone has one"
+                                           : nothing);
   args.means("--fp8-amax-history-len", on && delayed ? "amaxes that the next scale is from" : nothing);
   args.means("--fp8-amax-compute-algo", on && delayed ? "which of these it is" : nothing);
+  read_layers_in_16_bits(args, run, on, delayed);
   if (!on) return;
+  check_choice(args, "--fp8-amax-compute-algo", {"most_recent", "max"});
   // What only a run would tell is not said: the loss scale does not depend on it.
-  const auto is_said = [&](std::string_view name) { return args.text(name).find_first_of("$`") == std::string::npos; };
+  const auto is_literal = [](const std::string& text) { return text.find_first_of("$`") == std::string::npos; };
+  const auto is_said = [&](std::string_view name) { return is_literal(args.text(name)); };
   said_float8& said = run.out.float8.emplace();
   if (is_said("--fp8-recipe")) said.recipe = recipe;
-  if (is_said("--fp8-format")) said.format = args.text("--fp8-format");
+  if (is_literal(format)) said.format = format;
   if ((delayed || args.has("--fp8-margin")) && is_said("--fp8-margin")) said.margin = args.number("--fp8-margin", 0);
   if (!delayed) return;
   if (is_said("--fp8-amax-history-len")) {

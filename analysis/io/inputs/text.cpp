@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include <ulp/io/amax/amax_rows.hpp>
+#include <ulp/io/amax/amax_table.hpp>
 #include <ulp/io/bytes/error.hpp>
 
 #include "csv/csv.hpp"
@@ -58,6 +60,15 @@ bool stands_above_names(std::string_view line) {
   if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line.starts_with('#') || (line.starts_with("sep=") && line.size() == std::string_view{"sep=;"}.size());
+}
+
+// Amaxes answer one question alone, which opens them itself.
+void refuse_amaxes(const std::string& path, const source_options& options) {
+  if (!can_read_twice(path)) return;
+  if (is_statistics_log(path, options.limits) || amax_table::open(path, options.limits, options.columns) != nullptr)
+    throw input_error(path, "",
+                      "holds largest magnitudes alone: ulp replay and ulp sweep take these, with --recipe NAME, or "
+                      "--scaler NAME --format F (see ulp scalers te_delayed_bulk)");
 }
 
 // From the names of the columns of a run on; nullopt where they do not stand below such lines.
@@ -130,6 +141,7 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
     if (auto table = open_columns(path, options)) return table;
   if (!names_columns(lines.peek()) && !is_run) {
     if (auto log = open_scale_log(std::move(lines), "")) return log;
+    refuse_amaxes(path, options);
     throw input_error(
         path, "",
         "is neither a table, whose line 1 names its columns, nor a training log with lines of a layout that is known: "
@@ -141,10 +153,12 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
   if (is_run) return open_table(std::move(rows));
   auto [rest, first_line] = std::move(rows).release();
   if (auto log = open_scale_log(std::move(rest), first_line)) return log;
-  throw input_error(path, "line 1",
-                    "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
-                    "counts), a step log (step and found_inf or maxabs), nor a table of a run (a step or epoch, and a "
-                    "loss, norm or scale): --columns says which columns these are, such as step=NAME,loss=NAME");
+  refuse_amaxes(path, options);
+  throw input_error(
+      path, "line 1",
+      "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
+      "counts), a step log (step and found_inf or maxabs), a table of a run (a step or epoch, and a "
+      "loss, norm or scale), nor one of amaxes (step, tensor, amax): --columns says which columns these are, such as step=NAME,loss=NAME");
 }
 
 std::unique_ptr<source> open_tables(const std::vector<std::string>& paths, const source_options& options) {

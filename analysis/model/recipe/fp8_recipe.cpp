@@ -112,6 +112,10 @@ const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name) {
     if (e.name == family) return e;
     names.push_back(e.name);
   }
+  if (find_fp8_scaler(family) != nullptr)
+    throw std::invalid_argument("'" + std::string{family} + "' is a policy, no recipe: --scaler " +
+                                std::string{family} +
+                                " with --format casts all tensors by it; recipes: " + listed(names));
   throw std::invalid_argument("unknown recipe '" + std::string{family} +
                               "'; near: " + std::string{nearest_name(family, names)} + "; recipes: " + listed(names));
 }

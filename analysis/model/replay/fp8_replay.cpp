@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <ulp/model/outcomes/row_outcomes.hpp>
@@ -59,6 +60,7 @@ void fp8_tensor_summary::add(const fp8_row& row) {
   infinite += std::isinf(row.amax) ? 1 : 0;
   nan += std::isnan(row.amax) ? 1 : 0;
   held += row.scales.held ? 1 : 0;
+  if (!std::isfinite(row.amax)) not_finite_underflow += row.counts.underflow;
   counts += row.counts;
   noise += row.noise;
   as_recorded = as_recorded || row.as_recorded;
@@ -74,6 +76,7 @@ fp8_tensor_summary& fp8_tensor_summary::operator+=(const fp8_tensor_summary& oth
   infinite += other.infinite;
   nan += other.nan;
   held += other.held;
+  not_finite_underflow += other.not_finite_underflow;
   first_scale = last_scale = not_known;
   counts += other.counts;
   noise += other.noise;
@@ -145,7 +148,10 @@ std::vector<fp8_row> fp8_replayer::advance(const step& now, const std::vector<te
       throw std::invalid_argument("step " + std::to_string(now.key.step) + ", tensor '" + tensors[t.tensor].name +
                                   "': the input does not know the largest magnitude, which these policies scale by");
     const fp8_scaler_entry& policy = by->of.entry();
-    fp8_row row = by->advance(now.key, t.tensor, amax_of(t, policy.ignores_nan), largest_of(t));
+    constexpr double greatest = std::numeric_limits<float>::max();
+    // A finite value that its factor takes beyond float32 saturates like others.
+    const double largest = std::min(largest_of(t), greatest);
+    fp8_row row = by->advance(now.key, t.tensor, amax_of(t, policy.ignores_nan), largest);
     const multiplier multiplied = usable(multiplier_of(row.scales, policy.divides, t.unit()));
     row.has_counts = true;
     row.counts = outcomes_of(t, by->how, multiplied);

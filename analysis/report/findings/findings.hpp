@@ -95,13 +95,15 @@ struct best_trial {
 // trials are empty.
 [[nodiscard]] std::vector<finding> which_tensor_scales(const fp8_trials& trials,
                                                        const std::vector<tensor_info>& tensors);
-// What these amount to in a line, and how a recipe says it; nullopt where the trials are empty.
+// What these amount to in a line, and how a recipe says it, in the words of `framework` where it has its own; nullopt where the
+// trials are empty.
 struct fp8_choice_told {
   std::string change;
   std::vector<std::string> lines;
 };
 [[nodiscard]] std::optional<fp8_choice_told> tell_recipe(const fp8_trials& trials,
-                                                         const std::vector<tensor_info>& tensors);
+                                                         const std::vector<tensor_info>& tensors,
+                                                         std::string_view framework);
 
 // nullopt where every recorded tensor is finite throughout.
 [[nodiscard]] std::optional<finding> which_overflow_first(const survey& run, const std::vector<tensor_info>& tensors,

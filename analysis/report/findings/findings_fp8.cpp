@@ -107,8 +107,11 @@ finding how_long_a_history(const fp8_trials& trials, const std::vector<tensor_in
   finding f{.topic = "fp8_history", .question = "Delayed scaling, and with how long a history?"};
   std::vector<std::string> best;
   std::uint64_t least = 0;
+  std::uint64_t run_steps = 0;
+  for (const auto& [tensor, sum] : trials.all.front().by.summaries()) run_steps = std::max(run_steps, sum.steps);
+  constexpr std::int64_t longest = 1024;
   named_values histories;
-  for (const std::int64_t history : {1024, 16, 1}) {
+  for (const std::int64_t history : {longest, std::int64_t{16}, std::int64_t{1}}) {
     const fp8_tensor_summary sum = sum_of(*trials.find(e4m3, history), tensors);
     const std::string length = history == 1 ? "the step before" : fmt::format("{} steps", history);
     f.evidence.push_back(fmt::format(
@@ -130,6 +133,9 @@ finding how_long_a_history(const fp8_trials& trials, const std::vector<tensor_in
   f.limits =
       "TransformerEngine's delayed scaling (te_delayed_bulk, E4M3, margin 0), from its start at scale 1. Open loop: "
       "what saturates would have changed the steps after it." +
+      (run_steps < longest ? fmt::format(" The run has {}: every history that is as long, or longer, is the same.",
+                                         steps_text(run_steps))
+                           : "") +
       left_out(trials);
   return f;
 }
@@ -187,7 +193,8 @@ std::vector<finding> which_tensor_scales(const fp8_trials& trials, const std::ve
   return {which_fp8_format(trials, tensors), how_long_a_history(trials, tensors), what_no_scale_holds(trials, tensors)};
 }
 
-std::optional<fp8_choice_told> tell_recipe(const fp8_trials& trials, const std::vector<tensor_info>& tensors) {
+std::optional<fp8_choice_told> tell_recipe(const fp8_trials& trials, const std::vector<tensor_info>& tensors,
+                                           std::string_view framework) {
   if (!has_steps(trials)) return std::nullopt;
   const auto need_range = [&](std::initializer_list<tensor_kind> kinds_of) {
     return std::ranges::any_of(kinds_of, [&](tensor_kind kind) {
@@ -195,20 +202,23 @@ std::optional<fp8_choice_told> tell_recipe(const fp8_trials& trials, const std::
       return c.any() && c.needs_range();
     });
   };
-  const bool all_need_range = need_range({tensor_kind::activation, tensor_kind::weight, tensor_kind::unknown});
-  const bool gradients_need_range = need_range({tensor_kind::activation_grad, tensor_kind::weight_grad});
-  const std::string_view variant = all_need_range ? "e5m2" : gradients_need_range ? "hybrid" : "e4m3";
-  const std::string_view meaning = all_need_range         ? "all in E5M2"
-                                   : gradients_need_range ? "gradients in E5M2, the rest in E4M3"
-                                                          : "all in E4M3, gradients too";
-  std::string format{variant};
-  std::ranges::transform(format, format.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  // No product takes E5M2 on both sides, and TransformerEngine refuses it: what goes forward is in E4M3.
+  const bool forward_needs_range = need_range({tensor_kind::activation, tensor_kind::weight, tensor_kind::unknown});
+  const bool is_hybrid = need_range({tensor_kind::activation_grad, tensor_kind::weight_grad});
+  const std::string_view variant = is_hybrid ? "hybrid" : "e4m3";
+  const std::string line = framework == "Megatron-LM"
+                               ? fmt::format("--fp8-format {} --fp8-recipe tensorwise", variant)
+                               : fmt::format("Float8CurrentScaling(fp8_format=Format.{})  # TransformerEngine",
+                                             is_hybrid ? "HYBRID" : "E4M3");
   return fp8_choice_told{
-      .change = fmt::format("a scale for each tensor (te_current:{}), not a loss scale: {}", variant, meaning),
-      .lines = {fmt::format(
-          "Float8CurrentScaling(fp8_format=Format.{})  # TransformerEngine; ulp replay --recipe te_current:{}", format,
-          variant)}};
+      .change =
+          fmt::format("a scale for each tensor (te_current:{}), not a loss scale: {}{}", variant,
+                      is_hybrid ? "gradients in E5M2, the rest in E4M3" : "all in E4M3, gradients too",
+                      forward_needs_range ? "; of what goes forward E4M3 makes more zero than E5M2, which products "
+                                            "take on one side alone: blocks with a scale each keep it"
+                                          : ""),
+      .lines = {fmt::format("{}{} ulp replay --recipe te_current:{}", line, framework == "Megatron-LM" ? "  #" : ";",
+                            variant)}};
 }
 
 }  // namespace ulp

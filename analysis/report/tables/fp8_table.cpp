@@ -56,6 +56,11 @@ std::string step_share(std::uint64_t n, std::uint64_t of) {
              : fmt::format("{} ({} %)", grouped(n), percent_number(static_cast<double>(n) / static_cast<double>(of)));
 }
 
+// "23,074 to 23,602"
+std::string range_text(const count_range& n) {
+  return n.exact() ? grouped(n.low) : fmt::format("{} to {}", grouped(n.low), grouped(n.high));
+}
+
 table_value sqnr_of(const rounding_noise& noise) { return value_if(noise.values > 0, noise.sqnr()); }
 std::string sqnr_text(const rounding_noise& noise) {
   const double x = noise.sqnr();
@@ -190,6 +195,20 @@ table fp8_sweep_table(const fp8_sweep_answer& answer) {
       {"", "scale held", [](const row& r) { return step_share(r.sum.held, r.sum.steps); }, {}, right},
   };
   add_counts(columns, !answer.is_of_amaxes);
+  const bool has_counts = !answer.is_of_amaxes;
+  columns.push_back({"not_finite_underflow", "",
+                     [=](const row& r) { return value_if(has_counts, r.sum.not_finite_underflow); }, range_keys::both});
+  columns.push_back({"",
+                     "underflow at amax inf, NaN",
+                     [=](const row& r) {
+                       return text_if(has_counts && r.sum.not_finite_underflow.high > 0,
+                                      percent_text(share_of_nonzero(r.sum.counts, r.sum.not_finite_underflow)));
+                     },
+                     {},
+                     right});
+  columns.push_back({"sqnr_db", "", [](const row& r) { return sqnr_of(r.sum.noise); }});
+  columns.push_back(
+      {"", "SQNR dB", [=](const row& r) { return text_if(has_counts, sqnr_text(r.sum.noise)); }, {}, right});
   return table_of(columns, answer.recipes);
 }
 
@@ -235,16 +254,20 @@ std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question&
   const std::string kept = all.held == 0 ? ""
                                          : fmt::format("; it kept the scale in {}, of {}", among(all.held, all.steps),
                                                        count_text(held_tensors, "tensor"));
+  const std::string vanished = all.not_finite_underflow.high == 0
+                                   ? ""
+                                   : fmt::format("; in them {} values underflow", range_text(all.not_finite_underflow));
   const std::string not_finite =
       all.infinite + all.nan == 0
           ? ""
-          : fmt::format("in {}: {} infinite, {} NaN{}", among(all.infinite + all.nan, all.steps), grouped(all.infinite),
-                        grouped(all.nan), kept);
+          : fmt::format("in {}: {} infinite, {} NaN{}{}", among(all.infinite + all.nan, all.steps),
+                        grouped(all.infinite), grouped(all.nan), vanished, kept);
   lines.push_back({"amax not finite",
                    not_finite,
                    {{"infinite_tensor_steps", integer(all.infinite)},
                     {"nan_tensor_steps", integer(all.nan)},
                     {"held_tensor_steps", integer(all.held)}}});
+  if (!answer.is_of_amaxes) lines.back().values.push_back({"not_finite_underflow", all.not_finite_underflow});
   if (answer.live) {
     const live_comparison& live = *answer.live;
     const auto& first = live.first;
@@ -269,11 +292,10 @@ std::vector<summary_line> lines_of(const fp8_answer& answer, const fp8_question&
   }
   if (!answer.is_of_amaxes) {
     const auto counted = [&](const std::string& title, const count_range& part) {
-      const std::string count =
-          part.exact() ? grouped(part.low) : fmt::format("{} to {}", grouped(part.low), grouped(part.high));
-      lines.push_back({title,
-                       fmt::format("{} ({} of nonzero)", count, percent_text(share_of_nonzero(all.counts, part))),
-                       {{title, part}}});
+      lines.push_back(
+          {title,
+           fmt::format("{} ({} of nonzero)", range_text(part), percent_text(share_of_nonzero(all.counts, part))),
+           {{title, part}}});
     };
     counted("saturated", all.counts.overflow);
     counted("underflow", all.counts.underflow);

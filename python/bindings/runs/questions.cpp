@@ -194,6 +194,32 @@ py::tuple sweep(const py::list& inputs, const py::dict& options) {
 }
 
 // (columns, notes)
+py::tuple sweep_fp8(const py::list& inputs, const py::dict& options) {
+  keywords given("sweep", options);
+  fp8_grid grid;
+  const run_text run = run_of(inputs, given);
+  given.take("recipe", &grid.recipes);
+  given.take("scaler", &grid.scalers);
+  given.take("format", &grid.formats);
+  grid.recipes = split_at_commas(grid.recipes);
+  grid.scalers = split_at_commas(grid.scalers);
+  grid.formats = split_at_commas(grid.formats);
+  std::vector<std::string> names;
+  const auto take_names_of = [&](const fp8_scaler_entry* policy) {
+    if (policy != nullptr)
+      for (const scaler_parameter& p : policy->parameters) names.push_back(p.name);
+  };
+  for (const std::string& recipe : grid.recipes) take_names_of(find_fp8_scaler(fp8_recipe_entry_named(recipe).policy));
+  for (const std::string& scaler : grid.scalers) take_names_of(find_fp8_scaler(scaler));
+  given.take_parameters(names, grid.parameters);
+  given.refuse_others();
+  note_keeper heard;
+  growing_table rows;
+  unlocked([&] { rows.add(fp8_sweep_table(fp8_sweep_over(grid, run, heard))); });
+  return py::make_tuple(rows.arrays(), heard.notes());
+}
+
+// (columns, notes)
 py::tuple outcomes(const py::list& inputs, const py::dict& options) {
   keywords given("outcomes", options);
   outcome_question asked;
@@ -291,6 +317,7 @@ void bind_questions(py::module_& module) {
     return arrays_of(parameter_table(e.name, e.parameters));
   });
   module.def("run_replay_fp8", &replay_fp8);
+  module.def("run_sweep_fp8", &sweep_fp8);
   module.def("asks_for_fp8", &asks_for_fp8);
 }
 

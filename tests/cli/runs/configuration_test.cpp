@@ -78,7 +78,7 @@ TEST_CASE("contradictions and mistakes are one line and exit 2") {
   check(run_ulp("replay - --config /nowhere/c", log_of_steps), "/nowhere/c: ");
   check(run_ulp("replay - --scaler pytorch --format fp16 --framework timm", log_of_steps),
         "--framework: says whose --config");
-  check(run_ulp("replay - --format fp16", log_of_steps), "--scaler or --config is required");
+  check(run_ulp("replay - --format fp16", log_of_steps), "--scaler, --recipe or --config is required");
   check(run_ulp("replay - --scaler pytorch", log_of_steps), "--format is required");
 }
 

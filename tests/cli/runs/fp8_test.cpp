@@ -1,9 +1,11 @@
 // Pins FP8 scales on the command line: golden traces through it, tables of amaxes, recipes over a recording, refusals.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "io/builders.hpp"
 #include "model/machines/fp8/golden.hpp"
 #include "support/files.hpp"
 #include "support/program.hpp"
@@ -203,7 +205,15 @@ TEST_CASE("what has no meaning with a scale for each tensor is refused by name")
          "amax_history_len must be at least 1"},
         {"replay " + digits + " --scaler pytorch --format fp16 --hex", "--hex: only with a scale for each tensor"},
         {"replay tests/data/golden/inputs/loop_walk.csv --scaler te --format e4m3fn", "knows no tensors"},
-        {"sweep " + digits + " --scaler te,pytorch --format e4m3fn", "pytorch scales the whole run"}}) {
+        {"sweep " + digits + " --scaler te,pytorch --format e4m3fn", "pytorch scales the whole run"},
+        {"replay " + digits + " --recipe te", "'te' is a policy, no recipe: --scaler te with --format"},
+        {"replay " + digits, "--scaler, --recipe or --config is required"},
+        {"replay " + digits + " --recipe te_delayed --set margin=1 --set margin=2", "--set: margin is given twice"},
+        {"replay " + digits + " --recipe te_delayed --set margin=1 amax_history_len=2",
+         "a parameter has a --set of its own: --set amax_history_len=2"},
+        {"sweep " + digits + " --recipe te_delayed,te_current,te_delayed:hybrid", "is asked for twice"},
+        {"sweep " + digits + " --recipe te_delayed --set amax_history_len=4,4.0", "is asked for twice"},
+        {"sweep " + digits + " --scaler te,te_delayed_bulk --format float8_e4m3fn", "is asked for twice"}}) {
     const auto run = run_ulp(arguments);
     CAPTURE(arguments, run.err);
     CHECK(run.exit_code == 2);
@@ -220,6 +230,98 @@ TEST_CASE("advice of formats of 8 bits speaks of scales of tensors, of bfloat16 
   const auto in_bfloat16 = run_ulp("advise " + digits + " --format bf16");
   CHECK_THAT(in_bfloat16.out, Contains("bf16 without a loss scale"));
   CHECK_THAT(in_bfloat16.out, !Contains("init_scale"));
+}
+
+TEST_CASE("advice on a configuration that trains in 8-bit floats is of these, in the words of its program") {
+  const playground place;
+  const std::string file = place.write("run.sh",
+                                       "torchrun pretrain_gpt.py --bf16 --num-layers 12 --fp8-format hybrid "
+                                       "--fp8-amax-history-len 64 --fp8-amax-compute-algo max\n");
+  const std::string asked = "advise " + digits + " --config '" + file + "'";
+  const auto run = run_ulp(asked);
+  REQUIRE(run.exit_code == 0);
+  CHECK_THAT(run.out, Contains("--fp8-format hybrid --fp8-recipe tensorwise"));
+  CHECK_THAT(run.out, Contains("Delayed scaling, and with how long a history?"));
+  CHECK_THAT(run.out, Contains("The run has 245 steps: every history that is as long, or longer, is the same."));
+  CHECK_THAT(run.out, !Contains("--fp16"));
+  CHECK_THAT(run_ulp(asked + " --format fp16").out, Contains("--fp16"));
+}
+
+TEST_CASE("advice leaves what goes forward in E4M3, whatever its range: no product takes E5M2 on both sides") {
+  const playground place;
+  std::string text = "step,tensor,kind,n,zero,nan,inf,max_abs,e_min,counts\n";
+  for (int step = 0; step < 20; ++step) {
+    text += std::to_string(step) + ",x,activation,3100,0,0,0,1,-30,";
+    for (int octave = 0; octave < 30; ++octave) text += "100 ";
+    text += "100\n" + std::to_string(step) + ",g,agrad,200,0,0,0,1,-1,100 100\n";
+  }
+  const auto run = run_ulp("advise '" + place.write("x.csv", text) + "' --factor 1 --format float8_e4m3fn");
+  REQUIRE(run.exit_code == 0);
+  CHECK_THAT(run.out, Contains("activations: E5M2 keeps more"));
+  CHECK_THAT(run.out, Contains("Float8CurrentScaling(fp8_format=Format.E4M3)"));
+  CHECK_THAT(run.out, Contains("blocks with a scale each keep it"));
+  CHECK_THAT(run.out, !Contains("Format.E5M2"));
+  CHECK_THAT(run_ulp("replay " + digits + " --recipe te_current:e5m2").err, Contains("te_current:e5m2 is a what-if"));
+}
+
+TEST_CASE("what vanishes in steps whose amax is not finite is told apart") {
+  const std::string asked = digits + " --recipe te_current";
+  const auto rows = rows_of(run_ulp("replay " + asked + " --csv -").out);
+  const auto column = [&](const char* name) {
+    return static_cast<std::size_t>(std::ranges::find(rows.front(), name) - rows.front().begin());
+  };
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i][column("amax")] != "inf" && rows[i][column("amax")] != "nan") continue;
+    low += std::stoull(rows[i][column("underflow_low")]);
+    high += std::stoull(rows[i][column("underflow_high")]);
+  }
+  CHECK(low > 100000);
+  const auto replayed = nlohmann::json::parse(run_ulp("replay " + asked + " --json").out)["summary"];
+  CHECK(replayed["not_finite_underflow_low"] == low);
+  CHECK(replayed["not_finite_underflow_high"] == high);
+  const auto swept = nlohmann::json::parse(run_ulp("sweep " + asked + " --json").out);
+  REQUIRE(swept.size() == 1);
+  CHECK(swept[0]["not_finite_underflow_low"] == low);
+  CHECK(swept[0]["not_finite_underflow_high"] == high);
+}
+
+TEST_CASE("a sweep compares recipes of the same formats, and shows the noise that the formats differ in") {
+  const auto swept =
+      nlohmann::json::parse(run_ulp("sweep " + digits + " --recipe te_current:hybrid,te_current:e4m3 --json").out);
+  REQUIRE(swept.size() == 2);
+  for (const auto& row : swept) CHECK(row["pareto"] == true);
+  const auto& hybrid = swept[swept[0]["recipe"] == "te_current:hybrid" ? 0 : 1];
+  const auto& e4m3 = swept[swept[0]["recipe"] == "te_current:hybrid" ? 1 : 0];
+  CHECK(hybrid["underflow_high"] < e4m3["underflow_low"]);
+  CHECK(hybrid["sqnr_db"].get<double>() + 3 < e4m3["sqnr_db"].get<double>());
+}
+
+TEST_CASE("amaxes: kinds by the ends of names, no factor, and no other question") {
+  const playground place;
+  const std::string file =
+      place.write("a.csv",
+                  "step,tensor,amax\n0,l.fc1.activation,1\n0,l.fc1.gradient,1\n0,l.fc1.dgrad,1\n0,l.grad_output0,1\n"
+                  "0,l.upgradient,1\n0,l.fc1.weight,1\n");
+  const auto run = run_ulp("replay '" + file + "' --recipe te_delayed:hybrid --json");
+  REQUIRE(run.exit_code == 0);
+  const auto all = nlohmann::json::parse(run.out);
+  REQUIRE(all["tensors"].size() == 6);
+  for (const auto& row : all["tensors"]) {
+    const std::string name = row["tensor"];
+    const bool is_gradient = name == "l.fc1.gradient" || name == "l.fc1.dgrad" || name == "l.grad_output0";
+    CHECK(row["format"] == (is_gradient ? "float8_e5m2" : "float8_e4m3fn"));
+  }
+  CHECK_THAT(run.err, Contains("forward tensors: l.upgradient, l.fc1.weight;"));
+  const auto scaled = run_ulp("replay '" + file + "' --recipe te_delayed --factor 8");
+  CHECK(scaled.exit_code == 2);
+  CHECK_THAT(scaled.err, Contains("--factor: not with"));
+  for (const std::string question : {"advise", "info", "replay --scaler pytorch --format fp16"}) {
+    const auto other = run_ulp(question + " '" + file + "'");
+    CHECK(other.exit_code == 2);
+    CHECK_THAT(other.err, Contains("holds largest magnitudes alone: ulp replay and ulp sweep take these"));
+  }
 }
 
 TEST_CASE("every row of a CSV has the columns of its header, whatever the first tensors hold") {

@@ -214,7 +214,7 @@ TEST_CASE("a sweep or page without policy or format, or with contradictions, is 
     CHECK(run.out.empty());
     CHECK(has(run.err, part));
   };
-  check(run_ulp("sweep" + digits + "--format fp16"), "--scaler or --config is required");
+  check(run_ulp("sweep" + digits + "--format fp16"), "--scaler, --recipe or --config is required");
   check(run_ulp("sweep" + digits + "--scaler pytorch"), "--format is required");
   check(run_ulp("sweep" + digits + "--scaler pytorch --format fp16 --rounding rne --rounding nearest-even"),
         "--rounding: rne and nearest-even are the same");

@@ -33,6 +33,37 @@ TEST_CASE("float8: Megatron-LM's arguments and defaults") {
             .recipe = "delayed", .format = "hybrid", .history = {}, .algorithm = "", .margin = 0, .kept_out = {}});
   CHECK(read(rest + "--fp8-format hybrid --fp8-amax-history-len 0", "c", {}, "Megatron-LM") ==
         "c: line 1: --fp8-amax-history-len must be an integer above 0");
+  CHECK(float8_of("--fp8-hybrid --fp8-margin 1 --fp8-amax-history-len 64 --fp8-amax-compute-algo max") ==
+        said_float8{
+            .recipe = "delayed", .format = "hybrid", .history = 64, .algorithm = "max", .margin = 1, .kept_out = {}});
+  CHECK(float8_of("--fp8-e4m3")->format == "e4m3");
+  CHECK(read(rest + "--fp8-format e4m3 --fp8-hybrid", "c", {}, "Megatron-LM") ==
+        "c: line 1: --fp8-hybrid and --fp8-format cannot both be given");
+  CHECK(read(rest + "--fp8-format e3m4", "c", {}, "Megatron-LM") ==
+        "c: line 1: --fp8-format must be e4m3 or hybrid, not 'e3m4'");
+  CHECK(read(rest + "--fp8-format e4m3 --fp8-amax-compute-algo maximum", "c", {}, "Megatron-LM") ==
+        "c: line 1: --fp8-amax-compute-algo must be most_recent or max, not 'maximum'");
+}
+
+TEST_CASE("float8: the layers that Megatron-LM leaves in 16 bits") {
+  const importer read;
+  const std::string rest = "--bf16 --num-layers 24 --fp8-format hybrid ";
+  const auto notes_of = [&](const std::string& arguments) {
+    CHECK(read(rest + arguments, "c", {}, "Megatron-LM") == "none in bfloat16, norm 1");
+    return read.last().notes;
+  };
+  const std::string kept =
+      " of the transformer layers stay in 16 bits (--first-last-layers-bf16): --tensor REGEX leaves "
+      "them out";
+  CHECK(notes_of("--fp8-recipe tensorwise --first-last-layers-bf16") ==
+        std::vector<std::string>{"the first 1 and the last 1" + kept});
+  CHECK(notes_of("--fp8-recipe tensorwise --first-last-layers-bf16 --num-layers-at-start-in-bf16 0 "
+                 "--num-layers-at-end-in-bf16 4") == std::vector<std::string>{"the first 0 and the last 4" + kept});
+  CHECK(notes_of("--fp8-recipe tensorwise --num-layers-at-start-in-bf16 2").empty());
+  CHECK(
+      read(rest + "--first-last-layers-bf16", "c", {}, "Megatron-LM") ==
+      "c: line 1: --first-last-layers-bf16 is not for delayed scaling, Megatron-LM refuses it; leave one of the two out");
+  CHECK(read("--bf16 --first-last-layers-bf16", "c", {}, "Megatron-LM") == "none in bfloat16, norm 1");
 }
 
 TEST_CASE("float8: torchtitan's sections") {

@@ -197,6 +197,15 @@ TEST_CASE("finite values saturate beside an infinity, by the largest of them") {
   }
 }
 
+TEST_CASE("finite values that their factor takes beyond float32 saturate, and the row says so") {
+  fp8_replayer by(all_by("static_fp8", float8_e4m3fn), {});
+  const auto rows = by.advance(step_of(0, {0x1p127, 1}, 0.125), {{.name = "w"}});
+  REQUIRE(rows.size() == 1);
+  CHECK(std::isinf(rows[0].amax));
+  CHECK(rows[0].counts.overflow == count_range{1, 1});
+  CHECK(rows[0].saturates);
+}
+
 TEST_CASE("under a scale that is NaN nothing is called saturated") {
   fp8_replayer replay(all_by("torchao_dynamic", float8_e4m3fn), {});
   const fp8_row row = replay.advance(step_of(0, {1, 2, std::nan("")}), one).front();

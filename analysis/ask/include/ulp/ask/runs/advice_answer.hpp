@@ -25,8 +25,8 @@
 namespace ulp {
 
 struct advice_question {
-  run_text run;  // groups are looked at beside single tensors
-  std::string format = "float16";
+  run_text run;        // groups are looked at beside single tensors
+  std::string format;  // empty: float16, and float8_e4m3fn where the configuration trains in 8-bit floats
   std::string check;
   std::string epsilon = "1e-5";
   config_file config;  // a framework's file, whose words say what to change

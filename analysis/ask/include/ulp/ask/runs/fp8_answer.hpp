@@ -111,8 +111,11 @@ struct fp8_grid {
 
 struct swept_fp8 {
   fp8_question asked;
-  fp8_tensor_summary sum;  // over the tensors
-  bool on_front = false;   // no other saturates in as few steps and underflows as little, and less of one of them
+  std::pair<format, format> formats;  // forward, and of gradients
+  fp8_tensor_summary sum;             // over the tensors
+  // No other of the same formats saturates in as few steps and underflows as little, and less of one of them. What a format
+  // has more of range, another has of fraction: these two do not rank them.
+  bool on_front = false;
 };
 
 struct fp8_sweep_answer {

@@ -18,6 +18,7 @@ struct own_configuration {
   bool is_static = false;                        // its scale is constant
   double static_scale = not_known;               // that one
   bool is_scaled = true;                         // the loss is
+  bool is_float8 = false;                        // tensors are, and cast to 8-bit floats
   std::optional<std::string> weights_kept_in;    // as imported_config has it
   bool weights_stochastic = false;
   std::string words = {};  // as imported_config has it

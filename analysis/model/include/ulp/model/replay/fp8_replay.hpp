@@ -53,9 +53,10 @@ struct fp8_tensor_summary {
   std::optional<std::int64_t> first_stale;
   double most_binades_above = 0;  // of binades_off(), over the steps
   double most_binades_below = 0;
-  std::uint64_t infinite = 0;  // steps whose amax was infinite
-  std::uint64_t nan = 0;       // likewise NaN
-  std::uint64_t held = 0;      // steps in which the scale was kept because of one of these
+  std::uint64_t infinite = 0;        // steps whose amax was infinite
+  std::uint64_t nan = 0;             // likewise NaN
+  std::uint64_t held = 0;            // steps in which the scale was kept because of one of these
+  count_range not_finite_underflow;  // of `counts`, in the steps of the two
   double first_scale = not_known;
   double last_scale = not_known;
   outcome_counts counts;
