@@ -155,7 +155,7 @@ command diff_command() {
       "largest difference: of two numbers that one element becomes, over its block's largest magnitude. SQNR: of all "
       "arrays together.\n"
       "Example:\n"
-      "  ulp diff gradients.npz --to mxfp8 --dialects torchao,torchao_rceil";
+      "  ulp diff tests/data/digits.step00100.safetensors --to mxfp8 --dialects torchao,te";
   made.run = [o] { return run(*o); };
   return made;
 }
