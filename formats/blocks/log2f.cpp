@@ -1,5 +1,6 @@
-// Powers of two that a log2 in float32 takes a number for: log2(2^k (1 + d)) is k + log2(1 + d), which rounds to k up to half
-// a unit in the last place of k on that side. |log2(1 + d)| is |d| / ln 2 to a relative 2^-18, and no multiple of 2^-24 is so near.
+// Powers of two that a log2 in float32 takes a number for: log2(2^k (1 + d)) is k + log2(1 + d), which rounds to k up to
+// half a unit in the last place of k on that side. |log2(1 + d)| is |d| / ln 2 to a relative 2^-18, and no multiple of 2^-24 is
+// so near.
 #include <bit>
 #include <cmath>
 #include <cstdint>

@@ -3,6 +3,9 @@
     from ulpscope.compat import float_quantize                # qtorch.quant
     from ulpscope.compat import round_float, RoundMode        # gfloat
     from ulpscope.compat import quantize_elemwise_op          # mx.elemwise_ops (microxcaling)
+    from ulpscope.compat import quantize_mx_op                # mx.mx_ops (microxcaling)
+    from ulpscope.compat import to_mx                         # torchao.prototype.mx_formats.mx_tensor
+    from ulpscope.compat import quantize_block                # gfloat
     from ulpscope.compat import Chop                          # pychop
 
 Where the original is wrong the function here is right; its docstring names the case. All take arrays of numpy and
@@ -16,15 +19,25 @@ import enum
 import itertools
 import math
 import operator
-from typing import Any, Mapping, Optional, TypeVar
+from typing import Any, Mapping, Optional, Tuple, TypeVar
 
 from . import _core
-from ._arrays import _conversion, quantize
+from ._arrays import _conversion, encode, quantize
 from ._flags import flag
 
 Array = TypeVar("Array")
 
-__all__ = ["float_quantize", "RoundMode", "round_float", "quantize_elemwise_op", "Chop", "seed"]
+__all__ = [
+    "float_quantize",
+    "RoundMode",
+    "round_float",
+    "quantize_elemwise_op",
+    "quantize_mx_op",
+    "to_mx",
+    "quantize_block",
+    "Chop",
+    "seed",
+]
 
 
 class _Draws:
@@ -204,6 +217,91 @@ def quantize_elemwise_op(A: Array, mx_specs: Optional[Mapping[str, Any]] = None,
         ftz=None if specs.get("bfloat_subnorms", True) else "before",
         **(_draws.next() if mode == "dither" else {}),
     )
+
+
+def quantize_mx_op(
+    A: Array,
+    mx_specs: Mapping[str, Any],
+    elem_format: Any = None,
+    block_size: Optional[int] = None,
+    axes: Any = None,
+    round: str = "nearest",
+    expand_and_reshape: bool = False,
+) -> Array:
+    """mx.mx_ops.quantize_mx_op: A in blocks of 32 along one axis, each with a power of two as its scale; as it is where
+    elem_format is None.
+
+    elem_format is "fp8_e4m3", "fp8_e5m2", "fp6_e3m2", "fp6_e2m3", "fp4_e2m1" or "int8", or microxcaling's ElemFormat; axes an
+    axis, or a list of one. round is "nearest" (ties away from zero), "even" or "floor". mx_specs["custom_cuda"] True is
+    the original's extension in C++, else its path in PyTorch; `ulp formats --blocks` lists the rows of both. ValueError for
+    what is none of them: other block sizes, scale_bits and shared_exp_method, and mx_flush_fp32_subnorms.
+    """
+    if elem_format is None:
+        return A
+    size = mx_specs.get("block_size", 0) if block_size is None else block_size
+    kept = {
+        "block_size": (size, 32),
+        "scale_bits": (mx_specs.get("scale_bits", 0) or 8, 8),
+        "shared_exp_method": (mx_specs.get("shared_exp_method", "max"), "max"),
+        "mx_flush_fp32_subnorms": (bool(mx_specs.get("mx_flush_fp32_subnorms", False)), False),
+        "expand_and_reshape": (bool(expand_and_reshape), False),
+    }
+    for name, (given, known) in kept.items():
+        if given != known:
+            raise ValueError(f"{name}: {given!r} is not {known!r}, which alone is known")
+    along = [axes] if isinstance(axes, int) else list(axes or [])
+    if len(along) != 1:
+        raise ValueError(f"axes: {axes!r} is not one axis, along which blocks run")
+    path = "microxcaling_cpp" if mx_specs.get("custom_cuda", False) else "microxcaling"
+    return _in_blocks(A, f"{path}_{_element_name(elem_format)}_{round}", along[0])
+
+
+def to_mx(data_hp: Array, elem_dtype: Any, block_size: int = 32, scaling_mode: Any = "floor") -> Tuple[Any, Any]:
+    """torchao's to_mx: (scale, data) of blocks along the last axis, as codes: of float8_e8m0 and of the element, a byte
+    each, where torchao has its own types and packs two of four bits into a byte.
+
+    elem_dtype is torch's float8_e4m3fn or float8_e5m2, or "fp6_e2m3", "fp6_e3m2", "fp4_e2m1"; scaling_mode torchao's
+    ScaleCalculationMode or its name: floor, rceil, ceil, even.
+    """
+    if block_size != 32:
+        raise ValueError(f"block_size: {block_size} is not 32")
+    mode = str(getattr(scaling_mode, "value", scaling_mode)).lower()
+    element = _element_name(elem_dtype).split("_")[-1].replace("fn", "")
+    row = f"torchao_mx{element}_{mode}"
+    if not _core.is_block_format(row):
+        raise ValueError(f"elem_dtype: torchao has no {elem_dtype!r} with scaling_mode {scaling_mode!r}")
+    blocks = encode(_detached(data_hp), row)
+    return blocks.scale, blocks.codes
+
+
+def quantize_block(fi: Any, vals: Array, compute_scale: Any = None, round: Any = RoundMode.TiesToEven) -> Array:
+    """gfloat.quantize_block with compute_scale_amax: blocks of 32 along the last axis, as the numbers that they stand for.
+
+    fi is gfloat's BlockFormatInfo or its name: "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4_e2m1", "mxint8".
+    round is TiesToEven, TiesToAway or TowardZero. Where gfloat raises for infinity or NaN in an element that has none, the
+    block is as its scale makes it. ValueError for other functions that compute scales.
+    """
+    if getattr(compute_scale, "__name__", "compute_scale_amax") != "compute_scale_amax":
+        raise ValueError(f"compute_scale: {compute_scale!r} is not compute_scale_amax, which alone is known")
+    ways = {"TiesToEven": "even", "TiesToAway": "away", "TowardZero": "zero"}
+    way = ways.get(getattr(round, "name", round))
+    name = str(getattr(fi, "name", fi)).replace("ocp_", "")
+    element = name.replace("mxint8", "int8").split("_")[-1]
+    row = f"gfloat_mx{element}_{way}"
+    if way is None or not _core.is_block_format(row):
+        raise ValueError(f"fi: {name!r} rounded by {getattr(round, 'name', round)!r} is no row of `ulp formats --blocks`")
+    return _in_blocks(vals, row, -1)
+
+
+def _in_blocks(x: Array, row: str, axis: int) -> Array:
+    if not _core.is_block_format(row):
+        raise ValueError(f"{row} is no row of `ulp formats --blocks`")
+    return quantize(_detached(x), row, axis=axis)
+
+
+def _element_name(element: Any) -> str:
+    """Of a string, an enumeration's member or a type of torch."""
+    return str(getattr(element, "name", element)).replace("torch.", "").lower()
 
 
 class Chop:

@@ -3,6 +3,7 @@
 import enum
 import itertools
 import math
+import os
 import types
 import unittest
 from fractions import Fraction
@@ -26,6 +27,52 @@ except ImportError:
 
 def same(a, b):
     return np.array_equal(np.asarray(a), np.asarray(b), equal_nan=True)
+
+
+class BlocksOfOthers(unittest.TestCase):
+    """What the originals' own code gave."""
+
+    @staticmethod
+    def golden(name):
+        return np.load(os.path.join(support.SOURCE, "tests/data/golden_blocks", f"{name}.npz"))
+
+    def test_microxcaling(self):
+        specs = {"block_size": 32, "scale_bits": 0, "shared_exp_method": "max", "mx_flush_fp32_subnorms": False}
+        for name, cuda, element, way in [
+            ("microxcaling_fp8_e4m3_floor", False, "fp8_e4m3", "floor"),
+            ("microxcaling_int8_nearest", False, "int8", "nearest"),
+            ("microxcaling_cpp_fp4_e2m1_nearest", True, "fp4_e2m1", "nearest"),
+        ]:
+            file = self.golden(name)
+            made = compat.quantize_mx_op(file["x"], {**specs, "custom_cuda": cuda}, element, axes=[-1], round=way)
+            self.assertTrue(same(made, file["dequantized"]), name)
+            across = compat.quantize_mx_op(file["x"].T, {**specs, "custom_cuda": cuda}, element, axes=0, round=way)
+            self.assertTrue(same(across, file["dequantized"].T), name)
+        x = np.ones((2, 32), np.float32)
+        self.assertIs(compat.quantize_mx_op(x, specs), x)
+        for changed, word in [({"block_size": 16}, "block_size"), ({"scale_bits": 4}, "scale_bits")]:
+            with self.assertRaisesRegex(ValueError, word):
+                compat.quantize_mx_op(x, {**specs, **changed}, "int8", axes=-1)
+        with self.assertRaisesRegex(ValueError, "axes"):
+            compat.quantize_mx_op(x, specs, "int8", axes=[0, 1])
+
+    def test_torchao(self):
+        file = self.golden("torchao_mxe4m3_rceil")
+        scale, data = compat.to_mx(file["x"], "float8_e4m3fn", 32, types.SimpleNamespace(value="rceil"))
+        self.assertTrue(same(scale.reshape(file["scale"].shape), file["scale"]))
+        finite = ~np.isnan(file["dequantized"])
+        self.assertTrue(same(data[finite], file["codes"][finite]))
+        with self.assertRaisesRegex(ValueError, "elem_dtype"):
+            compat.to_mx(file["x"], "int8")
+
+    def test_gfloat(self):
+        file = self.golden("gfloat_mxe2m1_away")
+        made = compat.quantize_block(types.SimpleNamespace(name="mxfp4_e2m1"), file["x"], round=RoundMode.TiesToAway)
+        self.assertTrue(same(made, file["dequantized"]))
+        with self.assertRaisesRegex(ValueError, "no row"):
+            compat.quantize_block("mxfp4_e2m1", file["x"], round=RoundMode.Stochastic)
+        with self.assertRaisesRegex(ValueError, "compute_scale"):
+            compat.quantize_block("mxfp4_e2m1", file["x"], len)
 
 
 class Gfloat(unittest.TestCase):

@@ -197,10 +197,11 @@ struct block_conversion {
 // The amax that the second level of a row takes where none is given: none, one, or one for each row. Allocates.
 [[nodiscard]] std::vector<float> tensor_amax(const block_format& row, std::span<const float> x, matrix_extent of);
 
-// x to a code for each element and what is stored of the scale of each block, down * across of them. Throws std::invalid_argument, before anything is written, where sizes do not fit or the rounding is
-// not possible: integers are rounded in the row's own way only.
-// `numbers`, where it is given, gets the numbers that the program gives: what the codes stand for, and the sign of zero where the
-// program keeps it though an integer does not. To `counts`, where they are given, what became of the scaled elements is added.
+// x to a code for each element and what is stored of the scale of each block, down * across of them. Throws
+// std::invalid_argument, before anything is written, where sizes do not fit or the rounding is not possible: integers are
+// rounded in the row's own way only. `numbers`, where it is given, gets the numbers that the program gives: what the codes stand
+// for, and the sign of zero where the program keeps it though an integer does not. To `counts`, where they are given, what
+// became of the scaled elements is added.
 void quantize_blocks(const block_format& row, std::span<const float> x, matrix_extent of, std::span<std::uint8_t> codes,
                      scale_span scales, const block_conversion& how = {}, std::span<float> numbers = {},
                      conversion_counts* counts = nullptr);
@@ -209,8 +210,8 @@ void quantize_blocks(const block_format& row, std::span<const float> x, matrix_e
 void dequantize_blocks(const block_format& row, std::span<const std::uint8_t> codes, const_scale_span scales,
                        matrix_extent of, std::span<float> x, const block_conversion& how = {});
 
-// An array whose blocks run along an axis that is not its last: element (o, i, n) lies at (o * length + i) * inner + n, and blocks
-// along i.
+// An array whose blocks run along an axis that is not its last: element (o, i, n) lies at (o * length + i) * inner + n, and
+// blocks along i.
 struct axis_extent {
   std::size_t outer = 1;
   std::size_t length = 0;

@@ -65,8 +65,8 @@ struct block_conversion_options {
 
 class block_file_conversion {
  public:
-  // Reads and checks all headers. Throws input_error where the input is damaged, holds nothing to convert, or shapes do not fit the
-  // row.
+  // Reads and checks all headers. Throws input_error where the input is damaged, holds nothing to convert, or shapes do not
+  // fit the row.
   block_file_conversion(const std::string& input, block_conversion_options options);
   ~block_file_conversion();
   block_file_conversion(const block_file_conversion&) = delete;
