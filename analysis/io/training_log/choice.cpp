@@ -181,6 +181,52 @@ void number_rounded_steps(std::vector<scale_record>& records, const std::string&
   }
 }
 
+// A script's lines with the number of an epoch alone are of whole epochs, which lines of steps tell more of. Where more of one epoch
+// follow one another than ranks print, or some are lost and others not, they are of steps that have no number: they are numbered in
+// their order.
+void settle_epochs(std::vector<scale_record>& records, left_out_lines& others) {
+  constexpr std::size_t most_ranks = 16;
+  const auto is_epoch = [](const scale_record& r) {
+    return r.what == kind::reached && r.from->is_own && r.from->is_by_epoch;
+  };
+  const auto tells_steps = [&](const scale_record& r) {
+    return r.what == kind::reached && !is_epoch(r) && !r.is_validation && !r.from->is_bar &&
+           (r.has_values() || r.from->is_framework());
+  };
+  if (std::ranges::any_of(records, tells_steps)) {
+    const bool is_nonfinite_elsewhere =
+        std::ranges::any_of(records, [&](const scale_record& r) { return !is_epoch(r) && r.is_nonfinite(); });
+    const auto lost =
+        std::ranges::find_if(records, [&](const scale_record& r) { return is_epoch(r) && r.is_nonfinite(); });
+    if (lost != records.end() && !is_nonfinite_elsewhere && others.nonfinite++ == 0)
+      others.first_nonfinite = lost->line;
+    others.epochs = std::erase_if(records, is_epoch);
+    return;
+  }
+  struct row {
+    std::int64_t epoch = -1;
+    std::size_t lines = 0;
+    std::size_t lost = 0;
+  };
+  std::map<std::uint32_t, row> rows;  // the last of each rank
+  bool is_numbered = true;
+  for (const scale_record& r : records) {
+    if (!is_epoch(r)) continue;
+    row& now = rows[r.label];
+    if (now.epoch != r.step) now = {.epoch = r.step};
+    ++now.lines;
+    now.lost += r.is_nonfinite() ? 1 : 0;
+    is_numbered = is_numbered && now.lines <= most_ranks && (now.lost == 0 || now.lost == now.lines);
+  }
+  if (is_numbered) return;
+  std::map<std::uint32_t, std::int64_t> numbers;
+  for (scale_record& r : records)
+    if (is_epoch(r)) {
+      r.step = ++numbers[r.label];
+      r.step_is_of_line = true;
+    }
+}
+
 // Losses of validations count where no other is logged.
 void drop_validations(std::vector<scale_record>& records) {
   const bool has_losses = std::ranges::any_of(
@@ -435,8 +481,10 @@ void note_nonfinite(const std::vector<numbered_line>& before, const std::vector<
 left_out_lines choose_records(std::vector<scale_record>& records, const std::string& path) {
   expect_one_program(records, path);
   drop_absent_norms(records);
+  left_out_lines others;
+  settle_epochs(records, others);
   const std::vector<numbered_line> nonfinite = nonfinite_lines(records);
-  left_out_lines others{.count = drop_other_ranks(records)};
+  others.count = drop_other_ranks(records);
   others.count += put_in_order(records);
   if (others.count > 0) note_nonfinite(nonfinite, records, others);
   records = compacted(std::move(records));

@@ -96,7 +96,7 @@ std::optional<step_number> number_behind(const record_text& text, std::size_t at
   return ends ? std::optional(n) : std::nullopt;
 }
 
-constexpr std::array words{"step", "Step", "STEP", "iter", "Iter", "batch", "Batch", "update", "Update"};
+constexpr std::array words{"step", "Step", "STEP", "iter", "Iter", "batch", "Batch", "update", "Update", "it", "It"};
 
 // The first one in a part of a line.
 std::optional<step_number> next_number(const record_text& text, std::size_t from, std::size_t end,
@@ -277,13 +277,14 @@ record_match read_epoch(const record_text& text, std::size_t at, bool) { return 
 template <std::size_t... index>
 constexpr auto starts_of(std::index_sequence<index...>) {
   return std::array{record_start{words[index], read_word<index>}...,
-                    record_start{"epoch", read_epoch},
-                    record_start{"Epoch", read_epoch},
                     record_start{":", read_pair},
                     record_start{"]loss", read_bracket},
                     record_start{"]Loss", read_bracket}};
 }
 constexpr auto starts = starts_of(std::make_index_sequence<words.size()>());
+
+// Lines of whole epochs, or of steps whose number they do not tell: see settle_epochs.
+constexpr std::array epochs{record_start{"epoch", read_epoch}, record_start{"Epoch", read_epoch}};
 
 }  // namespace
 
@@ -292,6 +293,15 @@ log_dialect own_lines_dialect() {
           .starts = starts,
           .counts_in_epochs = true,
           .may_count_from_zero = true,
+          .is_own = true,
+          .scale_is_open = true};
+}
+
+log_dialect own_epochs_dialect() {
+  return {.name = "a script",
+          .starts = epochs,
+          .may_count_from_zero = true,
+          .is_by_epoch = true,
           .is_own = true,
           .scale_is_open = true};
 }
