@@ -150,8 +150,44 @@ double unit_of(std::int64_t step, int digits) {
   return std::pow(10, std::max(0.0, std::floor(std::log10(static_cast<double>(step))) + 1 - digits));
 }
 
+// Steps in thousands of which several that follow one another are equal, as in an excerpt: evenly spaced, by the roundest number
+// with which all round to what is printed.
+void space_evenly(const std::vector<scale_record*>& all) {
+  const auto is_again = [](const scale_record* a, const scale_record* b) { return a->step == b->step; };
+  if (all.size() < 2 || std::ranges::adjacent_find(all, is_again) == all.end()) return;
+  const auto first_for = [&](std::int64_t spacing) {
+    std::int64_t low = 0;
+    std::int64_t high = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::int64_t begin = all[i]->step - static_cast<std::int64_t>(i) * spacing;
+      low = std::max(low, begin - all[i]->step_unit / 2);
+      high = std::min(high, begin + all[i]->step_unit / 2);
+    }
+    return low <= high ? std::optional(std::clamp(all.front()->step, low, high)) : std::nullopt;
+  };
+  const auto gaps = static_cast<std::int64_t>(all.size()) - 1;
+  const std::int64_t rise = all.back()->step - all.front()->step;
+  const std::int64_t unit = all.back()->step_unit;
+  for (const std::int64_t round : {1000, 500, 200, 100, 50, 20, 10, 5, 2, 1}) {
+    const std::int64_t least = std::max<std::int64_t>(1, (rise - unit) / gaps);
+    for (std::int64_t spacing = (least + round - 1) / round * round; spacing * gaps <= rise + unit; spacing += round) {
+      const auto first = first_for(spacing);
+      if (!first) continue;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i]->step = *first + static_cast<std::int64_t>(i) * spacing;
+        all[i]->step_is_rounded = true;
+      }
+      return;
+    }
+  }
+}
+
 // The steps of a program that prints few of their digits: they go on as they did while all were printed.
 void number_rounded_steps(std::vector<scale_record>& records, const std::string& path) {
+  std::vector<scale_record*> own;
+  for (scale_record& r : records)
+    if (r.from->is_own && r.what == kind::reached) own.push_back(&r);
+  if (std::ranges::all_of(own, [](const scale_record* r) { return r->step_unit > 1; })) space_evenly(own);
   std::map<const log_dialect*, std::pair<std::int64_t, std::int64_t>>
       last;  // and how many it was behind the one before
   for (scale_record& r : records) {
