@@ -151,6 +151,25 @@ TEST_CASE("table: other separators, commas, marks and compression") {
   CHECK(thousands.steps[0].scalars.grad_norm == 1234.5);
 }
 
+TEST_CASE("table: as psql, pandas and boxes print them") {
+  const playground place;
+  const contents psql = place.open(
+      "a.txt",
+      " step | loss  | loss_scale \n------+-------+------------\n    0 | 2.500 |          4 \n    1 | 2.250 |          2 \n(2 rows)\n");
+  CHECK(steps_of(psql) == steps{0, 1});
+  CHECK(skipped_in(psql) == steps{1});
+  const contents box = place.open(
+      "b.txt",
+      "+------+------+\n| step | loss |\n+------+------+\n| 0    | 2.5  |\n| 1    | 2.25 |\n+------+------+\n");
+  CHECK(steps_of(box) == steps{0, 1});
+  CHECK(box.steps[1].scalars.loss == 2.25);
+  const contents pandas =
+      place.open("c.txt", "    step  loss  loss_scale\n0     10   2.5        65536\n1     20  2.25        65536\n");
+  CHECK(pandas.steps.front().scalars.loss == 2.5);
+  CHECK(pandas.steps.back().key.step == 20);
+  CHECK(pandas.steps.back().scalars.loss == 2.25);
+}
+
 TEST_CASE("table: what stands above the names of the columns") {
   const playground place;
   const contents excel =
