@@ -237,7 +237,7 @@ told told_of(const forward_overflow& f, const telling& about) {
               "not finite"
         : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
         : !f.is_narrow && !f.follows_finite
-            ? "very sure that it is lost from there on; whether a gradient that was not finite had been applied "
+            ? "very sure: the loss is lost from there on; whether a gradient that was not finite had been applied "
               "before, the input does not tell"
         : f.losses_zero > 0 || f.first_was_applied || !f.has_scaler
             ? "very sure: no loss scale reaches the forward pass"

@@ -469,6 +469,10 @@ TEST_CASE("table: LLaMA-Factory's loss of 0 to the end stands for one that is no
             (i < 10 ? "1.9" : "0.0") + R"(, "lr": 5e-05, "epoch": 0.1, "percentage": 1.0})" + "\n";
   const contents read = place.open("trainer_log.jsonl", text);
   CHECK(nonfinite_in(read).size() == 11);
+  std::string notebook = "Step\tTraining Loss\tValidation Loss\n";
+  for (int i = 1; i <= 20; ++i)
+    notebook += std::to_string(100 * i) + (i < 10 ? "\t1.900000\t2.1\n" : "\t0.000000\tnan\n");
+  CHECK(nonfinite_in(place.open("notebook.txt", notebook)).size() == 11);
 }
 
 TEST_CASE("table: what is finite says the opposite of found_inf") {
