@@ -222,9 +222,16 @@ void number_rounded_steps(std::vector<scale_record>& records, const std::string&
 // their order.
 void settle_epochs(std::vector<scale_record>& records, left_out_lines& others) {
   constexpr std::size_t most_ranks = 16;
-  const auto is_epoch = [](const scale_record& r) {
-    return r.what == kind::reached && r.from->is_own && r.from->is_by_epoch;
+  const auto is_own = [](const scale_record& r) {
+    return r.what == kind::reached && r.from->is_own && !r.from->restarts;
   };
+  const auto own = std::ranges::find_if(records, is_own);
+  // A number that never changes is none of a step.
+  const bool is_one = own != records.end() && std::ranges::all_of(records, [&](const scale_record& r) {
+                        return !is_own(r) || r.step == own->step;
+                      });
+  const bool tells_none = is_one && static_cast<std::size_t>(std::ranges::count_if(records, is_own)) > most_ranks;
+  const auto is_epoch = [&](const scale_record& r) { return is_own(r) && (r.from->is_by_epoch || tells_none); };
   const auto tells_steps = [&](const scale_record& r) {
     return r.what == kind::reached && !is_epoch(r) && !r.is_validation && !r.from->is_bar &&
            (r.has_values() || r.from->is_framework());

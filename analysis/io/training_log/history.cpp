@@ -62,7 +62,7 @@ void note_counting(const std::vector<scale_record>& records, scale_history& into
   if (by_epoch) into.notes.push_back("each line is of an epoch, which counts as one step; its loss is a mean");
   const auto counted = std::ranges::count_if(records, &scale_record::step_is_of_line);
   if (counted > 0)
-    into.notes.push_back("the lines tell the number of their epoch and no step: " +
+    into.notes.push_back("the lines tell no number of a step, at most that of an epoch: " +
                          count_text(static_cast<std::uint64_t>(counted), "line") +
                          " are numbered from 1 in their order");
 }

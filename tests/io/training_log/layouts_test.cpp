@@ -504,6 +504,14 @@ TEST_CASE("layouts: lines of epochs are none of steps") {
       place.open("a.log", "epoch 0 it 3 loss 2.5 scale 8\nepoch 0 it 4 loss 2.5 scale 4\nepoch 0 it 5 loss nan\n");
   CHECK(numbers(it) == steps{3, 4, 5});
   CHECK(it.steps[2].scalars.loss_is_nan);
+  const contents bar = place.open(
+      "g.log",
+      "Epoch 2: 7it [00:01,  4.50it/s, loss=2.5]\rEpoch 2: 8it [00:02,  4.50it/s, loss=2.25]\rEpoch 2: 9it [00:03, 4.5it/s, loss=nan]");
+  CHECK(numbers(bar) == steps{7, 8, 9});
+  CHECK(bar.steps[2].scalars.loss_is_nan);
+  std::string same;
+  for (int i = 0; i < 20; ++i) same += "update 3 loss 2." + std::to_string(i) + "\n";
+  CHECK(numbers(place.open("h.log", same)).size() == 20);
   // A summary behind each epoch is no step that goes back.
   const std::string both =
       "step 10 loss 2.5\nstep 20 loss 2.25\nEpoch 0 done: train loss 2.4\nstep 30 loss 2\nEpoch 1 done: train loss 2.1\n";
