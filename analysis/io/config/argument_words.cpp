@@ -49,11 +49,10 @@ bool is_of_yacs(std::string_view word) {
 }
 
 bool starts_program(std::string_view word) {
-  constexpr std::array<std::string_view, 10> programs{"fairseq-train",  "fairseq-hydra-train",
-                                                      "metaseq-train",  "torchtitan",
-                                                      "yolo",           "tune",
-                                                      "swift",          "litgpt",
-                                                      "nnUNetv2_train", "trl"};
+  constexpr std::array<std::string_view, 12> programs{
+      "marian",        "marian-train", "fairseq-train",  "fairseq-hydra-train",
+      "metaseq-train", "torchtitan",   "yolo",           "tune",
+      "swift",         "litgpt",       "nnUNetv2_train", "trl"};
   const std::string_view name = word.substr(word.find_last_of('/') + 1);
   return name.ends_with(".py") || std::ranges::find(programs, name) != programs.end();
 }

@@ -19,9 +19,13 @@ namespace {
 
 constexpr std::size_t longest_file = 4 << 20;
 
-// DeepSpeed's files may begin with a comment.
+// DeepSpeed's files may begin with a comment. "[INFO|trainer.py:1] ... TrainingArguments(" is a logger's line.
 bool is_json(std::string_view text) {
   text.remove_prefix(text.find_first_not_of(" \t\r\n"));
+  const std::string_view first = text.substr(0, text.find('\n'));
+  if (first.starts_with('[') &&
+      (first.find("Arguments(") != std::string_view::npos || first.find("Namespace(") != std::string_view::npos))
+    return false;
   return text.starts_with('{') || text.starts_with('[') || text.starts_with("//") || text.starts_with("/*");
 }
 
@@ -73,9 +77,9 @@ std::string_view printed_arguments(std::string_view text) {
   return before == std::string_view::npos ? text : text.substr(before + 1);
 }
 
-// By its name, or by a first line like "import torch", "lr = 0.1" or "TrainingArguments(".
+// By its name, or by a first line like "import torch", "lr = 0.1" or "TrainingArguments(". Gin's files are written like Python's.
 bool is_python(const std::string& file, std::string_view text) {
-  if (is_named(file, {".py"})) return true;
+  if (is_named(file, {".py", ".gin"})) return true;
   if (is_named(file, {".yaml", ".yml", ".json", ".toml"}) || is_json(text)) return false;
   const std::string_view first = text.substr(0, text.find('\n'));
   if (first.starts_with("#!")) return first.find("python") != std::string_view::npos;
@@ -174,7 +178,7 @@ config_node parse_config(const std::string& file, std::string_view text) {
     return root;
   }
   if (is_python(file, text)) {
-    if (is_named(file, {".py"})) return parse_python(file, text);
+    if (is_named(file, {".py", ".gin"})) return parse_python(file, text);
     return parse_python(file, with_written_members(printed_arguments(text)));
   }
   // GPT-NeoX's YAML is written with braces.

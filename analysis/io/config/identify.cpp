@@ -282,7 +282,7 @@ named_program found_program(const import_run& run, const config_entry& root) {
       put_sections_at_top(flat.value);
       if (is_marked(row, flat.value)) found.push_back({&row, std::move(flat)});
     }
-  if (found.empty() && is_named(run.file, {".py"}))
+  if (found.empty() && is_named(run.file, {".py", ".gin"}))
     for (const program_row& row : program_rows())
       if (!row.named_in_script.empty() && run.script.find(row.named_in_script) != std::string_view::npos)
         found.push_back({&row, root});

@@ -20,7 +20,18 @@ std::errc parse(std::string_view text, Number& value) {
   return stop == end ? std::errc() : std::errc::invalid_argument;
 }
 
+// "(30 rows)": what psql prints below a table.
+bool counts_rows(std::string_view line) {
+  line = trimmed(line);
+  return line.starts_with('(') && (line.ends_with(" rows)") || line == "(1 row)");
+}
+
 }  // namespace
+
+bool is_rule(std::string_view line) noexcept {
+  return line.find_first_not_of(" \t\r-+=:|") == std::string_view::npos &&
+         line.find_first_of("-=") != std::string_view::npos;
+}
 
 std::string_view trimmed(std::string_view text) noexcept {
   constexpr std::string_view blanks = " \t";
@@ -33,7 +44,13 @@ csv_reader::csv_reader(line_reader lines, char separator) : lines_(std::move(lin
   if (!read_line()) throw input_error(path(), "", "is empty");
   if (line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);  // byte order mark
   split();
+  // pandas leaves the first of them, an index, without a name.
+  const bool may_lack_one = separator_ == ' ' && line_.starts_with(' ');
   for (std::size_t i = 0; i < field_count_; ++i) header_.emplace_back(trimmed(fields_[i]));
+  if (!may_lack_one) return;
+  line_ = lines_.peek();
+  split();
+  if (field_count_ == header_.size() + 1) header_.insert(header_.begin(), "");
 }
 
 std::optional<csv_reader::column> csv_reader::find(std::string_view name) const {
@@ -58,7 +75,7 @@ csv_reader::column csv_reader::require(std::string_view name) const {
 bool csv_reader::next() {
   do {
     if (!read_line()) return false;
-  } while (trimmed(line_).empty());
+  } while (trimmed(line_).empty() || (separator_ == '|' && (is_rule(line_) || counts_rows(line_))));
   split();
   if (field_count_ > header_.size())
     fail("has " + std::to_string(field_count_) + " fields, but the header names " + std::to_string(header_.size()));

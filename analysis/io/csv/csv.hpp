@@ -38,7 +38,7 @@ class csv_reader {
   // Leaves what was not read yet, and the line that was read last, to another reader.
   [[nodiscard]] std::pair<line_reader, std::string> release() && { return {std::move(lines_), std::move(line_)}; }
 
-  // The next row that is not blank; false at the end.
+  // The next row that is not blank, nor a rule between strokes; false at the end.
   [[nodiscard]] bool next();
   [[nodiscard]] std::uint64_t line() const noexcept { return lines_.number(); }
   [[nodiscard]] std::size_t field_count() const noexcept { return field_count_; }
@@ -71,6 +71,9 @@ class csv_reader {
   std::vector<std::string> fields_;  // of the row; those from field_count_ on are left over
   std::size_t field_count_ = 0;
 };
+
+// A line drawn between rows, as Markdown and psql have them: "|---|---|", "------+------".
+[[nodiscard]] bool is_rule(std::string_view line) noexcept;
 
 // Without blanks at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text) noexcept;

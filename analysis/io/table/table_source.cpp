@@ -47,14 +47,16 @@ std::string names_of(const run_table& table) {
 }
 
 // Whose the columns are by their names: transformers integrations/integration_utils.py, rewrite_logs; trainer_log.jsonl of
-// hiyouga/LLaMA-Factory train/callbacks.py, which holds what transformers logs.
+// hiyouga/LLaMA-Factory train/callbacks.py, which holds what transformers logs; the table in a notebook of transformers utils/notebook.py.
 std::string framework_of(const run_table& table) {
   const auto has = [&](std::string_view name) {
     return std::ranges::find(table.columns, name, &run_table::column::name) != table.columns.end();
   };
   const bool is_of_trainer = has("train/global_step") && has("train/loss") && has("train/epoch");
   const bool is_by_trainer = has("current_steps") && has("total_steps") && has("loss") && has("percentage");
-  return !table.framework.empty() || !(is_of_trainer || is_by_trainer) ? table.framework : "Hugging Face Trainer";
+  const bool is_in_notebook = (has("Step") || has("Epoch")) && has("Training Loss");
+  return !table.framework.empty() || !(is_of_trainer || is_by_trainer || is_in_notebook) ? table.framework
+                                                                                         : "Hugging Face Trainer";
 }
 
 chosen_columns chosen_of(const run_table& table, const told_columns& told, bool takes_rate) {

@@ -150,8 +150,44 @@ double unit_of(std::int64_t step, int digits) {
   return std::pow(10, std::max(0.0, std::floor(std::log10(static_cast<double>(step))) + 1 - digits));
 }
 
+// Steps in thousands of which several that follow one another are equal, as in an excerpt: evenly spaced, by the roundest number
+// with which all round to what is printed.
+void space_evenly(const std::vector<scale_record*>& all) {
+  const auto is_again = [](const scale_record* a, const scale_record* b) { return a->step == b->step; };
+  if (all.size() < 2 || std::ranges::adjacent_find(all, is_again) == all.end()) return;
+  const auto first_for = [&](std::int64_t spacing) {
+    std::int64_t low = 0;
+    std::int64_t high = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::int64_t begin = all[i]->step - static_cast<std::int64_t>(i) * spacing;
+      low = std::max(low, begin - all[i]->step_unit / 2);
+      high = std::min(high, begin + all[i]->step_unit / 2);
+    }
+    return low <= high ? std::optional(std::clamp(all.front()->step, low, high)) : std::nullopt;
+  };
+  const auto gaps = static_cast<std::int64_t>(all.size()) - 1;
+  const std::int64_t rise = all.back()->step - all.front()->step;
+  const std::int64_t unit = all.back()->step_unit;
+  for (const std::int64_t round : {1000, 500, 200, 100, 50, 20, 10, 5, 2, 1}) {
+    const std::int64_t least = std::max<std::int64_t>(1, (rise - unit) / gaps);
+    for (std::int64_t spacing = (least + round - 1) / round * round; spacing * gaps <= rise + unit; spacing += round) {
+      const auto first = first_for(spacing);
+      if (!first) continue;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i]->step = *first + static_cast<std::int64_t>(i) * spacing;
+        all[i]->step_is_rounded = true;
+      }
+      return;
+    }
+  }
+}
+
 // The steps of a program that prints few of their digits: they go on as they did while all were printed.
 void number_rounded_steps(std::vector<scale_record>& records, const std::string& path) {
+  std::vector<scale_record*> own;
+  for (scale_record& r : records)
+    if (r.from->is_own && r.what == kind::reached) own.push_back(&r);
+  if (std::ranges::all_of(own, [](const scale_record* r) { return r->step_unit > 1; })) space_evenly(own);
   std::map<const log_dialect*, std::pair<std::int64_t, std::int64_t>>
       last;  // and how many it was behind the one before
   for (scale_record& r : records) {
@@ -179,6 +215,59 @@ void number_rounded_steps(std::vector<scale_record>& records, const std::string&
     if (!is_new) since = r.step - step;
     step = r.step;
   }
+}
+
+// A script's lines with the number of an epoch alone are of whole epochs, which lines of steps tell more of. Where more of one epoch
+// follow one another than ranks print, or some are lost and others not, they are of steps that have no number: they are numbered in
+// their order.
+void settle_epochs(std::vector<scale_record>& records, left_out_lines& others) {
+  constexpr std::size_t most_ranks = 16;
+  const auto is_own = [](const scale_record& r) {
+    return r.what == kind::reached && r.from->is_own && !r.from->restarts;
+  };
+  const auto own = std::ranges::find_if(records, is_own);
+  // A number that never changes is none of a step.
+  const bool is_one = own != records.end() && std::ranges::all_of(records, [&](const scale_record& r) {
+                        return !is_own(r) || r.step == own->step;
+                      });
+  const bool tells_none = is_one && static_cast<std::size_t>(std::ranges::count_if(records, is_own)) > most_ranks;
+  const auto is_epoch = [&](const scale_record& r) { return is_own(r) && (r.from->is_by_epoch || tells_none); };
+  const auto tells_steps = [&](const scale_record& r) {
+    return r.what == kind::reached && !is_epoch(r) && !r.is_validation && !r.from->is_bar &&
+           (r.has_values() || r.from->is_framework());
+  };
+  if (std::ranges::any_of(records, tells_steps)) {
+    const bool is_nonfinite_elsewhere =
+        std::ranges::any_of(records, [&](const scale_record& r) { return !is_epoch(r) && r.is_nonfinite(); });
+    const auto lost =
+        std::ranges::find_if(records, [&](const scale_record& r) { return is_epoch(r) && r.is_nonfinite(); });
+    if (lost != records.end() && !is_nonfinite_elsewhere && others.nonfinite++ == 0)
+      others.first_nonfinite = lost->line;
+    others.epochs = std::erase_if(records, is_epoch);
+    return;
+  }
+  struct row {
+    std::int64_t epoch = -1;
+    std::size_t lines = 0;
+    std::size_t lost = 0;
+  };
+  std::map<std::uint32_t, row> rows;  // the last of each rank
+  bool is_numbered = true;
+  for (const scale_record& r : records) {
+    if (!is_epoch(r)) continue;
+    row& now = rows[r.label];
+    if (now.epoch != r.step) now = {.epoch = r.step};
+    ++now.lines;
+    now.lost += r.is_nonfinite() ? 1 : 0;
+    is_numbered = is_numbered && now.lines <= most_ranks && (now.lost == 0 || now.lost == now.lines);
+  }
+  if (is_numbered) return;
+  std::map<std::uint32_t, std::int64_t> numbers;
+  for (scale_record& r : records)
+    if (is_epoch(r)) {
+      r.step = ++numbers[r.label];
+      r.step_is_of_line = true;
+    }
 }
 
 // Losses of validations count where no other is logged.
@@ -435,8 +524,10 @@ void note_nonfinite(const std::vector<numbered_line>& before, const std::vector<
 left_out_lines choose_records(std::vector<scale_record>& records, const std::string& path) {
   expect_one_program(records, path);
   drop_absent_norms(records);
+  left_out_lines others;
+  settle_epochs(records, others);
   const std::vector<numbered_line> nonfinite = nonfinite_lines(records);
-  left_out_lines others{.count = drop_other_ranks(records)};
+  others.count = drop_other_ranks(records);
   others.count += put_in_order(records);
   if (others.count > 0) note_nonfinite(nonfinite, records, others);
   records = compacted(std::move(records));

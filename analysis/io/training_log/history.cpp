@@ -46,7 +46,7 @@ void note_counting(const std::vector<scale_record>& records, scale_history& into
   bool by_epoch = false;
   for (const scale_record& r : records) {
     if (r.what != kind::reached) continue;
-    by_epoch = by_epoch || r.from->is_by_epoch;
+    by_epoch = by_epoch || (r.from->is_by_epoch && !r.step_is_of_line);
     if (r.in_epoch < 0 || r.of_epoch < 0 || r.step == r.in_epoch) continue;
     if (shown == nullptr || (r.is_nonfinite() && !shown->is_nonfinite())) shown = &r;
   }
@@ -60,6 +60,11 @@ void note_counting(const std::vector<scale_record>& records, scale_history& into
                          count_text(static_cast<std::uint64_t>(rounded), "line") +
                          ": it may be any of those that are rounded to it");
   if (by_epoch) into.notes.push_back("each line is of an epoch, which counts as one step; its loss is a mean");
+  const auto counted = std::ranges::count_if(records, &scale_record::step_is_of_line);
+  if (counted > 0)
+    into.notes.push_back("the lines tell no number of a step, at most that of an epoch: " +
+                         count_text(static_cast<std::uint64_t>(counted), "line") +
+                         " are numbered from 1 in their order");
 }
 
 // What norms and losses that are not finite say.
@@ -195,10 +200,13 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
         (others.evaluations == 1
              ? " that starts counting again between training steps, as an evaluation does, is left out"
              : " that start counting again between training steps, as an evaluation does, are left out"));
+  if (others.epochs > 0)
+    all.notes.push_back(count_text(others.epochs, "line") + " of whole epochs, beside those of steps: left out");
   if (others.nonfinite > 0)
     all.notes.push_back(
-        "of the lines of other ranks that were left out, " + std::to_string(others.nonfinite) +
-        (others.nonfinite == 1 ? " has" : " have") +
+        (others.count > 0 ? std::string{"of the lines of other ranks that were left out, "}
+                          : std::string{"of the lines that were left out, "}) +
+        std::to_string(others.nonfinite) + (others.nonfinite == 1 ? " has" : " have") +
         " a loss or a norm that is not finite where the rank that is read has none, the first in line " +
         std::to_string(others.first_nonfinite));
   all.unread += others.nonfinite;

@@ -93,6 +93,9 @@ bool are_twins(const scale_record& a, const scale_record& b) {
   if (b.is_later_than(a)) return false;
   const bool same = a.step == b.step && a.part == b.part && a.skipped == b.skipped && equal(a.after, b.after) &&
                     equal(a.before, b.before) && equal(a.epoch, b.epoch);
+  // Steps in thousands are the same where they are not.
+  if (a.what != kind::metrics && a.step_unit > 1)
+    return same && equal(a.loss, b.loss) && equal(a.grad_norm, b.grad_norm) && a.loss_is_nan == b.loss_is_nan;
   if (a.what != kind::metrics) return same;
   return same && !std::isnan(a.epoch) && equal(a.loss, b.loss) && equal(a.grad_norm, b.grad_norm) &&
          a.grad_norm_is_nan == b.grad_norm_is_nan && equal(a.learning_rate, b.learning_rate);

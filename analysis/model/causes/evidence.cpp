@@ -340,6 +340,28 @@ void evidence::see_how_it_may_end() {
   handled.may_end_of = of;
 }
 
+void evidence::see_how_far_it_fell() {
+  constexpr std::uint64_t several = 4;
+  constexpr double far = 64;
+  double greatest = not_known;
+  double last = not_known;
+  double back = not_known;  // the greatest after the last
+  for (std::size_t i = searched; i < healthy; ++i) {
+    const double scale = scale_of(steps[i]);
+    if (std::isnan(scale)) continue;
+    if (!is_lost(steps[i])) {
+      back = std::fmax(back, scale);
+      continue;
+    }
+    greatest = std::fmax(greatest, scale);
+    last = scale;
+    back = not_known;
+  }
+  if (handled.places < several || !(last * far <= greatest) || back > last) return;
+  handled.fell_from = greatest;
+  handled.fell_to = last;
+}
+
 // Whether what was skipped is what the scaler is there for.
 void evidence::judge_scaler() {
   handled.is_placed = is_placed_;
@@ -363,6 +385,7 @@ void evidence::judge_scaler() {
     unhandled->lost = lost;
     handled = {};
   }
+  see_how_far_it_fell();
 }
 
 }  // namespace ulp

@@ -85,6 +85,7 @@ class evidence {
   void judge_batches();
   void judge_scaler();
   void see_how_it_may_end();
+  void see_how_far_it_fell();
   void add_unhandled(const lost_place& place);
   void add_steps(const lost_place& place, bad_batch& to) const;
   [[nodiscard]] step_span span_of(const lost_place& place) const;

@@ -125,6 +125,8 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
       if (!handled->is_placed) skipped_of_ = all_steps_;
       may_end_ = handled->may_end;
       may_end_of_ = handled->may_end_of;
+      fell_from_ = handled->fell_from;
+      fell_to_ = handled->fell_to;
     } else if (!first_) {
       first_name_ = name_of(c);
       first_ = std::move(t);
@@ -257,6 +259,7 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
   const bool is_clear = !weights_ && !excerpt_;
   const bool often = skips_often(skipped_, skipped_of_);
   const bool may_end = may_end_ > 0 && is_clear;
+  const bool fell_far = !std::isnan(fell_to_) && !may_end;
   if (judged_.as_recorded() && handled_.empty() && has_values)
     s.happened = told_steps_ == 1 ? "the one recorded step is finite"
                                   : fmt::format("all {} are finite as recorded", steps_text(told_steps_));
@@ -266,7 +269,9 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
     s.happened = "the loss is finite wherever it was logged";
   else
     s.happened =
-        (!is_clear    ? ""
+        (fell_far ? fmt::format("the loss scale fell from {} to below {} and did not come back: ", as_power(fell_from_),
+                                as_power(fell_to_))
+         : !is_clear  ? ""
          : may_end    ? "it is not known how the run ended: "
          : often      ? "no fault found, but the run skips often: "
          : has_values ? "no fault found: "
@@ -286,7 +291,13 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
   if (may_end)
     s.change = fmt::format("log every step: {} of the last {} overflowed, and may be its last ones", grouped(may_end_),
                            steps_text(may_end_of_));
-  if (often || may_end) s.grade = finding_grade::notable;
+  if (fell_far) {
+    if (s.cause == "healthy") s.cause = "unknown";
+    s.change =
+        "look whether the loss and the norm of the gradients rise: then lower the learning rate, or clip; below the scale 1 "
+        "none is at work any more";
+  }
+  if (often || may_end || fell_far) s.grade = finding_grade::notable;
 }
 
 namespace {

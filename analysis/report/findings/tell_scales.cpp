@@ -236,6 +236,9 @@ told told_of(const forward_overflow& f, const telling& about) {
             ? "fairly sure: a loss of 0 to the end, after losses far from 0, is what programs write for one that is "
               "not finite"
         : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
+        : !f.is_narrow && !f.follows_finite
+            ? "very sure: the loss is lost from there on; whether a gradient that was not finite had been applied "
+              "before, the input does not tell"
         : f.losses_zero > 0 || f.first_was_applied || !f.has_scaler
             ? "very sure: no loss scale reaches the forward pass"
             : "certain: no loss scale reaches the forward pass";

@@ -440,7 +440,7 @@ TEST_CASE("files that are no configuration") {
          "'mixed_precision_config'; correct it or remove it; ");
   starts(
       "precision: 16\nuse_cpu: true\n",
-      "c: has no key that only one program has, but precision, as GPT-NeoX, LLM Foundry, Lightning, LitGPT, Marian, OpenCLIP, "
+      "c: has no key that only one program has, but precision, as GPT-NeoX, LLM Foundry, Lightning, LitGPT, Marian, OLMo, OpenCLIP, "
       "SpeechBrain may; say by "
       "--framework NAME whose it is, or give --scaler and --format instead");
   starts(

@@ -77,6 +77,36 @@ TEST_CASE("ultralytics") {
   });
 }
 
+TEST_CASE("ultralytics in a script") {
+  check_all(
+      {{"from ultralytics import YOLO\nmodel = YOLO('yolov8n.pt')\nr = model.train(data='c.yaml', epochs=5, imgsz=640, half=False)\n",
+        "ultralytics: " + torch + ", norm 10", "float32"},
+       {"model.train(data='c.yaml', imgsz=640, amp=False)\n", "ultralytics: none in float32, norm 10", "float32"},
+       {"net.train(data='c.yaml', epochs=5, amp=True)\n", "c.py: has no key that only one program has"}},
+      "c.py");
+}
+
+TEST_CASE("Levanter, OLMo and AudioCraft") {
+  const std::string levanter = "trainer:\n  num_train_steps: 100\n  mp: ";
+  const std::string olmo = "device_train_microbatch_size: 2\nfsdp:\n  wrapping_strategy: by_block\n  precision: pure\n";
+  const std::string music = "solver: musicgen\nautocast_dtype: float16\noptim:\n  max_norm: 1.0\n";
+  check_all({
+      {levanter + "p=f32,c=bfloat16\n", "Levanter: none in bfloat16, norm 1", "float32"},
+      {levanter + "f32\noptimizer:\n  type: adam\n  max_grad_norm: null\n", "Levanter: none in float32", "float32"},
+      {levanter + "p=f32,c=bfloat16\noptimizer:\n  type: sophia-h\n",
+       "c: line 5: optimizer.type has a clipping of its own"},
+      {olmo + "precision: amp_bf16\nmax_grad_norm: 1.0\nmax_grad_norm_ratio: null\n", "OLMo: none in bfloat16, norm 1",
+       "float32"},
+      {olmo + "precision: amp_bf16\nmax_grad_norm_ratio: 2\n",
+       "c: line 6: max_grad_norm_ratio clips each gradient by the mean"},
+      {olmo + "max_grad_norm: 1.0\n", "c: line 1: precision is not given, and has no default"},
+      {music + "autocast: true\n", "AudioCraft: " + torch + ", norm 1", "float32"},
+      {music + "autocast: false\nfsdp:\n  use: true\n  param_dtype: float16\n", "AudioCraft: " + torch + ", norm 1",
+       "float32"},
+      {music, "c: line 1: autocast is not given: the solver's own file decides"},
+  });
+}
+
 TEST_CASE("OpenRLHF and OneTrainer") {
   check_all({
       {"python3 -m openrlhf.cli.train_ppo_ray --bf16 --zero_stage 3 --micro_train_batch_size 4 --grad_accum_dtype fp32",
@@ -269,7 +299,7 @@ TEST_CASE("refusals say what to do") {
         "c.py: line 1: fp16 is assigned on lines 1 and 2, and only a run tells what counts; write it once");
   CHECK(read("args = TrainingArguments('o', fp16=True)\n", "c.py") == torch + ", norm 1");
   for (const std::string& note : read.last().notes) CHECK(note.find("left out: 0") == std::string::npos);
-  CHECK(read("a: 1\n", "c.yaml", {}, "list").find("Accelerate, AllenNLP, Cerebras") != std::string::npos);
+  CHECK(read("a: 1\n", "c.yaml", {}, "list").find("Accelerate, AllenNLP, AudioCraft, Cerebras") != std::string::npos);
   CHECK(read("Global: {use_amp: False, epoch_num: 5}\nOptimizer: {clip_norm: None}\n", "c.yml") == "none in float32");
 }
 
@@ -731,6 +761,11 @@ TEST_CASE("spaCy, fastai, Flax, T5X, TRL and NxD in a script") {
         "'max_grad_norm': 1.0}, mixed_precision_config={'use_master_weights': True})\n",
         "NxD: none in bfloat16, norm 1", "float32"}},
       "c.py");
+  check_all({{"include 't5x/examples/t5/t5_1_1/base.gin'\nTRAIN_STEPS = 10000\nDROPOUT_RATE = 0.0\n",
+              "c.gin: network.T5Config.dtype is not given here: T5X takes it from the gin files that it includes"},
+             {"include 't5x/configs/runs/pretrain.gin'\nnetwork.T5Config.dtype = 'float32'\n", "T5X: none in float32",
+              "float32"}},
+            "c.gin");
   check_all({
       {"trl sft --model_name_or_path m --dataset_name d --output_dir o --fp16 --max_grad_norm 0.5",
        "Hugging Face: " + torch + ", norm 0.5"},
@@ -969,6 +1004,9 @@ TEST_CASE("programs whose keys others have, too") {
        "NeMo: none in bfloat16, norm 1", "float32"},
       {"type: transformer\nmini-batch-fit: true\nclip-norm: 5\n", "Marian: none in float32, norm 5", "float32"},
       {"type: transformer\nmini-batch-fit: true\nfp16: true\n", "c: line 3: fp16 scales by Marian's own rule"},
+      {"#!/bin/bash\nMARIAN=../build\n$MARIAN/marian --type amun --model m.npz --early-stopping 5\n"
+       "cat in | $MARIAN/marian-decoder -c m.npz.decoder.yml -b 12 > out\ncat out | sacrebleu data/ref.en\n",
+       "Marian: none in float32, norm 1", "float32"},
       {"[job]\ndump_folder = './o'\n[model]\nconverters = ['float8']\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n"
        "[float8]\nenable_fsdp_float8_all_gather = true\nprecompute_float8_dynamic_scale_for_fsdp = true\n",
        "torchtitan: none in bfloat16, norm 1", "float32"},

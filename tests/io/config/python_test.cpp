@@ -34,6 +34,16 @@ std::string tree(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("arguments behind what a logger in brackets writes") {
+  const ulp::test::importer read;
+  const std::string printed =
+      "Training/evaluation parameters TrainingArguments(\n_n_gpu=1,\nbf16=False,\nfp16=True,\nmax_grad_norm=0.5,\n)\n";
+  const std::string expected =
+      "pytorch_gradscaler init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=2000 in float16, norm 0.5";
+  CHECK(read("[INFO|trainer.py:1] 2026-03-01 10:00:00,000 >> " + printed, "c.txt") == expected);
+  CHECK(read("[2026-03-01 10:00:00] " + printed, "c.txt") == expected);
+}
+
 TEST_CASE("literals") {
   CHECK(tree("a = 1\nb = -2.5e-3\nc = 'x' \"y\"\nd = None\ne = True") ==
         "{a: 1, b: -0.0025, c: 'xy', d: null, e: True}");

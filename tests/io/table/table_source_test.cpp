@@ -151,6 +151,25 @@ TEST_CASE("table: other separators, commas, marks and compression") {
   CHECK(thousands.steps[0].scalars.grad_norm == 1234.5);
 }
 
+TEST_CASE("table: as psql, pandas and boxes print them") {
+  const playground place;
+  const contents psql = place.open(
+      "a.txt",
+      " step | loss  | loss_scale \n------+-------+------------\n    0 | 2.500 |          4 \n    1 | 2.250 |          2 \n(2 rows)\n");
+  CHECK(steps_of(psql) == steps{0, 1});
+  CHECK(skipped_in(psql) == steps{1});
+  const contents box = place.open(
+      "b.txt",
+      "+------+------+\n| step | loss |\n+------+------+\n| 0    | 2.5  |\n| 1    | 2.25 |\n+------+------+\n");
+  CHECK(steps_of(box) == steps{0, 1});
+  CHECK(box.steps[1].scalars.loss == 2.25);
+  const contents pandas =
+      place.open("c.txt", "    step  loss  loss_scale\n0     10   2.5        65536\n1     20  2.25        65536\n");
+  CHECK(pandas.steps.front().scalars.loss == 2.5);
+  CHECK(pandas.steps.back().key.step == 20);
+  CHECK(pandas.steps.back().scalars.loss == 2.25);
+}
+
 TEST_CASE("table: what stands above the names of the columns") {
   const playground place;
   const contents excel =
@@ -450,6 +469,10 @@ TEST_CASE("table: LLaMA-Factory's loss of 0 to the end stands for one that is no
             (i < 10 ? "1.9" : "0.0") + R"(, "lr": 5e-05, "epoch": 0.1, "percentage": 1.0})" + "\n";
   const contents read = place.open("trainer_log.jsonl", text);
   CHECK(nonfinite_in(read).size() == 11);
+  std::string notebook = "Step\tTraining Loss\tValidation Loss\n";
+  for (int i = 1; i <= 20; ++i)
+    notebook += std::to_string(100 * i) + (i < 10 ? "\t1.900000\t2.1\n" : "\t0.000000\tnan\n");
+  CHECK(nonfinite_in(place.open("notebook.txt", notebook)).size() == 11);
 }
 
 TEST_CASE("table: what is finite says the opposite of found_inf") {

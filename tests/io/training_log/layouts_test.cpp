@@ -27,6 +27,10 @@ struct layout_case {
   std::vector<row> rows;
 };
 
+bool has_note(const contents& read, const std::string& words) {
+  return std::ranges::any_of(read.notes, [&](const auto& note) { return note.find(words) != std::string::npos; });
+}
+
 bool is_logged(double value, bool is_nan, double expected) {
   if (expected == none) return std::isnan(value) && !is_nan;
   if (std::isnan(expected)) return is_nan;
@@ -470,6 +474,65 @@ TEST_CASE("layouts: steps in thousands go on as the whole ones did") {
   const contents first = place.open("b.log", "Step 12k | loss 2.5\nStep 13k | loss 2.5\n");
   REQUIRE(first.steps.size() == 2);
   CHECK(first.steps[0].key.step == 12000);
+}
+
+TEST_CASE("layouts: an excerpt with equal steps in thousands loses no line") {
+  const playground place;
+  std::string text;
+  for (int step = 1000; step < 2000; step += 50) {  // as "%.1f" prints them
+    const int tenths = (step + 50) / 100;
+    text += "step: " + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + "k | loss: 2." +
+            std::to_string(step) + "\n";
+  }
+  const contents read = place.open("a.log", text);
+  REQUIRE(read.steps.size() == 20);
+  for (std::size_t i = 1; i < 20; ++i) CHECK(read.steps[i].key.step - read.steps[i - 1].key.step == 50);
+  const contents equal = place.open("b.log", "step: 3K loss: 2.5\nstep: 3K loss: 2.25\nstep: 3K loss: nan\n");
+  REQUIRE(equal.steps.size() == 3);
+  CHECK(equal.steps[2].scalars.loss_is_nan);
+}
+
+TEST_CASE("layouts: lines of epochs are none of steps") {
+  const playground place;
+  const auto numbers = [](const contents& of) {
+    std::vector<std::int64_t> all;
+    for (const step& s : of.steps) all.push_back(s.key.step);
+    return all;
+  };
+  using steps = std::vector<std::int64_t>;
+  const contents it =
+      place.open("a.log", "epoch 0 it 3 loss 2.5 scale 8\nepoch 0 it 4 loss 2.5 scale 4\nepoch 0 it 5 loss nan\n");
+  CHECK(numbers(it) == steps{3, 4, 5});
+  CHECK(it.steps[2].scalars.loss_is_nan);
+  const contents bar = place.open(
+      "g.log",
+      "Epoch 2: 7it [00:01,  4.50it/s, loss=2.5]\rEpoch 2: 8it [00:02,  4.50it/s, loss=2.25]\rEpoch 2: 9it [00:03, 4.5it/s, loss=nan]");
+  CHECK(numbers(bar) == steps{7, 8, 9});
+  CHECK(bar.steps[2].scalars.loss_is_nan);
+  std::string same;
+  for (int i = 0; i < 20; ++i) same += "update 3 loss 2." + std::to_string(i) + "\n";
+  CHECK(numbers(place.open("h.log", same)).size() == 20);
+  // A summary behind each epoch is no step that goes back.
+  const std::string both =
+      "step 10 loss 2.5\nstep 20 loss 2.25\nEpoch 0 done: train loss 2.4\nstep 30 loss 2\nEpoch 1 done: train loss 2.1\n";
+  CHECK(numbers(place.open("b.log", both)) == steps{10, 20, 30});
+  CHECK(has_note(place.open("b.log", both), "2 lines of whole epochs, beside those of steps: left out"));
+  const contents lost = place.open("c.log", both + "Epoch 2 done: train loss nan\n");
+  CHECK(has_note(lost, "the first in line 6"));
+  CHECK(lost.unread == 1);
+  // Alone, each is a step.
+  const contents alone =
+      place.open("d.log", "Epoch 1: train_loss=2.5\nEpoch 2: train_loss=2.25\nEpoch 3: train_loss=nan\n");
+  CHECK(numbers(alone) == steps{1, 2, 3});
+  CHECK(has_note(alone, "each line is of an epoch"));
+  // Many of one epoch are steps without a number; of several ranks only where none is lost.
+  std::string many;
+  for (int i = 0; i < 20; ++i) many += "epoch 3 loss 2.5\n";
+  const contents numbered = place.open("e.log", many + "epoch 3 loss nan\n");
+  CHECK(numbers(numbered).size() == 21);
+  CHECK(numbered.steps[20].scalars.loss_is_nan);
+  CHECK(has_note(numbered, "21 lines are numbered from 1 in their order"));
+  CHECK(numbers(place.open("f.log", "epoch 3 loss 2.5\nepoch 3 loss nan\n")) == steps{1, 2});
 }
 
 TEST_CASE("layouts: norms that are all -1 were not computed") {

@@ -8,6 +8,41 @@
 using namespace ulp;
 using namespace ulp::test;
 
+TEST_CASE("a scale that falls far and stays down is told, one that comes back is not") {
+  const auto falls = [](int places, bool comes_back) {
+    made_run run;
+    double scale = 65536;
+    for (int place = 0; place < places; ++place) {
+      for (int i = 0; i < 9; ++i) run.log(false, scale);
+      run.log(true, scale);
+      scale /= 2;
+    }
+    for (int i = 0; i < 9; ++i) run.log(false, comes_back ? 65536 : scale);
+    return first_of<gradient_overflow>(run);
+  };
+  CHECK(falls(8, false).fell_from == 65536);
+  CHECK(falls(8, false).fell_to == 512);
+  CHECK(std::isnan(falls(8, true).fell_to));
+  CHECK(std::isnan(falls(6, false).fell_to));  // to 2048: not far
+}
+
+TEST_CASE("a lost loss is known to follow finite gradients only where these were logged") {
+  const auto lost = [](bool logs_norm) {
+    made_run run;
+    for (int i = 0; i < 60; ++i) {
+      run.scalars.loss = i < 40 ? 2 : not_known;
+      run.scalars.loss_is_nan = i >= 40;
+      run.scalars.grad_norm = logs_norm && i < 40 ? 1 : not_known;
+      if (i >= 40) run.scalars.found_inf = true;
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return first_of<forward_overflow>(run);
+  };
+  CHECK(lost(true).follows_finite);
+  CHECK_FALSE(lost(false).follows_finite);
+  CHECK_FALSE(lost(false).is_narrow);
+}
+
 TEST_CASE("a norm that grows by orders of magnitude before the first NaN is a divergence") {
   made_run run({"a.weight"});
   for (int i = 0; i < 100; ++i) {

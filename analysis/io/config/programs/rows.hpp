@@ -9,6 +9,7 @@
 #define ULP_CONFIG_PROGRAMS(ROW) \
   ROW(accelerate) \
   ROW(allennlp) \
+  ROW(audiocraft) \
   ROW(cerebras) \
   ROW(cerebras_params) \
   ROW(colossalai) \
@@ -35,6 +36,7 @@
   ROW(keras) \
   ROW(keras_policy) \
   ROW(kohya) \
+  ROW(levanter) \
   ROW(lightning) \
   ROW(litgpt) \
   ROW(llm_foundry) \
@@ -57,6 +59,7 @@
   ROW(neox) \
   ROW(nnunet) \
   ROW(nxd) \
+  ROW(olmo) \
   ROW(onetrainer) \
   ROW(open_clip) \
   ROW(opennmt_py) \
@@ -78,6 +81,7 @@
   ROW(torchtune) \
   ROW(transformer_engine) \
   ROW(ultralytics) \
+  ROW(ultralytics_python) \
   ROW(verl) \
   ROW(verl_sft) \
   ROW(wenet) \

@@ -7,6 +7,7 @@ namespace ulp::io {
 program_row t5x_program() {
   return {.name = "T5X",
           .markers = "network.T5Config train_script.train utils.DatasetConfig",
+          .named_in_script = "t5x/",
           .started_by = "t5x/train.py t5x.train",
           .precision = {{.when = "network.T5Config.dtype=bfloat16",
                          .format = "bfloat16",

@@ -56,8 +56,36 @@ void read_thousands(const record_text& text, std::size_t line, step_number& n) {
   n.end = at + 1;
 }
 
+// "3it [00:01, 4.5it/s, loss=2.5]", a progress bar that knows no end, else "it 3": such a short word may be anything. `at` is behind it.
+std::optional<step_number> number_of_it(const record_text& text, std::size_t at) {
+  const std::string_view all = text.view();
+  const std::size_t line_begin = text.line_begin(at - 1);
+  const std::size_t line = text.line_end(at - 1);
+  const std::size_t word = at - 2;
+  step_number n{.begin = word};
+  while (n.begin > line_begin && is_digit(all[n.begin - 1]) && !text.blank_before(n.begin)) --n.begin;
+  if (n.begin < word) {
+    const bool goes_on = n.begin > line_begin && all[n.begin - 1] == '.' && !text.blank_before(n.begin);
+    std::size_t end = n.begin;
+    n.number = whole_at(text, end, word);
+    n.end = at;
+    return !goes_on && n.number >= 0 && at < line && all[at] == '[' ? std::optional(n) : std::nullopt;
+  }
+  if (word > line_begin && !text.blank_before(word) &&
+      (is_letter(all[word - 1]) || all[word - 1] == '_' || all[word - 1] == '/'))
+    return std::nullopt;
+  n.end = std::min(skip_any(all, at, ":=#", 1), line);
+  if (n.end == line || (n.end == at && !text.blank_before(at))) return std::nullopt;
+  n.number = whole_at(text, n.end, line);
+  const char next = n.end < line ? all[n.end] : '\n';
+  const bool ends =
+      next == '\n' || text.blank_before(n.end) || std::string_view(",;|])}").find(next) != std::string_view::npos;
+  return n.number >= 0 && ends ? std::optional(n) : std::nullopt;
+}
+
 // `at` is behind the word, which has `length` characters.
 std::optional<step_number> number_behind(const record_text& text, std::size_t at, std::size_t length) {
+  if (length == 2) return number_of_it(text, at);
   const std::string_view all = text.view();
   const std::size_t line_begin = text.line_begin(at - 1);
   const std::size_t line = text.line_end(at - 1);
@@ -96,7 +124,7 @@ std::optional<step_number> number_behind(const record_text& text, std::size_t at
   return ends ? std::optional(n) : std::nullopt;
 }
 
-constexpr std::array words{"step", "Step", "STEP", "iter", "Iter", "batch", "Batch", "update", "Update"};
+constexpr std::array words{"step", "Step", "STEP", "iter", "Iter", "batch", "Batch", "update", "Update", "it", "It"};
 
 // The first one in a part of a line.
 std::optional<step_number> next_number(const record_text& text, std::size_t from, std::size_t end,
@@ -276,14 +304,13 @@ record_match read_epoch(const record_text& text, std::size_t at, bool) { return 
 
 template <std::size_t... index>
 constexpr auto starts_of(std::index_sequence<index...>) {
-  return std::array{record_start{words[index], read_word<index>}...,
-                    record_start{"epoch", read_epoch},
-                    record_start{"Epoch", read_epoch},
-                    record_start{":", read_pair},
-                    record_start{"]loss", read_bracket},
-                    record_start{"]Loss", read_bracket}};
+  return std::array{record_start{words[index], read_word<index>}..., record_start{":", read_pair},
+                    record_start{"]loss", read_bracket}, record_start{"]Loss", read_bracket}};
 }
 constexpr auto starts = starts_of(std::make_index_sequence<words.size()>());
+
+// Lines of whole epochs, or of steps whose number they do not tell: see settle_epochs.
+constexpr std::array epochs{record_start{"epoch", read_epoch}, record_start{"Epoch", read_epoch}};
 
 }  // namespace
 
@@ -292,6 +319,15 @@ log_dialect own_lines_dialect() {
           .starts = starts,
           .counts_in_epochs = true,
           .may_count_from_zero = true,
+          .is_own = true,
+          .scale_is_open = true};
+}
+
+log_dialect own_epochs_dialect() {
+  return {.name = "a script",
+          .starts = epochs,
+          .may_count_from_zero = true,
+          .is_by_epoch = true,
           .is_own = true,
           .scale_is_open = true};
 }

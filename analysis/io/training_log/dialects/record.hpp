@@ -92,6 +92,7 @@ struct scale_record {
   bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
   bool is_overflow = false;        // its step overflowed, whatever loss and norm are
   bool step_is_rounded = false;    // it is not known to the last digit
+  bool step_is_of_line = false;    // it has none: lines are counted
   bool scale_is_rounded = false;   // so much that it says no more than by how much it fell
   bool stands_for_nan = false;     // a loss of 0 that is taken for one that is not finite
   bool is_applied = false;         // its step was applied, since it was printed or its norm is finite, or all the same

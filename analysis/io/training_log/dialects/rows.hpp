@@ -1,5 +1,5 @@
 // The dialects of training logs that are read: here, and as rows of data in layouts.cpp. The row of NAME is made by
-// NAME_dialect() in NAME.cpp, whose head says where the layouts are printed. Where several have a record that begins at a
+// NAME_dialect() in NAME.cpp (own_epochs beside own_lines), whose head says where the layouts are printed. Where several have a record that begins at a
 // place, the first that can read it does: frameworks before the rows of data, the numbers of scripts last.
 #ifndef ULP_IO_TRAINING_LOG_DIALECTS_ROWS_HPP
 #define ULP_IO_TRAINING_LOG_DIALECTS_ROWS_HPP
@@ -17,6 +17,7 @@
   ROW(metered_bar) \
   ROW(bar) \
   ROW(own_lines) \
+  ROW(own_epochs) \
   ROW(script)
 // clang-format on
 

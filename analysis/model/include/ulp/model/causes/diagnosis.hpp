@@ -125,6 +125,9 @@ struct gradient_overflow {
   bool is_placed = true;     // else the input tells how many there were, not which
   bool is_said = true;       // that they were skipped, by the input or by a scale that it has
   std::uint64_t at_end = 0;  // the last of these steps, with which the input ends
+  // The greatest and the last scale that overflowed, where it fell far in several places and never came back.
+  double fell_from = not_known;
+  double fell_to = not_known;
   // Of so many steps at the end the input does not tell which these were: it may end with them. Where they are many of those.
   std::uint64_t may_end = 0;
   std::uint64_t may_end_of = 0;
@@ -139,6 +142,7 @@ struct forward_overflow {
   bool starts_the_run = false;
   bool ends_the_run = false;
   bool first_was_applied = false;
+  bool follows_finite = false;  // the gradients of the step before it are known to be finite
   bool has_scaler = true;
   bool is_narrow = true;             // else nothing says that 16 bits are at work
   std::vector<std::int64_t> before;  // single steps before it whose loss is lost
