@@ -14,10 +14,10 @@
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/processor_state.hpp>
 
-#include "bulk/kernels.hpp"
-#include "bulk/threads.hpp"
 #include "block_elements.hpp"
 #include "block_scale.hpp"
+#include "bulk/kernels.hpp"
+#include "bulk/threads.hpp"
 #include "four_over_six.hpp"
 
 namespace ulp {

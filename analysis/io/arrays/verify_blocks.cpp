@@ -80,11 +80,12 @@ class reader {
       const stored_array& array = input_->arrays()[i];
       if (array.name != name) continue;
       const bool is_float32 = array.type == "<f4" || array.type == "F32";
-      const bool is_byte = array.type.ends_with('1') || array.type == "U8" || array.type == "I8" ||
-                           array.type.starts_with("F8_");
+      const bool is_byte =
+          array.type.ends_with('1') || array.type == "U8" || array.type == "I8" || array.type.starts_with("F8_");
       if (bytes == 4 ? !is_float32 : !is_byte)
         fail(array.name, "is of type " + array.type + ", not of " + (bytes == 4 ? "float32 numbers" : "bytes"));
-      if (array.by_columns) fail(array.name, "is stored by columns (Fortran order): save numpy.ascontiguousarray of it");
+      if (array.by_columns)
+        fail(array.name, "is stored by columns (Fortran order): save numpy.ascontiguousarray of it");
       std::vector<std::uint8_t> all(array.numel * bytes);
       input_->open(i)->read(all);
       return all;
@@ -95,8 +96,9 @@ class reader {
                                                  const array_shape& shape) const {
     auto all = bytes_of(name, bytes);
     if (!all)
-      throw input_error(path_, "",
-                        "has no array " + in_quotes(name) + ": add what your kernel makes of x, in the shape " + text_of(shape));
+      throw input_error(
+          path_, "",
+          "has no array " + in_quotes(name) + ": add what your kernel makes of x, in the shape " + text_of(shape));
     return std::move(*all);
   }
   [[nodiscard]] std::vector<std::uint8_t> codes() const {
@@ -292,8 +294,8 @@ std::string_view to_string(block_difference what) noexcept {
   return names[static_cast<std::size_t>(what)];
 }
 
-verified_blocks verify_blocks(const std::string& path, const std::string& of_kernel, const block_conversion_options& how,
-                              std::size_t keep) {
+verified_blocks verify_blocks(const std::string& path, const std::string& of_kernel,
+                              const block_conversion_options& how, std::size_t keep) {
   const block_format& row = *how.row;
   const block_quantizer input(path, how);
   if (!input.has_x())

@@ -59,7 +59,8 @@ bool can_read_twice(const std::string& path) {
 bool stands_above_names(std::string_view line) {
   if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
   if (line.ends_with('\r')) line.remove_suffix(1);
-  return line.starts_with('#') || (line.starts_with('+') && is_rule(line)) || (line.starts_with("sep=") && line.size() == std::string_view{"sep=;"}.size());
+  return line.starts_with('#') || (line.starts_with('+') && is_rule(line)) ||
+         (line.starts_with("sep=") && line.size() == std::string_view{"sep=;"}.size());
 }
 
 // Amaxes answer one question alone, which opens them itself.
