@@ -52,7 +52,7 @@ class run_indices {
   }
   // nullopt where the run has no tensor of that name.
   [[nodiscard]] std::optional<std::uint32_t> of(std::uint32_t tensor, const std::vector<tensor_info>& tensors) {
-    for (; known_.size() < tensors.size();) {
+    while (known_.size() < tensors.size()) {
       const auto found = by_name_.find(tensors[known_.size()].name);
       known_.push_back(found == by_name_.end() ? std::nullopt : std::optional(found->second));
     }

@@ -25,7 +25,8 @@ struct fp8_spec {
 [[nodiscard]] fp8_spec spec_of(const fp8_question& asked);
 // "te_delayed:hybrid margin=1"
 [[nodiscard]] std::string name_of(const fp8_spec& spec);
-// With the full name of the recipe. Throws std::invalid_argument where it is none, or its policy has no such parameters.
+// With the full name of the recipe. Throws std::invalid_argument where it is none, or its policy has no such
+// parameters.
 [[nodiscard]] fp8_spec checked(fp8_spec spec);
 
 }  // namespace ulp::gui

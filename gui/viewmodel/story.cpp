@@ -81,10 +81,13 @@ told_replay tell_replay(const loaded_run& run, const scenario_text& spec, listen
 }
 
 told_recipe tell_recipe(const loaded_run& run, const fp8_spec& spec, listener& to) {
-  told_recipe one{.run = run.id, .spec = spec, .told = {}, .why_not = {}};
+  told_recipe one{.run = run.id, .spec = spec, .told = {}, .why_not = {}, .notes = {}, .warnings = {}};
   try {
     const fp8_question asked = question_of(run.text, spec);
-    one.told = tell_recipe_run(fp8_replay_over(asked, to, {}, with_noise::no), asked);
+    kept_lines lines(to);
+    one.told = tell_recipe_run(fp8_replay_over(asked, lines, {}, with_noise::no), asked);
+    one.notes = without(lines.notes(), run.notes);
+    one.warnings = without(lines.warnings(), run.warnings);
   } catch (const std::exception& problem) {
     one.why_not = shown_text(problem.what());
   }

@@ -48,7 +48,9 @@ struct told_recipe {
   std::uint64_t run = 0;
   fp8_spec spec;
   fp8_told told;
-  QString why_not;  // for the user; empty where it is told
+  QString why_not;                 // for the user; empty where it is told
+  std::vector<std::string> notes;  // as `ulp replay` tells them, but those of the run; and its warnings
+  std::vector<std::string> warnings;
 };
 [[nodiscard]] told_recipe tell_recipe(const loaded_run& run, const fp8_spec& spec, listener& to);
 

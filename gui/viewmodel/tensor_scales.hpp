@@ -55,8 +55,8 @@ struct tensor_scales {
   std::vector<std::string> warnings;
 };
 
-// What `ulp replay --recipe` says of the run, in whatever thread calls; `of`: the name of the tensor whose rows are kept where not all
-// can be, the worst where it is none that is cast. Throws input_error, std::invalid_argument.
+// What `ulp replay --recipe` says of the run, in whatever thread calls; `of`: the name of the tensor whose rows are
+// kept where not all can be, the worst where it is none that is cast. Throws input_error, std::invalid_argument.
 [[nodiscard]] std::shared_ptr<const tensor_scales> scales_under(const loaded_run& run, const fp8_spec& spec,
                                                                 const std::string& of, listener& to,
                                                                 std::size_t most_rows = tensor_scales::most_rows);

@@ -29,8 +29,8 @@ constexpr double most_for_first = 0.66;    // for when and how much at worst, wh
 
 QString tr(const char* text) { return QCoreApplication::translate("layers", text); }
 
-// Shares on a logarithmic ladder: what is lost first is a small part. Of updates and of steps it is not, and few of them matter
-// little.
+// Shares on a logarithmic ladder: what is lost first is a small part. Of updates and of steps it is not, and few of
+// them matter little.
 bool is_linear(layer_metric m) { return m == layer_metric::lost_updates || m == layer_metric::stale; }
 
 double strength_of(layer_metric m, double value, const value_range& all) {

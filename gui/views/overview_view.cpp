@@ -66,7 +66,7 @@ QString list_of(const QStringList& lines) {
 }
 
 // What every program tells of runs and replays beside the story, once each.
-QStringList told_beside(const view_state& state, const told_story* story) {
+QStringList told_beside(const view_state& state, const told_story* story, const told_recipe* recipe) {
   QStringList all;
   const auto add = [&](const QString& lead, const std::vector<std::string>& lines) {
     for (const std::string& line : lines)
@@ -82,6 +82,10 @@ QStringList told_beside(const view_state& state, const told_story* story) {
     add({}, run->notes);
   }
   if (story != nullptr) add({}, story->notes);
+  if (recipe != nullptr) {
+    add(warning, recipe->warnings);
+    add({}, recipe->notes);
+  }
   const bool several = state.doc().replays().size() > 1;
   for (const replay_entry& r : state.doc().replays()) {
     const QString lead = several ? state.doc().title_of(r) + ": " : QString();
@@ -247,7 +251,7 @@ void overview_view::show_story() {
   header_->show_story(told_lines());
   const loaded_run* const run = state().current_run();
   const auto& told = story_.told();
-  notes_->setText(run == nullptr ? QString() : list_of(told_beside(state(), told.get())));
+  notes_->setText(run == nullptr ? QString() : list_of(told_beside(state(), told.get(), story_.under_recipe())));
   const bool is_judged = run != nullptr && told && !run->as_recorded;
   if (is_judged && told->given.first.cause == "recorded_wrongly" &&
       told->given.first.happened.find("gradients are said to be") != std::string::npos)

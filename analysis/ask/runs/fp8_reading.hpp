@@ -24,8 +24,8 @@ struct fp8_reading {
 // Of "key=value" the last counts.
 void set_parameter(std::vector<std::string>& parameters, const std::string& text);
 
-// Each amax of an input that has them alone, in its order; false, and none, where it is something else. Throws input_error,
-// std::invalid_argument.
+// Each amax of an input that has them alone, in its order; false, and none, where it is something else. Throws
+// input_error, std::invalid_argument.
 bool for_each_amax(const run_text& run, listener& to, const std::function<void(const amax_row&)>& act);
 
 // All of them see the selected steps; `hears` the rows of the first. Throws input_error, std::invalid_argument.

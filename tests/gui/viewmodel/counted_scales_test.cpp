@@ -1,5 +1,6 @@
-// Pins what Layers shows of an FP8 recipe: part and whole of each tensor and column, and the first steps, are what `ulp replay --recipe`
-// says of the same file, ranges included; of a run with more rows than are kept too, and of what was replayed before.
+// Pins what Layers shows of an FP8 recipe: part and whole of each tensor and column, and the first steps, are what
+// `ulp replay --recipe` says of the same file, ranges included; of a run with more rows than are kept too, and of
+// what was replayed before.
 #include "viewmodel/counted_scales.hpp"
 
 #include <QTest>

@@ -100,7 +100,8 @@ class tensor_scales_test : public QObject {
     }
   }
 
-  // The file is of TransformerEngine's own amaxes: te_delayed_bulk_max_h4_m1_e5m2, where a step uses what the step before it left.
+  // The file is of TransformerEngine's own amaxes: te_delayed_bulk_max_h4_m1_e5m2, where a step uses what the step
+  // before it left.
   void scales_of_the_run_itself_are_those_of_the_step_before() {
     const auto run = load_run({.inputs = {(source_dir() / "tests/data/live_scales.ulp").string()}}, ulp::nobody());
     QVERIFY(run->has_live_scales);

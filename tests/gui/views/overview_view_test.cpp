@@ -2,6 +2,7 @@
 // factor is known, and what a replay does to a healthy run is said too.
 #include "views/overview_view.hpp"
 
+#include <QLabel>
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTest>
@@ -316,6 +317,10 @@ class overview_view_test : public QObject {
     QVERIFY2(p.line("In FP8").startsWith("under te_delayed:hybrid: " + card->conclusion), qPrintable(p.line("In FP8")));
     QCOMPARE(card->view, QString("tensor-scales"));
     QVERIFY(p.view.first_lines().grade <= card->grade);
+    bool is_noted = false;
+    for (const QLabel* const label : p.view.findChildren<QLabel*>())
+      is_noted = is_noted || label->text().contains("weight gradients stand in for them");
+    QVERIFY(is_noted);
     // The first lines are those of the run, as before.
     QCOMPARE(p.line("What happened"), advised("What happened", digits_path()));
     p.state.set_fp8({.recipe = "te_current:hybrid"});
@@ -323,7 +328,8 @@ class overview_view_test : public QObject {
     QVERIFY(p.card("under te_delayed:hybrid") == nullptr);
   }
 
-  // Eight steps of TransformerEngine's amaxes, the run's scale set to 3 in one of them: see tests/cli/runs/fp8_test.cpp.
+  // Eight steps of TransformerEngine's amaxes, the run's scale set to 3 in one of them: see
+  // tests/cli/runs/fp8_test.cpp.
   void a_recording_with_scales_of_its_own_is_held_against_the_replay() {
     const auto run = load_run({.inputs = {(source_dir() / "tests/data/live_scales.ulp").string()}}, ulp::nobody());
     page p({run}, {replayed(*run, usual_scenario())});

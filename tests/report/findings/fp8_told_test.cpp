@@ -1,5 +1,5 @@
-// Pins what is told of a run under an FP8 recipe to made-up amaxes of which it is known: TransformerEngine's delayed scaling to 448 with a
-// history of one, whose scale is 448 / the amax before.
+// Pins what is told of a run under an FP8 recipe to made-up amaxes of which it is known: TransformerEngine's delayed
+// scaling to 448 with a history of one, whose scale is 448 / the amax before.
 #include <ulp/report/findings/fp8_told.hpp>
 
 #include "support/catch.hpp"

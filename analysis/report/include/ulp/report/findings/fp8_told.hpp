@@ -14,8 +14,8 @@ struct fp8_told {
   std::string under;     // name_of the question
   std::string happened;  // what most of the findings say, in one sentence
   finding_grade grade = finding_grade::fine;
-  // What saturates, which scales are stale, what amaxes did that are not finite, what underflows, and whether the run's own scales
-  // are these; as far as the input tells.
+  // What saturates, which scales are stale, what amaxes did that are not finite, what underflows, and whether the
+  // run's own scales are these; as far as the input tells.
   std::vector<finding> findings;
 };
 

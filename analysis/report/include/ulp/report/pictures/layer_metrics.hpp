@@ -27,7 +27,8 @@ enum class layer_metric : std::uint8_t {
   headroom,   // binades between the largest scaled gradient and overflow
   // Share of updates that weights in the format lose without a master copy: not of the values, see layer_updates.hpp.
   lost_updates,
-  // Under an FP8 recipe, see layer_scales.hpp: values that are above what its scale takes to the largest number, share of nonzero;
+  // Under an FP8 recipe, see layer_scales.hpp: values that are above what its scale takes to the largest number,
+  // share of nonzero;
   saturated,
   stale,  // and the share of steps in which the scale is off by more than a binade
 };

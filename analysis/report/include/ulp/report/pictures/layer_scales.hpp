@@ -1,4 +1,5 @@
-// What an FP8 recipe does to each tensor in each step, as cells of the view of layers: the rows of `ulp replay --recipe`.
+// What an FP8 recipe does to each tensor in each step, as cells of the view of layers: the rows of `ulp replay
+// --recipe`.
 #ifndef ULP_REPORT_PICTURES_LAYER_SCALES_HPP
 #define ULP_REPORT_PICTURES_LAYER_SCALES_HPP
 
@@ -22,8 +23,8 @@ struct layer_scale {
 };
 [[nodiscard]] layer_scale layer_scale_of(const fp8_row& row);
 
-// Values that saturate, of those that are not zero; or whether the scale is stale, where there is an ideal one to judge by.
-// Precondition: is_of_recipe(metric).
+// Values that saturate, of those that are not zero; or whether the scale is stale, where there is an ideal one to
+// judge by. Precondition: is_of_recipe(metric).
 [[nodiscard]] layer_cell cell_of(layer_metric metric, const layer_scale& of);
 
 }  // namespace ulp
