@@ -34,15 +34,22 @@ int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config.path);
   refuse_overwriting_inputs({.csv = o.output}, read);
-  const std::optional<configuration> own = configuration_of(o.config, o.what, o.run);
-  const page_question asked = page_about(o.run, o.what, o.scalers, own, o.epsilon);
+  scenario_text what = o.what;
+  std::optional<fp8_question> scales;
+  if (!o.recipe.empty()) {
+    scales = {.run = o.run, .recipe = o.recipe, .scaler = {}, .parameters = {}, .format = {}};
+    take_parameters(*scales, what.parameters);
+  }
+  const std::optional<configuration> own = configuration_of(o.config, what, o.run);
+  if (!scales && own && what.format.empty()) scales = fp8_question_of(*own, o.run, what.parameters);
+  if (scales && o.recipe.empty()) what.parameters.clear();
+  const page_question asked = page_about(o.run, what, o.scalers, own, o.epsilon);
   std::optional<atomic_file> file;  // now: where it cannot be written nobody waits for it
   if (o.output != "-") file.emplace(o.output);
   report_page page = page_of(page_over(asked, on_stderr()));
-  constexpr std::size_t tensors_drawn = 3;
-  const fp8_question scales{.run = o.run, .recipe = o.recipe, .scaler = {}, .parameters = {}, .format = {}};
-  if (!o.recipe.empty()) add_recipe(page, drawn_fp8_over(scales, tensors_drawn, on_stderr()));
-  if (own) print_configuration(*own, true);
+  constexpr std::size_t tensors_drawn = 30;
+  if (scales) add_recipe(page, drawn_fp8_over(*scales, tensors_drawn, on_stderr()));
+  if (own && !(scales && scales->own)) print_configuration(*own, true);  // else its replay has told of it
   for (const std::string& line : page.notes) note(line);
   page.notes = told();
   if (!file) {
@@ -71,7 +78,9 @@ command report_command() {
   add_config(made, o->config, {}, "adds a first policy, and takes format and clipping unless given,");
   add_options(made, options_of(o->what), {"scaler"});
   made.add("--recipe", &o->recipe,
-           "adds a section on scales of tensors under a recipe of FP8 training, as in ulp replay", {.type = "NAME"});
+           "adds a section on scales of tensors under a recipe of FP8 training, as in ulp replay; takes the --set that "
+           "its policy has (default: that of --config, where this trains in FP8)",
+           {.type = "NAME"});
   made.add("--epsilon", &o->epsilon, "the share of the magnitude of gradients that underflow may take",
            {.type = "X", .show_default = true});
   made.footer =

@@ -49,25 +49,52 @@ void take_options(const QCommandLineParser& given, const std::vector<text_option
   }
 }
 
-// The scenarios of --config and of --scaler A,B with the other options in each.
-std::vector<scenario_text> scenarios(const QCommandLineParser& given) {
+// That of --recipe, with those of `parameters` that its policy has, which are taken out.
+std::optional<fp8_spec> recipe(const QCommandLineParser& given, std::vector<std::string>& parameters) {
+  if (!given.isSet("recipe")) return std::nullopt;
+  fp8_question asked = question_of({}, fp8_spec{.recipe = given.value("recipe").toStdString()});
+  take_parameters(asked, parameters);
+  return checked(spec_of(asked));
+}
+
+// That of the configuration, where it trains in FP8: with all parameters, since then no loss is scaled.
+std::optional<fp8_spec> recipe(const configuration& own, std::vector<std::string>& parameters) {
+  try {
+    const auto asked = fp8_question_of(own, {}, parameters);
+    if (!asked) return std::nullopt;
+    parameters.clear();
+    return checked(spec_of(*asked));
+  } catch (const std::invalid_argument& lack) {
+    print_error("ulpscope: note: " + printable(lack.what()) + "\n");
+    return std::nullopt;
+  }
+}
+
+struct asked_replays {
+  std::vector<scenario_text> scenarios;  // of --config and of --scaler A,B with the other options in each
+  std::optional<fp8_spec> fp8;           // of --recipe, else of --config; with the --set that its policy has
+};
+
+asked_replays replays(const QCommandLineParser& given) {
   scenario_text common;
   take_options(given, options_of(common));
+  asked_replays asked{.scenarios = {}, .fp8 = recipe(given, common.parameters)};
   std::optional<configuration> own;
   if (given.isSet("config")) {
     own = read_configuration({given.value("config").toStdString(), given.value("framework").toStdString()}, common);
     for (const std::string& line : configuration_notes(*own)) print_error("ulpscope: note: " + printable(line) + "\n");
+    if (!asked.fp8 && common.format.empty()) asked.fp8 = recipe(*own, common.parameters);
   }
   std::vector<std::string> scalers;
   if (given.isSet("scaler") || !own)
     for (const QString& scaler : given.value("scaler").split(',')) scalers.push_back(scaler.toStdString());
-  std::vector<scenario_text> all = under_each(common, scalers, own);
-  for (scenario_text& one : all) {
+  asked.scenarios = under_each(common, scalers, own);
+  for (scenario_text& one : asked.scenarios) {
     one.scaler = scaler_named(one.scaler).name;  // not an alias
     if (one.format.empty()) one.format = usual_scenario().format;
     static_cast<void>(scenario_of(one));
   }
-  return all;
+  return asked;
 }
 
 run_text reading(const QCommandLineParser& given, run_text how) {
@@ -131,7 +158,10 @@ arguments parse_arguments() {
   parser.addOption({"session", "a saved session; may also be given as INPUT", "FILE"});
   parser.addOption({"view", "the view: " + view_keys().join(' '), "NAME", "overview"});
   parser.addOption({"metric", "what Layers shows: " + metric_keys().join(' '), "NAME"});
-  parser.addOption({"recipe", "what Tensor scales replays: an FP8 recipe, as in ulp replay", "NAME"});
+  parser.addOption({"recipe",
+                    "an FP8 recipe, as in ulp replay, for Tensor scales, Layers and Overview; takes the --set that its "
+                    "policy has",
+                    "NAME"});
   parser.addOption({"export", "write the view to a file and quit: .png .svg .pdf .csv .json", "FILE"});
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
   parser.addOption({"theme", theme_names().join(", "), "NAME"});
@@ -171,9 +201,10 @@ arguments parse_arguments() {
     if (!first.empty()) s.runs.push_back(std::move(first));
     if (parser.isSet("compare") && s.runs.empty()) refuse("--compare: needs an INPUT to compare with");
     for (const QString& other : parser.values("compare")) s.runs.push_back(files_of(other));
-    const std::vector<scenario_text> specs = or_refuse([&] { return scenarios(parser); });
+    const asked_replays asked = or_refuse([&] { return replays(parser); });
+    s.fp8 = asked.fp8;
     for (std::size_t run = 0; run < std::max<std::size_t>(1, s.runs.size()); ++run)
-      for (const scenario_text& spec : specs) s.replays.push_back({.spec = spec, .run = run});
+      for (const scenario_text& spec : asked.scenarios) s.replays.push_back({.spec = spec, .run = run});
     if (s.replays.size() > document::most_replays)
       refuse(QString("%1 replays are too many for one picture: at most %2, policies times runs")
                  .arg(s.replays.size())
@@ -186,8 +217,8 @@ arguments parse_arguments() {
     if (!metric) refuse("--metric: '" + parser.value("metric") + "' is not one of " + metric_keys().join(", "));
     s.metric = *metric;
   }
-  if (parser.isSet("recipe"))
-    s.fp8_recipe = or_refuse([&] { return fp8_recipe_named(parser.value("recipe").toStdString()).name; });
+  if (std::vector<std::string> none; parser.isSet("recipe") && !saved.isEmpty())
+    s.fp8 = or_refuse([&] { return recipe(parser, none); });
   if (parser.isSet("tensor")) s.filter = parser.value("tensor");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
     refuse("--tensor: " + problem);

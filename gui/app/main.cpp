@@ -42,6 +42,16 @@ void tell_notes(const loaded_run& run) {
   tell("note: ", run.notes);
 }
 
+// What amaxes alone cannot be asked the views say.
+void replay(replay_entry& r, const loaded_run& run) {
+  try {
+    r.result = replay_run(run, r.spec, ulp::nobody());
+  } catch (const std::invalid_argument& problem) {
+    if (!run.amaxes_only) throw;
+    r.failure = QString::fromUtf8(problem.what());
+  }
+}
+
 int write(const arguments& a) {
   const theme colours = theme_named(a.colours).value_or(theme::light());
   QApplication::setPalette(colours.palette());
@@ -54,7 +64,7 @@ int write(const arguments& a) {
       tell_notes(*runs.back());
     }
     std::vector<replay_entry> replays = entries_of(a.asked);
-    for (replay_entry& r : replays) r.result = replay_run(*runs[r.run], r.spec, ulp::nobody());
+    for (replay_entry& r : replays) replay(r, *runs[r.run]);
     document doc;
     doc.read_with(a.asked.reading);
     view_state state(doc);

@@ -22,17 +22,28 @@ bool has_key(const std::string& option) { return option == "scaler" || option ==
 
 QString key_of(const text_option& o) { return QString::fromStdString(o.name).replace('-', '_'); }
 
+// "key=value" each.
+QJsonObject object_of(const std::vector<std::string>& parameters) {
+  QJsonObject o;
+  for (const std::string& p : parameters) {
+    const auto [name, value] = key_and_value(p, "--set");
+    o[QString::fromStdString(name)] = QString::fromStdString(value);
+  }
+  return o;
+}
+
+QJsonArray array_of(const std::vector<std::string>& texts) {
+  QJsonArray list;
+  for (const std::string& one : texts) list << QString::fromStdString(one);
+  return list;
+}
+
 QJsonObject object_of(const session::replay& r) {
   scenario_text spec = r.spec;
   scenario_text usual;
-  QJsonObject parameters;
-  for (const std::string& p : spec.parameters) {
-    const auto [name, value] = key_and_value(p, "--set");
-    parameters[QString::fromStdString(name)] = QString::fromStdString(value);
-  }
   QJsonObject o{{"run", static_cast<qint64>(r.run)},
                 {"scaler", QString::fromStdString(spec.scaler)},
-                {"parameters", parameters},
+                {"parameters", object_of(spec.parameters)},
                 {"format", QString::fromStdString(spec.format)}};
   const std::vector<text_option> given = options_of(spec);
   const std::vector<text_option> others = options_of(usual);
@@ -51,8 +62,7 @@ QJsonObject object_of(run_text how) {
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (text_of(given[i]) == text_of(others[i])) continue;
     QJsonArray list;
-    if (auto* const* const values = std::get_if<std::vector<std::string>*>(&given[i].value))
-      for (const std::string& one : **values) list << QString::fromStdString(one);
+    if (auto* const* const values = std::get_if<std::vector<std::string>*>(&given[i].value)) list = array_of(**values);
     o[key_of(given[i])] = list.isEmpty() ? QJsonValue(text_of(given[i])) : QJsonValue(list);
   }
   return o;
@@ -75,15 +85,37 @@ std::optional<std::int64_t> number_in(const QJsonObject& o, const char* key) {
   return value.toInteger();
 }
 
+// "key=value" each, of the object under that key.
+std::vector<std::string> parameters_in(const QJsonObject& o, const QString& key) {
+  if (o.contains(key) && !o[key].isObject()) refuse_type(key, "an object");
+  std::vector<std::string> all;
+  const QJsonObject parameters = o[key].toObject();
+  for (auto p = parameters.begin(); p != parameters.end(); ++p)
+    all.push_back(p.key().toStdString() + "=" + text_of(p.value(), p.key()).toStdString());
+  return all;
+}
+
+std::vector<std::string> texts_in(const QJsonObject& o, const QString& key) {
+  if (o.contains(key) && !o[key].isArray()) refuse_type(key, "a list of strings");
+  std::vector<std::string> all;
+  for (const auto& one : o[key].toArray()) all.push_back(text_of(one, key).toStdString());
+  return all;
+}
+
+std::optional<fp8_spec> fp8_of(const QJsonObject& o) {
+  const QString recipe = text_of(o["fp8_recipe"], "fp8_recipe");
+  if (recipe.isEmpty()) return std::nullopt;
+  return checked({.recipe = recipe.toStdString(),
+                  .parameters = parameters_in(o, "fp8_parameters"),
+                  .kept_out = texts_in(o, "fp8_kept_out")});
+}
+
 session::replay replay_of(const QJsonObject& o) {
   session::replay r{.run = static_cast<std::size_t>(number_in(o, "run").value_or(-1))};
   r.spec.scaler = scaler_named(text_of(o["scaler"], "scaler").toStdString()).name;  // not an alias
   r.spec.format = text_of(o["format"], "format").toStdString();
   QStringList known{"run", "scaler", "format", "parameters"};
-  if (o.contains("parameters") && !o["parameters"].isObject()) refuse_type("parameters", "an object");
-  const QJsonObject parameters = o["parameters"].toObject();
-  for (auto p = parameters.begin(); p != parameters.end(); ++p)
-    r.spec.parameters.push_back(p.key().toStdString() + "=" + text_of(p.value(), p.key()).toStdString());
+  r.spec.parameters = parameters_in(o, "parameters");
   for (const text_option& option : options_of(r.spec)) {
     const QString key = key_of(option);
     known << key;
@@ -103,8 +135,7 @@ run_text reading_of(const QJsonObject& o) {
     known << key;
     if (!o.contains(key)) continue;
     if (auto* const* const values = std::get_if<std::vector<std::string>*>(&option.value)) {
-      if (!o[key].isArray()) refuse_type(key, "a list of strings");
-      for (const auto& one : o[key].toArray()) (*values)->push_back(text_of(one, key).toStdString());
+      **values = texts_in(o, key);
     } else {
       set_text(option, text_of(o[key], key));
     }
@@ -152,8 +183,7 @@ void take(const QJsonObject& o, session& s) {
   }
   s.weights_format = text_of(o["weights_format"], "weights_format").toStdString();
   if (!s.weights_format.empty()) static_cast<void>(value_format_named(s.weights_format));
-  if (const QString recipe = text_of(o["fp8_recipe"], "fp8_recipe"); !recipe.isEmpty())
-    s.fp8_recipe = fp8_recipe_named(recipe.toStdString()).name;
+  s.fp8 = fp8_of(o);
   s.first_step = number_in(o, "first_step");
   s.last_step = number_in(o, "last_step");
   s.cursor = number_in(o, "cursor");
@@ -175,7 +205,11 @@ QByteArray to_json(const session& s) {
   if (const QJsonObject reading = object_of(s.reading); !reading.isEmpty()) o["reading"] = reading;
   if (s.metric != session{}.metric) o["metric"] = metric_key(s.metric);
   if (!s.weights_format.empty()) o["weights_format"] = QString::fromStdString(s.weights_format);
-  if (s.fp8_recipe != session{}.fp8_recipe) o["fp8_recipe"] = QString::fromStdString(s.fp8_recipe);
+  if (s.fp8) {
+    o["fp8_recipe"] = QString::fromStdString(s.fp8->recipe);
+    if (!s.fp8->parameters.empty()) o["fp8_parameters"] = object_of(s.fp8->parameters);
+    if (!s.fp8->kept_out.empty()) o["fp8_kept_out"] = array_of(s.fp8->kept_out);
+  }
   const auto set = [&](const char* key, const std::optional<std::int64_t>& value) {
     if (value) o[key] = static_cast<qint64>(*value);
   };
@@ -233,7 +267,7 @@ session session_of(const view_state& state, const QString& view) {
   s.filter = state.filter();
   s.metric = state.metric_of_layers();
   if (state.has_own_weights_format()) s.weights_format = state.weights_format();
-  s.fp8_recipe = state.fp8_recipe();
+  if (state.has_own_fp8()) s.fp8 = state.fp8();
   if (state.shown() != state.whole()) {
     s.first_step = state.shown().first;
     s.last_step = state.shown().last;
@@ -252,7 +286,7 @@ void look_as(const session& s, view_state& state) {
   state.set_filter(s.filter);
   state.set_metric_of_layers(s.metric);
   state.set_weights_format(s.weights_format);
-  state.set_fp8_recipe(s.fp8_recipe);
+  if (s.fp8) state.set_fp8(*s.fp8);
   const auto whole = state.whole();
   state.set_shown({s.first_step.value_or(whole.first), s.last_step.value_or(whole.last)});
   if (s.cursor) state.set_cursor(*s.cursor);

@@ -29,7 +29,7 @@ struct session {
   QString filter;
   layer_metric metric = layer_metric::underflow;  // of Layers
   std::string weights_format;                     // view_state::weights_format, where it is not the replay's
-  std::string fp8_recipe = usual_fp8_recipe;      // of Tensor scales
+  std::optional<fp8_spec> fp8;                    // nullopt: none was chosen
   std::optional<std::int64_t> first_step;         // shown; nullopt: from the run's first on
   std::optional<std::int64_t> last_step;          // likewise
   std::optional<std::int64_t> cursor;

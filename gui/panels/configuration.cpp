@@ -23,6 +23,11 @@ QString load_configuration(const QString& path, view_state& state) {
   static_cast<void>(scenario_of(given));
   state.doc().change_replay(state.front_index(), given);
   QString told;
+  try {
+    if (const auto fp8 = fp8_question_of(found, {})) state.set_fp8(checked(spec_of(*fp8)));
+  } catch (const std::invalid_argument& lack) {
+    told += shown_text(lack.what()) + "\n";
+  }
   for (const std::string& note : found.said.notes) told += shown_text(note) + "\n";
   return told;
 }

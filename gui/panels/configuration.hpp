@@ -9,8 +9,9 @@
 
 namespace ulp::gui {
 
-// Scaler, parameters, format and clipping of the replay in front become those of the file; what it leaves open stays. Returns
-// what the user should know of it, one line each. Throws input_error, std::invalid_argument.
+// Scaler, parameters, format and clipping of the replay in front, and the FP8 recipe, become those of the file; what
+// it leaves open stays. Returns what the user should know of it, one line each. Throws input_error,
+// std::invalid_argument.
 QString load_configuration(const QString& path, view_state& state);
 // The same of a file that the user chooses; mistakes and notes are shown.
 void choose_configuration(view_state& state, QWidget* parent);

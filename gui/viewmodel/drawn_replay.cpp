@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <stdexcept>
 
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
@@ -72,6 +73,8 @@ double scale_at(std::int64_t step, std::optional<int> tried, const drawn_replay*
 scenario_text usual_scenario() { return {.scaler = "pytorch_gradscaler", .format = "float16"}; }
 
 std::shared_ptr<const drawn_replay> replay_run(const loaded_run& run, const scenario_text& spec, listener& to) {
+  if (run.amaxes_only)
+    throw std::invalid_argument("Amaxes alone are known, which tell a loss scaler nothing: Tensor scales shows them.");
   const replay_question asked = question_of(run, spec);
   const scenario s = scenario_of(spec, run.text);
   const auto drawn = std::make_shared<drawn_replay>();

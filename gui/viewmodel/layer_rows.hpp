@@ -19,6 +19,8 @@
 
 namespace ulp::gui {
 
+struct replayed_scales;
+
 // What was counted, and of what.
 struct counted_layers {
   std::shared_ptr<const drawn_columns> drawn;
@@ -27,7 +29,8 @@ struct counted_layers {
   // Tensors of which steps were read, and no more is known: of their first step, and of their cells.
   tensor_mask searched;
   tensor_mask by_step;
-  std::shared_ptr<const layer_updates> updates = nullptr;  // step by step, where they are what was counted
+  std::shared_ptr<const layer_updates> updates = nullptr;   // step by step, where they are what was counted
+  std::shared_ptr<const replayed_scales> scales = nullptr;  // likewise
 };
 
 struct layer_row {

@@ -80,6 +80,20 @@ told_replay tell_replay(const loaded_run& run, const scenario_text& spec, listen
   return all;
 }
 
+told_recipe tell_recipe(const loaded_run& run, const fp8_spec& spec, listener& to) {
+  told_recipe one{.run = run.id, .spec = spec, .told = {}, .why_not = {}, .notes = {}, .warnings = {}};
+  try {
+    const fp8_question asked = question_of(run.text, spec);
+    kept_lines lines(to);
+    one.told = tell_recipe_run(fp8_replay_over(asked, lines, {}, with_noise::no), asked);
+    one.notes = without(lines.notes(), run.notes);
+    one.warnings = without(lines.warnings(), run.warnings);
+  } catch (const std::exception& problem) {
+    one.why_not = shown_text(problem.what());
+  }
+  return one;
+}
+
 namespace {
 
 // Of a file that is gone, or a policy that needs what the input lacks, the replay says so itself.
@@ -97,10 +111,13 @@ story::story(view_state& state, QObject* parent)
     : QObject(parent),
       state_(state),
       teller_(nullptr, background::urgency::beside),
-      replay_teller_(nullptr, background::urgency::beside) {
+      replay_teller_(nullptr, background::urgency::beside),
+      recipe_teller_(nullptr, background::urgency::beside) {
   connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
     if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) look();
+    if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::recipe)) look_at_recipe();
   });
+
   connect(&state_.doc(), &document::idle, this, [this] { look(); });
   connect(&teller_, &background::failed, this, [this](const QString& why) {
     take(nullptr, why);
@@ -130,12 +147,40 @@ void story::look() {
   asked_ = state_.front().spec;
   if (is_another) take(nullptr, {});
   if (run->picture.steps().empty()) return take(nullptr, tr("The run has no steps."));
+  if (run->amaxes_only) return take(nullptr, tr("Amaxes alone are known: no loss scale is judged."));
   teller_.start([this, run, spec = asked_](listener& to) -> std::function<void()> {
     return [this, all = tell_story(*run, spec, to)] {
       take(all, {});
       look_at_replays();
     };
   });
+}
+
+bool story::is_of_recipe() const {
+  const loaded_run* const run = state_.current_run();
+  return run != nullptr && !run->picture.steps().empty() && (state_.has_own_fp8() || run->amaxes_only);
+}
+
+const told_recipe* story::under_recipe() const {
+  return recipe_ && is_of_recipe() && recipe_->run == state_.current_run()->id && recipe_->spec == state_.fp8()
+             ? &*recipe_
+             : nullptr;
+}
+
+void story::look_at_recipe() {
+  if (!is_of_recipe()) {
+    recipe_teller_.cancel();
+    return emit changed();
+  }
+  const auto run = state_.shared_run();
+  if (under_recipe() != nullptr) return recipe_teller_.cancel();
+  recipe_teller_.start([this, run, spec = state_.fp8()](listener& to) -> std::function<void()> {
+    return [this, one = tell_recipe(*run, spec, to)] {
+      recipe_ = one;
+      emit changed();
+    };
+  });
+  emit changed();
 }
 
 void story::look_at_replays() {
@@ -170,10 +215,14 @@ const told_replay* story::told_of(const replay_entry& r) const {
 void story::tell_now() {
   teller_.cancel();
   replay_teller_.cancel();
+  recipe_teller_.cancel();
   const auto run = state_.shared_run();
   if (run == nullptr || run->picture.steps().empty()) return;
+  if (is_of_recipe() && under_recipe() == nullptr) recipe_ = tell_recipe(*run, state_.fp8(), nobody());
   try {
-    if (!told_ || !is_told()) {
+    if (run->amaxes_only) {
+      look();
+    } else if (!told_ || !is_told()) {
       asked_run_ = run->id;
       asked_text_ = run->text;
       asked_ = state_.front().spec;

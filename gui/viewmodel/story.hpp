@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ulp/report/findings/advice.hpp>
+#include <ulp/report/findings/fp8_told.hpp>
 
 #include "background.hpp"
 #include "view_state.hpp"
@@ -41,6 +43,17 @@ struct told_replay {
 };
 [[nodiscard]] told_replay tell_replay(const loaded_run& run, const scenario_text& spec, listener& to);
 
+// What is told of a run under an FP8 recipe.
+struct told_recipe {
+  std::uint64_t run = 0;
+  fp8_spec spec;
+  fp8_told told;
+  QString why_not;                 // for the user; empty where it is told
+  std::vector<std::string> notes;  // as `ulp replay` tells them, but those of the run; and its warnings
+  std::vector<std::string> warnings;
+};
+[[nodiscard]] told_recipe tell_recipe(const loaded_run& run, const fp8_spec& spec, listener& to);
+
 class story : public QObject {
   Q_OBJECT
  public:
@@ -52,6 +65,10 @@ class story : public QObject {
   [[nodiscard]] const QString& why_not() const noexcept { return why_not_; }
   // Null while it is not known.
   [[nodiscard]] const told_replay* told_of(const replay_entry& r) const;
+  // Whether it is told under the state's FP8 recipe: one was chosen, or the input tells of nothing else.
+  [[nodiscard]] bool is_of_recipe() const;
+  // Null while it is not known, or not asked for.
+  [[nodiscard]] const told_recipe* under_recipe() const;
   // Told without waiting for the event loop.
   void tell_now();
 
@@ -61,6 +78,7 @@ class story : public QObject {
  private:
   void look();
   void look_at_replays();
+  void look_at_recipe();
   void keep(told_replay one);
   void take(std::shared_ptr<const told_story> told, const QString& why_not);
   [[nodiscard]] bool is_told() const;
@@ -72,8 +90,10 @@ class story : public QObject {
   run_text asked_text_;
   scenario_text asked_;
   std::list<told_replay> replays_;
+  std::optional<told_recipe> recipe_;
   background teller_;
   background replay_teller_;
+  background recipe_teller_;
 };
 
 }  // namespace ulp::gui

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 
 #include <ulp/formats/names.hpp>
@@ -172,13 +173,23 @@ std::vector<story_card> cards_of(const told_story& story, const told_replay* of_
   return cards;
 }
 
+std::vector<story_card> with_recipe(std::vector<story_card> cards, const told_recipe& recipe, const loaded_run& run,
+                                    const replay_entry& replay) {
+  std::vector<story_card> all;
+  for (const finding& f : recipe.told.findings) all.push_back(card_of(f, run, replay));
+  std::ranges::move(cards, std::back_inserter(all));
+  std::ranges::stable_sort(all, {}, &story_card::grade);
+  return all;
+}
+
 void look_at(const story_card& card, view_state& state) {
   if (card.step) state.set_cursor(*card.step);
   if (card.scale_log2) state.set_tried_scale(card.scale_log2);
   if (!card.weights_format.empty()) {
     state.set_metric_of_layers(layer_metric::lost_updates);
     state.set_weights_format(card.weights_format);
-  } else if (card.view == "layers" && state.metric_of_layers() == layer_metric::lost_updates) {
+  } else if (card.view == "layers" &&
+             (state.metric_of_layers() == layer_metric::lost_updates || is_of_recipe(state.metric_of_layers()))) {
     state.set_metric_of_layers(layer_metric::underflow);  // the other cards are of values
   }
   if (card.tensor.empty() || state.current_run() == nullptr) return;

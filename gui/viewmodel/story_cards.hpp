@@ -38,6 +38,9 @@ struct story_card {
 // Worst first; where they are alike what is told of the replay, if that is known, then the order of the story.
 [[nodiscard]] std::vector<story_card> cards_of(const told_story& story, const told_replay* of_replay,
                                                const loaded_run& run, const replay_entry& replay);
+// The cards with those that tell of an FP8 recipe, which come first where they are alike.
+[[nodiscard]] std::vector<story_card> with_recipe(std::vector<story_card> cards, const told_recipe& recipe,
+                                                  const loaded_run& run, const replay_entry& replay);
 
 // What is looked at in the card's view.
 void look_at(const story_card& card, view_state& state);

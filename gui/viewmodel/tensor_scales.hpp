@@ -15,13 +15,10 @@
 #include <ulp/model/replay/fp8_replay.hpp>
 #include <ulp/report/tables/table.hpp>
 
+#include "fp8_spec.hpp"
 #include "loaded_run.hpp"
 
 namespace ulp::gui {
-
-inline constexpr const char* usual_fp8_recipe = "te_delayed:hybrid";
-// All that can be replayed, with their variants.
-[[nodiscard]] std::vector<std::string> fp8_recipe_names();
 
 // What is drawn of an fp8_row.
 struct scaled_step {
@@ -29,6 +26,7 @@ struct scaled_step {
   double amax = 0;
   double multiplied_by = 0;
   double ideal = not_known;
+  double live = not_known;  // what the run itself multiplied by
   count_range saturated;
   count_range underflow;
   bool saturates = false;
@@ -40,10 +38,13 @@ struct scaled_step {
 
 // Does not change any more.
 struct tensor_scales {
-  // More of them are kept of one tensor alone: 72 bytes each.
+  // More of them are kept of one tensor alone: 80 bytes each.
   static constexpr std::size_t most_rows = 1'000'000;
 
   std::string recipe;
+  std::string policy;
+  bool is_of_amaxes = false;                     // nothing is counted
+  std::optional<live_comparison> live;           // where the run's own scales are known
   std::map<std::uint32_t, std::string> formats;  // of those that are cast, by index
   std::vector<tensor_info> tensors;
   std::map<std::uint32_t, fp8_tensor_summary> summaries;  // likewise
@@ -54,10 +55,10 @@ struct tensor_scales {
   std::vector<std::string> warnings;
 };
 
-// What `ulp replay --recipe` says of the run, in whatever thread calls; `of`: the tensor whose rows are kept where not all can
-// be, the worst where it is none that is cast. Throws input_error, std::invalid_argument.
-[[nodiscard]] std::shared_ptr<const tensor_scales> scales_under(const loaded_run& run, const std::string& recipe,
-                                                                std::optional<std::uint32_t> of, listener& to,
+// What `ulp replay --recipe` says of the run, in whatever thread calls; `of`: the name of the tensor whose rows are
+// kept where not all can be, the worst where it is none that is cast. Throws input_error, std::invalid_argument.
+[[nodiscard]] std::shared_ptr<const tensor_scales> scales_under(const loaded_run& run, const fp8_spec& spec,
+                                                                const std::string& of, listener& to,
                                                                 std::size_t most_rows = tensor_scales::most_rows);
 
 // The rows of one tensor, under the keys of `ulp replay --recipe`.

@@ -185,11 +185,11 @@ void view_state::set_tensor(std::optional<std::uint32_t> tensor) {
   tell(tensors);
 }
 
-tensor_mask view_state::filtered(const loaded_run& of) const {
+tensor_mask view_state::filtered(const loaded_run& of, const std::vector<tensor_info>& tensors) const {
   const regex expression(filter_.toStdString());
   tensor_mask mask;
   const selection counted = of.text.selected();
-  for (const tensor_info& t : of.tensors) mask.push_back(counted.takes(t) && expression.matches(t.name));
+  for (const tensor_info& t : tensors) mask.push_back(counted.takes(t) && expression.matches(t.name));
   return mask;
 }
 
@@ -225,9 +225,10 @@ void view_state::set_weights_format(std::string name) {
   tell(metric);
 }
 
-void view_state::set_fp8_recipe(std::string name) {
-  if (name == fp8_recipe_) return;
-  fp8_recipe_ = std::move(name);
+void view_state::set_fp8(fp8_spec spec) {
+  if (has_own_fp8_ && spec == fp8_) return;
+  fp8_ = std::move(spec);
+  has_own_fp8_ = true;
   tell(recipe);
 }
 

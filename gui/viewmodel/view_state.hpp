@@ -19,8 +19,8 @@
 
 #include "document.hpp"
 #include "drawn_columns.hpp"
+#include "fp8_spec.hpp"
 #include "run_detail.hpp"
-#include "tensor_scales.hpp"
 
 namespace ulp::gui {
 
@@ -91,7 +91,9 @@ class view_state : public QObject {
   // The one tensor, or gradients_of() the run.
   [[nodiscard]] const tensor_mask& selected() const noexcept { return selected_; }
   // What the filter, and what was said when it was opened, leaves of another run.
-  [[nodiscard]] tensor_mask filtered(const loaded_run& of) const;
+  [[nodiscard]] tensor_mask filtered(const loaded_run& of) const { return filtered(of, of.tensors); }
+  // Likewise of tensors that it knows under other indices, or has beside those.
+  [[nodiscard]] tensor_mask filtered(const loaded_run& of, const std::vector<tensor_info>& tensors) const;
   // What pictures of gradients show of it: the same, but weights and updates, which no loss scale multiplies, only where a
   // kind was given, or nothing else is left.
   [[nodiscard]] tensor_mask gradients_of(const loaded_run& of) const;
@@ -106,9 +108,10 @@ class view_state : public QObject {
   [[nodiscard]] bool has_own_weights_format() const noexcept { return !weights_format_.empty(); }
   void set_weights_format(std::string name);  // of a format; empty: the replay's
 
-  // Under which FP8 recipe Tensor scales replays.
-  [[nodiscard]] const std::string& fp8_recipe() const noexcept { return fp8_recipe_; }
-  void set_fp8_recipe(std::string name);  // one of fp8_recipe_names()
+  // Under which FP8 recipe runs are replayed: the usual one until another was set, or that.
+  [[nodiscard]] const fp8_spec& fp8() const noexcept { return fp8_; }
+  [[nodiscard]] bool has_own_fp8() const noexcept { return has_own_fp8_; }
+  void set_fp8(fp8_spec spec);  // one that checked() gives
 
   // log2 of the loss scale that is tried out; nullopt: that of the replay in front at the cursor.
   [[nodiscard]] std::optional<int> tried_scale() const noexcept { return tried_; }
@@ -162,7 +165,8 @@ class view_state : public QObject {
   tensor_mask selected_;
   layer_metric metric_ = layer_metric::underflow;
   std::string weights_format_;
-  std::string fp8_recipe_ = usual_fp8_recipe;
+  fp8_spec fp8_;
+  bool has_own_fp8_ = false;
   std::optional<int> tried_;
   std::uint64_t looked_at_ = 0;  // the id of the run that lost_from_ is of
   std::optional<std::int64_t> lost_from_;

@@ -42,6 +42,12 @@ constexpr std::array metrics{
                 QT_TRANSLATE_NOOP("layers", "Largest magnitude before scaling, log2"), nullptr},
     metric_text{layer_metric::headroom, "headroom", QT_TRANSLATE_NOOP("layers", "headroom, binades"),
                 QT_TRANSLATE_NOOP("layers", "Binades from the largest value to overflow %1"), nullptr},
+    metric_text{layer_metric::saturated, "saturated", QT_TRANSLATE_NOOP("layers", "saturated in FP8, share of nonzero"),
+                QT_TRANSLATE_NOOP("layers", "Saturated under %1, share of the nonzero values"),
+                QT_TRANSLATE_NOOP("layers", "Nothing saturates under %1")},
+    metric_text{layer_metric::stale, "stale", QT_TRANSLATE_NOOP("layers", "stale FP8 scale, share of steps"),
+                QT_TRANSLATE_NOOP("layers", "Scale off by more than a binade under %1, share of steps"),
+                QT_TRANSLATE_NOOP("layers", "No scale is off by more than a binade under %1")},
     metric_text{
         layer_metric::lost_updates, "lost_updates", QT_TRANSLATE_NOOP("layers", "updates lost, share of updates"),
         QT_TRANSLATE_NOOP("layers", "Share of updates lost by weights kept in %1 without a master copy (nearest even)"),
@@ -82,6 +88,7 @@ QString gap_text(layer_metric m) {
   switch (m) {
     case layer_metric::zeros: return tr_layers(QT_TRANSLATE_NOOP("layers", "no values"));
     case layer_metric::lost_updates: return tr_layers(QT_TRANSLATE_NOOP("layers", "no nonzero update recorded"));
+    case layer_metric::stale: return tr_layers(QT_TRANSLATE_NOOP("layers", "amax is zero, infinite or NaN"));
     default: return tr_layers(QT_TRANSLATE_NOOP("layers", "no finite nonzero value"));
   }
 }

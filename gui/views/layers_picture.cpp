@@ -29,9 +29,12 @@ constexpr double most_for_first = 0.66;    // for when and how much at worst, wh
 
 QString tr(const char* text) { return QCoreApplication::translate("layers", text); }
 
-// Shares on a logarithmic ladder: what is lost first is a small part. Of updates it is not, and few of them matter little.
+// Shares on a logarithmic ladder: what is lost first is a small part. Of updates and of steps it is not, and few of
+// them matter little.
+bool is_linear(layer_metric m) { return m == layer_metric::lost_updates || m == layer_metric::stale; }
+
 double strength_of(layer_metric m, double value, const value_range& all) {
-  if (m == layer_metric::lost_updates) return value <= 0 ? 0 : std::clamp(0.1 + 0.9 * value, 0.1, 1.0);
+  if (is_linear(m)) return value <= 0 ? 0 : std::clamp(0.1 + 0.9 * value, 0.1, 1.0);
   if (is_share(m)) return value <= 0 ? 0 : std::clamp(0.25 + 0.75 * (1 + std::log10(value) / 6), 0.25, 1.0);
   const double at = all.high > all.low ? std::clamp((value - all.low) / (all.high - all.low), 0.0, 1.0) : 1;
   return low_is_bad(m) ? 1 - at : at;
@@ -76,17 +79,20 @@ QString crossing_text(layer_metric m) {
     case layer_metric::lost_l2: return tr("first loss");
     case layer_metric::zeros: return tr("first zero");
     case layer_metric::lost_updates: return tr("first lost update");
+    case layer_metric::saturated: return tr("first saturation");
+    case layer_metric::stale: return tr("first stale scale");
     default: return tr("first step without headroom");
   }
 }
 
 QString count_text(layer_metric m, const layer_cell& cell) {
   const bool counts = m == layer_metric::underflow || m == layer_metric::subnormal || m == layer_metric::overflow ||
-                      m == layer_metric::zeros || m == layer_metric::lost_updates;
+                      m == layer_metric::zeros || m == layer_metric::lost_updates || is_of_recipe(m);
   if (!counts || !cell.known) return {};
   const auto text = [](double n) { return grouped(static_cast<std::uint64_t>(n)); };
   return (m == layer_metric::zeros          ? tr("%1 of %2 values")
           : m == layer_metric::lost_updates ? tr("%1 of %2 updates")
+          : m == layer_metric::stale        ? tr("%1 of %2 steps")
                                             : tr("%1 of %2 nonzero values"))
       .arg(QString::fromStdString(ends_text(text(cell.part.low), text(cell.part.high))),
            QString::fromStdString(ends_text(text(cell.whole.low), text(cell.whole.high))));
@@ -220,8 +226,7 @@ std::vector<legend_entry> layers_picture::legend(const theme& colours) const {
     const bool any = std::ranges::any_of(
         look_.rows, [&](const layer_row& row) { return may_cross(look_.counted.answer.question, row.total); });
     if (any)
-      for (const double v :
-           m == layer_metric::lost_updates ? std::array{0.01, 0.25, 0.5, 1.0} : std::array{1e-6, 1e-4, 1e-2, 1.0})
+      for (const double v : is_linear(m) ? std::array{0.01, 0.25, 0.5, 1.0} : std::array{1e-6, 1e-4, 1e-2, 1.0})
         all.push_back({QStringLiteral("%1 %").arg(100 * v), QPen(Qt::NoPen), colours.heat(strength_of(m, v, values_))});
   } else if (values_.low <= values_.high) {
     std::vector<double> marks{values_.low};

@@ -7,6 +7,7 @@
 #include <ulp/ask/questions/typed_values.hpp>
 
 #include "layer_words.hpp"
+#include "viewmodel/counted_scales.hpp"
 #include "viewmodel/counted_updates.hpp"
 #include "viewmodel/shown_text.hpp"
 
@@ -24,6 +25,7 @@ layers_view::layers_view(view_state& state, QWidget* parent)
     : step_view(state, "layers", tr("Layers"), tr("Which tensors lose gradients, and when?"), parent),
       metric_(new QComboBox(this)),
       weights_format_(new QComboBox(this)),
+      recipe_(new QComboBox(this)),
       kind_(new QComboBox(this)),
       tree_(make_toggle(tr("By module"), this)),
       filter_(new QLineEdit(this)),
@@ -34,6 +36,9 @@ layers_view::layers_view(view_state& state, QWidget* parent)
   weights_format_->setObjectName("weights_format");
   weights_format_->setAccessibleName(tr("Format that weights are kept in"));
   weights_format_->hide();
+  recipe_->setObjectName("recipe");
+  recipe_->setAccessibleName(tr("FP8 recipe"));
+  recipe_->hide();
   kind_->setObjectName("kind");
   kind_->setAccessibleName(tr("Kind of tensors"));
   kind_->hide();
@@ -51,6 +56,10 @@ layers_view::layers_view(view_state& state, QWidget* parent)
           [this] { this->state().set_metric_of_layers(static_cast<layer_metric>(metric_->currentData().toInt())); });
   connect(weights_format_, &QComboBox::currentIndexChanged, this,
           [this] { this->state().set_weights_format(weights_format_->currentData().toString().toStdString()); });
+  connect(recipe_, &QComboBox::activated, this, [this] {
+    if (recipe_->currentData().isValid())
+      this->state().set_fp8({.recipe = recipe_->currentData().toString().toStdString()});
+  });
   connect(&work_, &background::failed, this, [this](const QString& reason) {
     failure_ = reason;
     counted_ = {};
@@ -92,6 +101,7 @@ QString layers_view::why_no_lost_updates() const {
 
 bool layers_view::can_ask() const {
   if (state().current_run() == nullptr) return false;
+  if (shows_recipe()) return true;
   return shows_updates() ? why_no_lost_updates().isEmpty() : state().front().result || state().tried_scale();
 }
 
@@ -105,6 +115,12 @@ layers_view::question layers_view::asked_now() const {
   if (shows_updates()) {
     now.of.to = value_format_named(state().weights_format());
     now.of.mode = {};
+    return now;
+  }
+  if (shows_recipe()) {
+    now.of.to = {};
+    now.of.mode = {};
+    now.recipe = state().fp8();
     return now;
   }
   // Where the policy ended the run there is no scale any more.
@@ -127,9 +143,9 @@ layer_reading layers_view::reading_now() const {
           .replay = state().front().result};
 }
 
-counted_layers layers_view::counted_of(const question& asked, const std::shared_ptr<const layer_updates>& known,
-                                       listener& to) {
-  if (asked.of.metric == layer_metric::lost_updates) return counted_updates(asked.drawn, asked.of, known, to);
+counted_layers layers_view::counted_of(const question& asked, const counted_before& known, listener& to) {
+  if (asked.of.metric == layer_metric::lost_updates) return counted_updates(asked.drawn, asked.of, known.updates, to);
+  if (asked.recipe) return counted_scales(asked.drawn, asked.of, *asked.recipe, known.scales, to);
   const std::size_t tensors = asked.drawn->run->tensors.size();
   counted_layers done{.drawn = asked.drawn,
                       .answer = answer_to(asked.of, asked.columns, tensors, to),
@@ -147,9 +163,11 @@ std::shared_ptr<const layer_updates> layers_view::updates_known() const {
 }
 
 void layers_view::refresh(view_state::parts what) {
-  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::metric)) {
+  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::metric |
+                        view_state::recipe)) {
     offer_metrics();
     offer_weights_formats();
+    offer_recipes();
   }
   // What is typed and is no expression yet stays.
   if (known_filter_ != state().filter()) filter_->setText(state().filter());
@@ -167,12 +185,12 @@ void layers_view::refresh(view_state::parts what) {
     work_.cancel();
     reading_.cancel();
     asked_ = {};
-    if (state().current_run() == nullptr || shows_updates() || !state().front().failure.isEmpty()) counted_ = {};
+    if (state().current_run() == nullptr || is_beside_replays() || !state().front().failure.isEmpty()) counted_ = {};
   } else if (question now = asked_now(); now != asked_) {
     asked_ = std::move(now);
     failure_.clear();
     reading_.cancel();
-    work_.start([this, now = asked_, known = updates_known()](listener& to) -> std::function<void()> {
+    work_.start([this, now = asked_, known = known()](listener& to) -> std::function<void()> {
       return [this, where = now.where, done = counted_of(now, known, to)]() mutable {
         take(std::move(done), where);
         read_steps_on();
@@ -198,6 +216,7 @@ void layers_view::take(counted_layers counted, const QString& where) {
     format_of_updates_ = counted_.answer.question.to;
     updates_ = counted_.updates;
   }
+  if (counted_.scales) scales_ = counted_.scales;
   arrange();
 }
 
@@ -260,7 +279,13 @@ void layers_view::catch_up_now() {
   if (!can_ask()) return;
   if (work_.running()) {
     work_.cancel();
-    take(counted_of(asked_, updates_known(), nobody()), asked_.where);
+    try {
+      take(counted_of(asked_, known(), nobody()), asked_.where);
+    } catch (const std::exception& problem) {
+      failure_ = shown_text(problem.what());
+      counted_ = {};
+      arrange();
+    }
   }
   if (!counted_.drawn || counted_.drawn != state().drawn()) return;
   reading_.cancel();
@@ -298,6 +323,24 @@ void layers_view::offer_weights_formats() {
       shows_updates() && state().current_run() != nullptr && state().current_run()->no_updates.empty();
   if (is_shown == !weights_format_->isHidden()) return;
   weights_format_->setVisible(is_shown);
+  lay_out();
+}
+
+void layers_view::offer_recipes() {
+  const QSignalBlocker quiet(recipe_);
+  recipe_->clear();
+  const fp8_spec& now = state().fp8();
+  // One with parameters, which Tensor scales offers, is there as it is.
+  if (now != fp8_spec{.recipe = now.recipe}) recipe_->addItem(shown_text(name_of(now)));
+  for (const std::string& name : fp8_recipe_names())
+    recipe_->addItem(QString::fromStdString(name), QString::fromStdString(name));
+  if (!recipe_->itemData(0).isValid())
+    recipe_->setCurrentIndex(0);
+  else
+    recipe_->setCurrentIndex(recipe_->findData(QString::fromStdString(now.recipe)));
+  const bool is_shown = shows_recipe() && why_empty().isEmpty();
+  if (is_shown == !recipe_->isHidden()) return;
+  recipe_->setVisible(is_shown);
   lay_out();
 }
 
@@ -363,7 +406,7 @@ void layers_view::lay_out() {
   // Controls in a line, and in the next where there is no room.
   double x = margin;
   double y = margin - 2;
-  for (QWidget* const w : std::initializer_list<QWidget*>{metric_, weights_format_, kind_, tree_, filter_}) {
+  for (QWidget* const w : std::initializer_list<QWidget*>{metric_, weights_format_, recipe_, kind_, tree_, filter_}) {
     if (w->isHidden()) continue;
     const QSize wanted = w->sizeHint();
     const int left = width() - margin - static_cast<int>(x);
@@ -409,7 +452,7 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   const QRectF rest = on_screen ? room_on_screen() : room;
   QString why = why_empty();
   if (const auto result = state().front().result;
-      why.isEmpty() && result && result->per_layer && !state().tried_scale() && !shows_updates())
+      why.isEmpty() && result && result->per_layer && !state().tried_scale() && !is_beside_replays())
     why = tr(
         "This policy gives each layer a scale of its own: try out a scale (Ctrl+Up), or see ulp replay --per-tensor.");
   if (!why.isEmpty()) return draw_empty(to, rest, colours, why);
@@ -419,11 +462,7 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
     return draw_empty(to, rest, colours, tr("The replay failed: %1").arg(state().front().failure));
   if (counted_.answer.cells.empty() || counted_.answer.tensors != state().current_run()->tensors.size())
     return draw_empty(to, rest, colours, can_ask() ? tr("Counting ...") : tr("Waiting for the replay ..."));
-  if (rows_.empty())
-    return draw_empty(to, rest, colours,
-                      (counted_.updates ? tr("No nonzero update of weights was recorded in these steps")
-                                        : tr("No tensor holds gradients")) +
-                          only_text() + '.');
+  if (rows_.empty()) return draw_empty(to, rest, colours, why_no_rows());
   if (on_screen) {
     if (!picture_) picture_.emplace(look(), rest, font());
     keep(picture_->plot());

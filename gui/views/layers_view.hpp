@@ -25,8 +25,9 @@ class layers_view final : public step_view {
   void draw(QPainter& to, const QRectF& room, const theme& colours) override;
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] bool heeds(restriction::kind of) const override {
-    return of != restriction::kind::tried_scale || state().metric_of_layers() != layer_metric::lost_updates;
+    return of != restriction::kind::tried_scale || !is_beside_replays();
   }
+  [[nodiscard]] QString shown_under() const override;
   [[nodiscard]] table data() const override;
   void catch_up_now() override;
   // The line over the picture: what is shown, at which scale, and what is left out. Empty without one.
@@ -49,6 +50,7 @@ class layers_view final : public step_view {
     layer_question of;
     std::vector<layer_column> columns;
     QString where;  // "in float16 at the replay's scale (2^16)"
+    std::optional<fp8_spec> recipe = {};
     friend bool operator==(const question&, const question&) = default;
   };
   [[nodiscard]] bool can_ask() const;
@@ -56,9 +58,17 @@ class layers_view final : public step_view {
   // Why no lost updates can be counted, for the user; empty where they can.
   [[nodiscard]] QString why_no_lost_updates() const;
   [[nodiscard]] bool shows_updates() const { return state().metric_of_layers() == layer_metric::lost_updates; }
+  [[nodiscard]] bool shows_recipe() const { return is_of_recipe(state().metric_of_layers()); }
+  // No replay of loss scaling matters.
+  [[nodiscard]] bool is_beside_replays() const { return shows_updates() || shows_recipe(); }
   [[nodiscard]] layer_reading reading_now() const;
-  static counted_layers counted_of(const question& asked, const std::shared_ptr<const layer_updates>& known,
-                                   listener& to);
+  // What was counted before of the same.
+  struct counted_before {
+    std::shared_ptr<const layer_updates> updates;
+    std::shared_ptr<const replayed_scales> scales;
+  };
+  static counted_layers counted_of(const question& asked, const counted_before& known, listener& to);
+  [[nodiscard]] counted_before known() const { return {updates_known(), scales_}; }
   [[nodiscard]] std::shared_ptr<const layer_updates> updates_known() const;
   void take(counted_layers counted, const QString& where);
   // What columns leave open is read: first from which step on, then the counts.
@@ -70,6 +80,8 @@ class layers_view final : public step_view {
 
   void offer_metrics();
   void offer_weights_formats();
+  void offer_recipes();
+  [[nodiscard]] QString why_no_rows() const;
   void offer_kinds();
   [[nodiscard]] std::vector<std::uint32_t> shown_tensors() const;
   void arrange();  // the rows, of what was counted
@@ -88,6 +100,7 @@ class layers_view final : public step_view {
 
   QComboBox* metric_;
   QComboBox* weights_format_;
+  QComboBox* recipe_;
   QComboBox* kind_;
   QPushButton* tree_;
   QLineEdit* filter_;
@@ -103,6 +116,7 @@ class layers_view final : public step_view {
   std::uint64_t run_of_updates_ = 0;
   format format_of_updates_;
   std::shared_ptr<const layer_updates> updates_;
+  std::shared_ptr<const replayed_scales> scales_;
   QString where_;  // of what was counted
   std::vector<layer_row> rows_;
   QString heading_;

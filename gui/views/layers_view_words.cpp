@@ -5,11 +5,17 @@
 
 #include "layer_words.hpp"
 #include "layers_view.hpp"
+#include "viewmodel/counted_scales.hpp"
 #include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
 
+QString layers_view::shown_under() const {
+  return shows_recipe() ? shown_text(name_of(state().fp8())) : step_view::shown_under();
+}
+
 QString layers_view::where_text() const {
+  if (shows_recipe()) return shown_under();
   if (!is_of_scale(state().metric_of_layers())) return QString::fromStdString(state().weights_format());
   const auto range = state().shown();
   return tr("in %1 at %2")
@@ -26,6 +32,17 @@ QString layers_view::only_text() const {
   return text;
 }
 
+QString layers_view::why_no_rows() const {
+  if (counted_.scales && state().current_run()->has_live_scales)
+    return tr(
+        "The recording holds the scales of its own run, of tensors that it has no histograms of: Tensor scales "
+        "replays them.");
+  return (counted_.updates  ? tr("No nonzero update of weights was recorded in these steps")
+          : counted_.scales ? tr("No tensor is cast under %1").arg(shown_text(name_of(counted_.scales->spec)))
+                            : tr("No tensor holds gradients")) +
+         only_text() + '.';
+}
+
 QString layers_view::heading_now() const {
   if (!counted_.drawn) return {};
   const layer_question& q = counted_.answer.question;
@@ -38,9 +55,10 @@ QString layers_view::heading_now() const {
   if (is_of_scale(q.metric) && !rows_.empty() && std::ranges::all_of(shown_tensors(), is_unscaled))
     all += tr("; no loss scale multiplies these tensors");
   all += only_text();
-  if (counted_.updates) {
+  if (counted_.updates || counted_.scales) {
     QStringList notes;
-    for (const std::string& note : counted_.updates->notes) notes << shown_text(note);
+    for (const std::string& note : counted_.updates ? counted_.updates->notes : counted_.scales->notes)
+      notes << shown_text(note);
     if (QString text = notes.join("; "); !text.isEmpty()) all += "\n" + text.left(1).toUpper() + text.mid(1) + '.';
   } else if (state().current_run()->as_recorded) {
     all += tr("; values as recorded, since the factor of some is not known");
@@ -119,7 +137,9 @@ QString layers_view::legend() const {
       "the worst column, the first step at which anything is lost (of headroom: at which it is below 0), and all "
       "steps shown; [low, high] is a range that the input or a changing loss scale leaves open, and ~ marks a model. "
       "Hatched: the tensor has no finite nonzero value, or was not recorded. Updates lost need joint tables of "
-      "weights and updates, or dumps of both; no loss scale matters there. The wheel scrolls rows, with Ctrl it "
+      "weights and updates, or dumps of both; no loss scale matters there. What saturates, and which scales are stale, is of "
+      "a replay under the FP8 recipe beside the metric, of the tensors that it casts; its parameters are set in Tensor "
+      "scales. The wheel scrolls rows, with Ctrl it "
       "zooms; arrow keys move the current row and open and close modules; Enter or a double click selects a tensor "
       "in all views.");
 }

@@ -66,7 +66,7 @@ QString list_of(const QStringList& lines) {
 }
 
 // What every program tells of runs and replays beside the story, once each.
-QStringList told_beside(const view_state& state, const told_story* story) {
+QStringList told_beside(const view_state& state, const told_story* story, const told_recipe* recipe) {
   QStringList all;
   const auto add = [&](const QString& lead, const std::vector<std::string>& lines) {
     for (const std::string& line : lines)
@@ -82,6 +82,10 @@ QStringList told_beside(const view_state& state, const told_story* story) {
     add({}, run->notes);
   }
   if (story != nullptr) add({}, story->notes);
+  if (recipe != nullptr) {
+    add(warning, recipe->warnings);
+    add({}, recipe->notes);
+  }
   const bool several = state.doc().replays().size() > 1;
   for (const replay_entry& r : state.doc().replays()) {
     const QString lead = several ? state.doc().title_of(r) + ": " : QString();
@@ -181,6 +185,30 @@ overview_view::overview_view(view_state& state, QWidget* parent)
   });
 }
 
+// What is told of an FP8 recipe, where one is asked for; and what to do where the recording wants one.
+void overview_view::add_recipe(story_lines& to) const {
+  if (!story_.is_of_recipe()) {
+    if (state().current_run()->has_live_scales)
+      to.lines.emplace_back(tr("In FP8"), tr("The recording holds the scales of its own run: choose its recipe and "
+                                             "parameters in Tensor scales, or with --recipe and --set, to replay it "
+                                             "against them."));
+    return;
+  }
+  const QString name = shown_text(name_of(state().fp8()));
+  const told_recipe* const recipe = story_.under_recipe();
+  if (recipe == nullptr) {
+    to.lines.emplace_back(tr("In FP8"), tr("%1 is being replayed ...").arg(name));
+    return;
+  }
+  if (!recipe->why_not.isEmpty()) {
+    to.lines.emplace_back(tr("In FP8"), tr("%1 cannot be replayed: %2").arg(name, recipe->why_not));
+    to.grade = std::min(to.grade, finding_grade::notable);
+    return;
+  }
+  to.lines.emplace_back(tr("In FP8"), tr("under %1: %2").arg(name, shown_text(recipe->told.happened)));
+  to.grade = std::min(to.grade, recipe->told.grade);
+}
+
 story_lines overview_view::told_lines() const {
   const loaded_run* const run = state().current_run();
   if (run == nullptr || run->picture.steps().empty()) return {{{tr("No story"), why_no_steps()}}, finding_grade::fine};
@@ -194,8 +222,11 @@ story_lines overview_view::told_lines() const {
   const auto& told = story_.told();
   if (!told) {
     const QString why = story_.why_not();
-    if (!why.isEmpty()) return {{{tr("Not judged"), why}}, finding_grade::notable};
-    return {{{tr("What happened"), tr("The run is being judged ...")}}, finding_grade::fine};
+    story_lines all{{{tr("What happened"), tr("The run is being judged ...")}}, finding_grade::fine};
+    if (!why.isEmpty()) all = {{{tr("Not judged"), why}}, finding_grade::notable};
+    if (run->amaxes_only) all = {{}, finding_grade::fine};
+    add_recipe(all);
+    return all;
   }
   const advice_summary& first = told->given.first;
   QString change = shown_text(first.change);
@@ -207,6 +238,7 @@ story_lines overview_view::told_lines() const {
     all.lines.emplace_back(tr("Under this replay"), shown_text(replay->underflow.conclusion));
     all.grade = std::min(all.grade, replay->underflow.grade);
   }
+  add_recipe(all);
   all.lines.emplace_back(tr("What to change"), change);
   all.lines.emplace_back(tr("How sure"), shown_text(first.sure));
   if (first.left_out_from)
@@ -219,7 +251,7 @@ void overview_view::show_story() {
   header_->show_story(told_lines());
   const loaded_run* const run = state().current_run();
   const auto& told = story_.told();
-  notes_->setText(run == nullptr ? QString() : list_of(told_beside(state(), told.get())));
+  notes_->setText(run == nullptr ? QString() : list_of(told_beside(state(), told.get(), story_.under_recipe())));
   const bool is_judged = run != nullptr && told && !run->as_recorded;
   if (is_judged && told->given.first.cause == "recorded_wrongly" &&
       told->given.first.happened.find("gradients are said to be") != std::string::npos)
@@ -227,12 +259,18 @@ void overview_view::show_story() {
   const told_replay* const of_replay = is_judged ? story_.told_of(state().front()) : nullptr;
   const auto result = is_judged ? state().front().result : nullptr;
   fit_heights();
-  if (carded_ == (is_judged ? told : nullptr) && carded_replay_ == of_replay && carded_result_ == result) return;
+  const told_recipe* const recipe = run != nullptr && !run->as_recorded ? story_.under_recipe() : nullptr;
+  const std::string under = recipe == nullptr ? std::string{} : recipe->told.under;
+  if (carded_ == (is_judged ? told : nullptr) && carded_replay_ == of_replay && carded_result_ == result &&
+      carded_recipe_ == std::pair{run == nullptr ? 0 : run->id, under})
+    return;
   carded_ = is_judged ? told : nullptr;
   carded_replay_ = of_replay;
   carded_result_ = result;
+  carded_recipe_ = {run == nullptr ? 0 : run->id, under};
   cards_ = is_judged ? cards_of(*told, of_replay, *run, state().front()) : std::vector<story_card>{};
-  clear_->setVisible(!cards_.empty());
+  if (recipe != nullptr) cards_ = with_recipe(std::move(cards_), *recipe, *run, state().front());
+  clear_->setVisible(is_judged && !cards_.empty());
   const bool all_clear =
       is_judged && of_replay != nullptr && told->given.all_clear() &&
       std::ranges::all_of(cards_, [](const story_card& card) { return card.grade == finding_grade::fine; });
@@ -295,7 +333,7 @@ void overview_view::show_table() {
                     {"clipped", "clipped steps"},
                     {"regret", "regret", alignment::right},
                     {"diverged", "diverges at step"}};
-  if (state().current_run() != nullptr)
+  if (state().current_run() != nullptr && !state().current_run()->amaxes_only)
     for (const replay_entry& r : state().doc().replays()) {
       const std::string name = state().doc().title_of(r).toStdString();
       if (r.result && !r.result->steps.empty()) {
@@ -361,10 +399,10 @@ void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours)
     if (i % columns == 0) heights.push_back(0);
     heights.back() = std::max(heights.back(), card_height(to.font(), width, cards_[i]));
   }
-  double table_height = row * (static_cast<double>(table_.rows.size()) + 1) + gap;
+  double table_height = table_.rows.empty() ? 0 : row * (static_cast<double>(table_.rows.size()) + 1) + gap;
   const double for_cards = room.bottom() - y;
   const double least_cards = heights.empty() ? 0 : least_card_height(to.font()) + (cards_.size() > columns ? row : 0);
-  const bool has_table = for_cards - least_cards - gap >= table_height;
+  const bool has_table = table_height > 0 && for_cards - least_cards - gap >= table_height;
   if (!has_table) table_height = 0;
   const double least_hero = std::max(150.0, 0.36 * room.height());
   const double fewest = heights.empty() ? 0 : std::min(heights.front(), for_cards - table_height - least_cards);
@@ -391,7 +429,10 @@ void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours)
   if (shown < cards_.size()) {
     to.setPen(colours.faint);
     to.drawText(QRectF(room.left(), y - gap / 2.0, room.width(), row), Qt::AlignVCenter,
-                tr("%1 of %2 findings; all of them are in ulp advise and in the window").arg(shown).arg(cards_.size()));
+                (story_.is_of_recipe() ? tr("%1 of %2 findings; all of them are in the window")
+                                       : tr("%1 of %2 findings; all of them are in ulp advise and in the window"))
+                    .arg(shown)
+                    .arg(cards_.size()));
     y += row;
   }
   if (const double hero_height = room.bottom() - table_height - y; has_hero && hero_height > 80) {

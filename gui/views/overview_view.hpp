@@ -7,6 +7,8 @@
 #include <QScrollArea>
 #include <QTableView>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "story_page.hpp"
@@ -46,6 +48,7 @@ class overview_view final : public view {
   void fit_heights();
   void draw_table(QPainter& to, const QRectF& room, const theme& colours) const;
   [[nodiscard]] story_lines told_lines() const;
+  void add_recipe(story_lines& to) const;
 
   story story_;
   std::vector<story_card> cards_;
@@ -53,6 +56,7 @@ class overview_view final : public view {
   std::shared_ptr<const told_story> carded_;
   std::shared_ptr<const drawn_replay> carded_result_;
   const told_replay* carded_replay_ = nullptr;
+  std::pair<std::uint64_t, std::string> carded_recipe_;  // the run, and under what
   table table_;
   QScrollArea* scroll_;
   QWidget* page_;

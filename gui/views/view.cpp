@@ -35,6 +35,11 @@ void view::changeEvent(QEvent* event) {
   if (isVisible()) catch_up();
 }
 
+QString view::shown_under() const {
+  const bool has_replays = state_.current_run() == nullptr || !state_.current_run()->amaxes_only;
+  return QString::fromStdString(has_replays ? name_of(state_.front().spec) : name_of(state_.fp8()));
+}
+
 QString view::why_no_steps() const {
   const loaded_run* const run = state_.current_run();
   if (run == nullptr) return tr("No run is open. Open a recording, dumps or a log, or drop them here.");
@@ -44,6 +49,7 @@ QString view::why_no_steps() const {
 
 QString view::why_empty() const {
   if (const QString why = why_no_steps(); !why.isEmpty()) return why;
+  if (state_.current_run()->amaxes_only) return tr("Amaxes alone are known of this run: Tensor scales shows them.");
   if (state_.current_run()->tensors.empty()) return tr("The run has no tensors: there is nothing to show here.");
   return {};
 }

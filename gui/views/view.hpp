@@ -32,8 +32,8 @@ class view : public QWidget {
 
   // The picture in `room`, as on the screen.
   virtual void draw(QPainter& to, const QRectF& room, const theme& colours) = 0;
-  // Under what it shows the run: the scenario of the replay in front.
-  [[nodiscard]] virtual QString shown_under() const { return QString::fromStdString(name_of(state_.front().spec)); }
+  // Under what it shows the run: the scenario of the replay in front, or the FP8 recipe where amaxes alone are known.
+  [[nodiscard]] virtual QString shown_under() const;
   // The numbers behind it.
   [[nodiscard]] virtual table data() const = 0;
   // What should be told with them, beside what the document's replays tell.

@@ -146,6 +146,22 @@ const fp8_scaler_entry& policy_of(const fp8_question& asked) {
                               : *find_fp8_scaler(fp8_recipe_entry_named(asked.recipe).policy);
 }
 
+std::string name_of(const fp8_question& asked) {
+  std::string name = asked.recipe.empty() ? asked.scaler + " " + asked.format : asked.recipe;
+  for (const std::string& parameter : asked.parameters) name += " " + parameter;
+  return name;
+}
+
+void take_parameters(fp8_question& asked, std::vector<std::string>& given) {
+  const std::vector<scaler_parameter>& known = policy_of(asked).parameters;
+  std::erase_if(given, [&](const std::string& text) {
+    const bool is_own =
+        std::ranges::find(known, text.substr(0, text.find('=')), &scaler_parameter::name) != known.end();
+    if (is_own) set_parameter(asked.parameters, text);
+    return is_own;
+  });
+}
+
 fp8_recipe recipe_of(const fp8_question& asked) {
   const auto parameters = values_of(asked.parameters);
   if (!asked.recipe.empty()) {

@@ -24,6 +24,11 @@ void fp8_column::merge(const fp8_column& other) {
   ideal = std::fmin(ideal, other.ideal);
   saturating += other.saturating;
   held += other.held;
+  stale += other.stale;
+  steps += other.steps;
+  with_ideal += other.with_ideal;
+  saturated += other.saturated;
+  nonzero += other.nonzero;
 }
 
 void fp8_column::add(const fp8_row& row) {
@@ -35,6 +40,11 @@ void fp8_column::add(const fp8_row& row) {
   ideal = std::fmin(ideal, std::log2(row.ideal));
   saturating += row.saturates ? 1 : 0;
   held += row.scales.held ? 1 : 0;
+  stale += row.is_stale() ? 1 : 0;
+  ++steps;
+  with_ideal += std::isnan(row.ideal) ? 0 : 1;
+  saturated += static_cast<double>(row.counts.overflow.high);
+  nonzero += static_cast<double>(row.counts.nonzero().high);
 }
 
 drawn_fp8 drawn_fp8_over(const fp8_question& asked, std::size_t most, listener& to) {

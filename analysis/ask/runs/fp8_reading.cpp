@@ -138,24 +138,8 @@ std::optional<amax_rows> logged_amaxes(const std::string& path, const read_limit
 // nullopt where the input is something else.
 std::optional<fp8_reading> read_amaxes(std::span<fp8_replayer> replays, const run_text& run, listener& to,
                                        const fp8_hearer& hears) {
-  const std::string& path = run.inputs.front();
-  if (run.inputs.size() != 1 || std::filesystem::is_directory(path)) return std::nullopt;
-  const read_limits limits = run.how_to_read().limits;
-  if (const std::unique_ptr<amax_table> table = amax_table::open(path, limits, run.how_to_read().columns)) {
-    amax_reader reader(replays, run, hears);
-    work reading(to, "rows", 0);
-    for (amax_row now; table->next(now); reader.add(now)) reading.advance();
-    return reader.result();
-  }
-  if (path == "-")
-    throw std::invalid_argument(
-        "standard input is no table with the columns step, tensor, amax, which these policies take from there (--columns "
-        "step=NAME,key=NAME,value=NAME says which they are)");
-  const std::optional<amax_rows> logged = logged_amaxes(path, limits);
-  if (!logged) return std::nullopt;
   amax_reader reader(replays, run, hears);
-  for (const std::string& line : logged->notes) to.note(line);
-  for (const amax_row& now : logged->rows) reader.add(now);
+  if (!for_each_amax(run, to, [&](const amax_row& now) { reader.add(now); })) return std::nullopt;
   return reader.result();
 }
 
@@ -198,6 +182,26 @@ fp8_reading read_tables(std::span<fp8_replayer> replays, const run_text& run, li
 }
 
 }  // namespace
+
+bool for_each_amax(const run_text& run, listener& to, const std::function<void(const amax_row&)>& act) {
+  const std::string& path = run.inputs.front();
+  if (run.inputs.size() != 1 || std::filesystem::is_directory(path)) return false;
+  const read_limits limits = run.how_to_read().limits;
+  if (const std::unique_ptr<amax_table> table = amax_table::open(path, limits, run.how_to_read().columns)) {
+    work reading(to, "rows", 0);
+    for (amax_row now; table->next(now); act(now)) reading.advance();
+    return true;
+  }
+  if (path == "-")
+    throw std::invalid_argument(
+        "standard input is no table with the columns step, tensor, amax, which these policies take from there (--columns "
+        "step=NAME,key=NAME,value=NAME says which they are)");
+  const std::optional<amax_rows> logged = logged_amaxes(path, limits);
+  if (!logged) return false;
+  for (const std::string& line : logged->notes) to.note(line);
+  for (const amax_row& now : logged->rows) act(now);
+  return true;
+}
 
 fp8_reading read_into(std::span<fp8_replayer> replays, const run_text& run, listener& to, const fp8_hearer& hears) {
   std::optional<fp8_reading> amaxes = read_amaxes(replays, run, to, hears);

@@ -7,13 +7,17 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <ulp/ask/precision/weights_answer.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/io/inputs/open.hpp>
 #include <ulp/io/merge/ranks.hpp>
 #include <ulp/io/recording/check.hpp>
+#include <ulp/io/recording/live_scales.hpp>
 #include <utility>
+
+#include "fp8_reading.hpp"
 
 namespace ulp {
 namespace {
@@ -134,6 +138,37 @@ void picture_by_steps(pictured_run& run, source& from, bool is_checked, listener
   conclude(run, ranks);
 }
 
+// Its steps, where the input has amaxes alone; false where it is something else.
+bool picture_amaxes(pictured_run& run, listener& to) {
+  if (run.text.inputs.front() == "-") return false;  // it was read already
+  const selection counted = run.text.selected();
+  std::set<std::int64_t> steps;
+  const bool is_it = for_each_amax(run.text, to, [&](const amax_row& now) {
+    if (counted.takes(now.step)) steps.insert(now.step);
+  });
+  if (!is_it) return false;
+  run.amaxes_only = true;
+  run.kind = source_kind::step_log;
+  run.description = "table of amaxes";
+  for (const std::int64_t number : steps) {
+    step now;
+    now.key.step = number;
+    run.picture.add(now, {});
+  }
+  run.no_updates = why_no_updates(run.text, run.kind);
+  return true;
+}
+
+// What sources are made of, or amaxes, which are none; nullptr where these were taken.
+std::unique_ptr<source> open_or_take_amaxes(pictured_run& run, const source_options& how, listener& to) {
+  try {
+    return open_source(run.text.inputs, how);
+  } catch (const input_error&) {
+    if (!picture_amaxes(run, to)) throw;
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 void picture(pictured_run& run, listener& to, first_look look) {
@@ -142,10 +177,13 @@ void picture(pictured_run& run, listener& to, first_look look) {
   run.picture = run_picture(counted);
   std::optional<steps_beside> beside;
   if (may_be_long(run.text)) beside.emplace(run.text.inputs.front(), how.attempts, run.picture);
-  std::unique_ptr<source> from = open_source(run.text.inputs, how);
+  std::unique_ptr<source> from = open_or_take_amaxes(run, how, to);
+  if (from == nullptr) return;
   run.kind = from->kind();
   run.description = from->description();
   run.header = from->header();
+  run.has_live_scales = run.kind == source_kind::recording && run.text.inputs.size() == 1 &&
+                        ::ulp::has_live_scales(run.text.inputs.front());
   const std::uint64_t steps = from->step_count();
   const bool is_checked = look == first_look::yes && from->kind() == source_kind::recording;
   if (from->kind() == source_kind::recording && steps >= long_run && is_read_as_it_is(run.text)) {

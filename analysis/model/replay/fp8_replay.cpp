@@ -46,21 +46,35 @@ double fp8_row::binades_off() const noexcept { return std::log2(multiplied_by / 
 
 bool fp8_row::is_stale() const noexcept { return std::fabs(binades_off()) > 1; }
 
+namespace {
+
+void see_first(std::optional<std::int64_t>& first, bool is, std::int64_t step) {
+  if (is && !first) first = step;
+}
+
+void join_first(std::optional<std::int64_t>& first, const std::optional<std::int64_t>& other) {
+  if (other) first = std::min(first.value_or(*other), *other);
+}
+
+}  // namespace
+
 void fp8_tensor_summary::add(const fp8_row& row) {
   if (steps == 0) first_scale = row.scales.used;
   last_scale = row.scales.used;
   ++steps;
   saturating += row.saturates ? 1 : 0;
-  if (row.is_stale()) {
-    ++stale;
-    if (!first_stale) first_stale = row.key.step;
-  }
+  see_first(first_saturating, row.saturates, row.key.step);
+  stale += row.is_stale() ? 1 : 0;
+  see_first(first_stale, row.is_stale(), row.key.step);
   most_binades_above = std::fmax(most_binades_above, row.binades_off());
   most_binades_below = std::fmax(most_binades_below, -row.binades_off());
   infinite += std::isinf(row.amax) ? 1 : 0;
   nan += std::isnan(row.amax) ? 1 : 0;
+  see_first(first_not_finite, !std::isfinite(row.amax), row.key.step);
   held += row.scales.held ? 1 : 0;
   if (!std::isfinite(row.amax)) not_finite_underflow += row.counts.underflow;
+  holding = row.scales.held ? holding + 1 : 0;
+  longest_held = std::max(longest_held, holding);
   counts += row.counts;
   noise += row.noise;
   as_recorded = as_recorded || row.as_recorded;
@@ -69,14 +83,18 @@ void fp8_tensor_summary::add(const fp8_row& row) {
 fp8_tensor_summary& fp8_tensor_summary::operator+=(const fp8_tensor_summary& other) {
   steps += other.steps;
   saturating += other.saturating;
+  join_first(first_saturating, other.first_saturating);
   stale += other.stale;
-  if (other.first_stale) first_stale = std::min(first_stale.value_or(*other.first_stale), *other.first_stale);
+  join_first(first_stale, other.first_stale);
   most_binades_above = std::max(most_binades_above, other.most_binades_above);
   most_binades_below = std::max(most_binades_below, other.most_binades_below);
   infinite += other.infinite;
   nan += other.nan;
+  join_first(first_not_finite, other.first_not_finite);
   held += other.held;
   not_finite_underflow += other.not_finite_underflow;
+  longest_held = std::max(longest_held, other.longest_held);
+  holding = 0;
   first_scale = last_scale = not_known;
   counts += other.counts;
   noise += other.noise;

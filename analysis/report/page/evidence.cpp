@@ -142,17 +142,21 @@ std::string summary_section(const report_page& page) {
   return text + "</section>\n";
 }
 
-std::string findings_section(const report_page& page) {
-  if (page.findings.empty()) return "";
-  constexpr std::size_t shown_open = 2;
-  std::string text = "<section><h2>Findings</h2>\n";
+std::string html_of(const std::vector<finding>& findings, std::size_t shown_open) {
+  std::string text;
   std::size_t with_evidence = 0;
-  for (const finding& f : page.findings) {
+  for (const finding& f : findings) {
     const bool is_open = with_evidence < shown_open;
     if (!f.evidence.empty()) ++with_evidence;
     text += fmt::format("<h3>{}</h3><p>{}</p>{}\n", prose(f.question), prose(f.conclusion), evidence_of(f, is_open));
   }
-  return text + "</section>\n";
+  return text;
+}
+
+std::string findings_section(const report_page& page) {
+  if (page.findings.empty()) return "";
+  constexpr std::size_t shown_open = 2;
+  return "<section><h2>Findings</h2>\n" + html_of(page.findings, shown_open) + "</section>\n";
 }
 
 }  // namespace ulp

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "typeset.hpp"
 
@@ -108,6 +109,12 @@ std::vector<bool> skipped_in(const report_replay& replay) {
   std::vector<bool> at;
   for (const scale_extremes& s : replay.scales.columns()) at.push_back(s.skipped > 0);
   return at;
+}
+
+double strength_of(double share) {
+  constexpr double of_a_decade = 0.21;
+  constexpr double weakest = 0.16;
+  return std::clamp(1 + of_a_decade * std::log10(share), weakest, 1.0);
 }
 
 bool is_single_step(const report_page& page) { return page.replays.front().scales.columns().size() <= 1; }

@@ -28,10 +28,14 @@ void label_steps(drawing& d, const std::vector<column_span>& spans);
 [[nodiscard]] std::string html_of(const figure& f);
 // An entry of a legend.
 [[nodiscard]] std::string html_of(const legend_key& key);
+// Each with its evidence, which is shown at first for the first `shown_open` that have any.
+[[nodiscard]] std::string html_of(const std::vector<finding>& findings, std::size_t shown_open);
 // The name of a policy and its parameters, as a heading.
 [[nodiscard]] std::string heading_of(const report_replay& replay);
 // The columns in which steps were skipped.
 [[nodiscard]] std::vector<bool> skipped_in(const report_replay& replay);
+// Of a share above 0 in a heat map: from 0.01 % on, all is strongest. Any can be told from none.
+[[nodiscard]] double strength_of(double share);
 // Whether there is but one step, so that nothing can be drawn over them.
 [[nodiscard]] bool is_single_step(const report_page& page);
 // Calls draw(first, last) for each run of columns that `is` tells.

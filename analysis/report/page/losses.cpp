@@ -25,13 +25,6 @@ std::vector<tensor_losses::loss> totals_of(const report_page& page) {
   return total;
 }
 
-// From 0.01 % on; all lost is strongest. Any loss can be told from none.
-double strength_of(double share) {
-  constexpr double of_a_decade = 0.21;
-  constexpr double weakest = 0.16;
-  return std::clamp(1 + of_a_decade * std::log10(share), weakest, 1.0);
-}
-
 // A row for each of the tensors, which are in the order of what they lose.
 figure heat_map(const report_page& page, const std::vector<std::size_t>& tensors) {
   const auto& columns = page.losses.columns();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <ulp/ask/questions/command_text.hpp>
 #include <ulp/report/findings/format_matrix.hpp>
+#include <ulp/report/findings/fp8_told.hpp>
 #include <ulp/report/tables/fp8_table.hpp>
 #include <ulp/report/tables/usual_formats.hpp>
 #include <utility>
@@ -60,6 +61,15 @@ report_replay replay_of(page_replay&& one) {
           .warnings = std::move(one.warnings)};
 }
 
+// Beside the findings, which tell the others in sentences.
+std::vector<summary_line> lines_not_told(std::vector<summary_line> lines) {
+  std::erase_if(lines, [](const summary_line& line) {
+    return line.title == "saturation" || line.title == "stale scale" || line.title == "amax not finite" ||
+           line.title == "live scales";
+  });
+  return lines;
+}
+
 }  // namespace
 
 report_page page_of(page_answer answer) {
@@ -87,14 +97,19 @@ report_page page_of(page_answer answer) {
 }
 
 void add_recipe(report_page& page, drawn_fp8 drawn) {
-  report_recipe made{.name = drawn.answer.by.recipe().name,
-                     .lines = lines_of(drawn.answer, drawn.asked),
+  fp8_told told = tell_recipe_run(drawn.answer, drawn.asked);
+  report_recipe made{.name = told.under,
+                     .happened = told.happened,
+                     .grade = told.grade,
+                     .lines = lines_not_told(lines_of(drawn.answer, drawn.asked)),
+                     .findings = std::move(told.findings),
                      .tensors = fp8_tensors_table(drawn.answer),
                      .worst = {}};
   for (drawn_fp8::scales& one : drawn.worst)
     made.worst.push_back({drawn.answer.tensors[one.tensor].name, std::move(one.columns)});
   page.recipe = std::move(made);
-  std::string options = option_text("--recipe", drawn.asked.recipe);
+  std::string options =
+      drawn.asked.own ? option_text("--config", drawn.asked.own->file) : option_text("--recipe", drawn.asked.recipe);
   for (const std::string& p : drawn.asked.parameters) options += option_text("--set", p);
   page.commands.push_back({fmt::format("ulp replay {}{}", command_words(drawn.asked.run), options), ""});
 }

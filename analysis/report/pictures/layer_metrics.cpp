@@ -143,7 +143,9 @@ layer_cell cell_of(const layer_question& q, const tensor_tables::entry& of, cons
     case layer_metric::sqnr: return noise(q, of, by);
     case layer_metric::largest:
     case layer_metric::headroom: return extreme(q, of, by);
-    case layer_metric::lost_updates: break;
+    case layer_metric::lost_updates:
+    case layer_metric::saturated:
+    case layer_metric::stale: break;
   }
   return {};
 }

@@ -117,6 +117,30 @@ TEST_CASE("a recipe over a recording: rows, summary, and what is not cast") {
   CHECK(csv.size() - 1 == all["summary"]["tensor_steps"].get<std::size_t>());
 }
 
+TEST_CASE("a report tells how a run goes under a recipe, with the parameters that its policy has") {
+  const temporary_dir dir;
+  const std::string page = (dir / "r.html").string();
+  const std::string recipe =
+      "tests/data/live_scales.ulp --recipe te_delayed:e5m2 --set amax_history_len=4 --set margin=1";
+  const auto made = run_ulp("report " + recipe + " --set growth_interval=7 -o " + page);
+  INFO(made.err);
+  REQUIRE(made.exit_code == 0);
+  const std::string html = read_file(page);
+  for (const std::string part : {"A scale for each tensor: te_delayed:e5m2 amax_history_len=4 margin=1",
+                                 "in 23 of 24 steps of a tensor", "kept the scale of 1 of 3 tensors for up to 3 steps",
+                                 "By tensor and step: steps in which values saturate", "growth_interval=7"}) {
+    INFO(part);
+    CHECK(html.find(part) != std::string::npos);
+  }
+  // That of the configuration, where none is named.
+  const auto configured = run_ulp("report " + digits + " --config tests/data/configs/accelerate_fp8.yaml -o " + page);
+  INFO(configured.err);
+  REQUIRE(configured.exit_code == 0);
+  CHECK(read_file(page).find("A scale for each tensor: te_delayed:e4m3 amax_history_len=1024") != std::string::npos);
+  // A parameter that nothing has is refused.
+  CHECK(run_ulp("report " + recipe + " --set nonsense=1 -o " + page).exit_code == 2);
+}
+
 TEST_CASE("a sweep of recipes has what each replay has") {
   const auto swept = nlohmann::json::parse(
       run_ulp("sweep " + digits + " --recipe te_delayed,te_current:e5m2 --set amax_history_len=1,16 --json").out);

@@ -160,6 +160,22 @@ class numbers_test : public QObject {
     }
     QCOMPARE(compared, parts.size());
 
+    // Likewise of what saturates under an FP8 recipe, with a parameter that its policy has beside one of the scaler's.
+    const std::string recipe = " --recipe te_delayed:e4m3 --set amax_history_len=16";
+    std::map<std::string, std::pair<double, double>> saturated;
+    std::map<std::string, std::pair<double, double>> expected;
+    for (const row& r : shown("layers", run + recipe + " --set growth_interval=40 --metric saturated")) {
+      saturated[r.at("tensor")].first += end(r, "part", "_low");
+      saturated[r.at("tensor")].second += end(r, "part", "_high");
+    }
+    for (const row& r : told("replay " + run + recipe)) {
+      if (!saturated.contains(r.at("tensor"))) continue;  // without a finite nonzero value
+      expected[r.at("tensor")].first += number(r, "saturated_low");
+      expected[r.at("tensor")].second += number(r, "saturated_high");
+    }
+    QVERIFY(!saturated.empty());
+    QCOMPARE(saturated, expected);
+
     const auto swept = told("sweep " + run +
                             " --scaler pytorch_gradscaler --format float16 --set init_scale=256,4096,65536,1048576 "
                             "--set growth_interval=50,200,1000,2000");

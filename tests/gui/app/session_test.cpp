@@ -37,7 +37,7 @@ session full() {
   s.filter = "^conv[0-9]";
   s.metric = ulp::layer_metric::lost_updates;
   s.weights_format = "bfloat16";
-  s.fp8_recipe = "msamp:e4m3";
+  s.fp8 = {.recipe = "te_delayed:e4m3", .parameters = {"amax_history_len=16", "margin=1"}, .kept_out = {"output"}};
   s.first_step = -5;
   s.last_step = std::int64_t{1} << 40;
   s.cursor = 7;
@@ -55,7 +55,7 @@ class session_test : public QObject {
                                session bare = full();
                                bare.metric = session{}.metric;
                                bare.weights_format.clear();
-                               bare.fp8_recipe = session{}.fp8_recipe;
+                               bare.fp8.reset();
                                bare.first_step = bare.last_step = bare.cursor = std::nullopt;
                                return bare;
                              }()}) {

@@ -67,7 +67,7 @@ class tensor_scales_test : public QObject {
   }
   void rows_are_those_of_the_replay() {
     QFETCH(const QString, recipe);
-    const auto drawn = scales_under(*digits(), recipe.toStdString(), std::nullopt, ulp::nobody());
+    const auto drawn = scales_under(*digits(), {.recipe = recipe.toStdString()}, {}, ulp::nobody());
     const replayed_rows said = said_by_replay(*digits(), recipe.toStdString());
     QCOMPARE(drawn->recipe, recipe.toStdString());
     QCOMPARE(drawn->rows.size(), said.rows.size());
@@ -86,20 +86,45 @@ class tensor_scales_test : public QObject {
   }
 
   void of_a_long_run_one_tensor_is_kept() {
-    const auto all = scales_under(*digits(), usual_fp8_recipe, std::nullopt, ulp::nobody());
+    const auto all = scales_under(*digits(), {}, {}, ulp::nobody());
     const std::uint32_t worst = all->worst_first.front();
     const std::uint32_t best = all->worst_first.back();
     QVERIFY(worst != best);
-    const std::uint32_t nowhere = 9999;
-    for (const auto& [asked, kept] : {std::pair{std::optional<std::uint32_t>{}, worst},
-                                      {std::optional{best}, best},
-                                      {std::optional{nowhere}, worst}}) {
-      const auto one = scales_under(*digits(), usual_fp8_recipe, asked, ulp::nobody(), 100);
+    for (const auto& [asked, kept] :
+         {std::pair{std::string{}, worst}, {all->tensors[best].name, best}, {std::string{"nowhere"}, worst}}) {
+      const auto one = scales_under(*digits(), {}, asked, ulp::nobody(), 100);
       QCOMPARE(one->rows.size(), std::size_t{1});
       QCOMPARE(one->rows.begin()->first, kept);
       QCOMPARE(one->worst_first, all->worst_first);
       QVERIFY(ulp::to_csv(table_of(*one, kept)) == ulp::to_csv(table_of(*all, kept)));
     }
+  }
+
+  // The file is of TransformerEngine's own amaxes: te_delayed_bulk_max_h4_m1_e5m2, where a step uses what the step
+  // before it left.
+  void scales_of_the_run_itself_are_those_of_the_step_before() {
+    const auto run = load_run({.inputs = {(source_dir() / "tests/data/live_scales.ulp").string()}}, ulp::nobody());
+    QVERIFY(run->has_live_scales);
+    const fp8_spec spec{.recipe = "te_delayed:e5m2", .parameters = {"amax_history_len=4", "margin=1"}};
+    const auto all = scales_under(*run, spec, {}, ulp::nobody());
+    QVERIFY(all->is_of_amaxes);
+    QVERIFY(all->live.has_value());
+    QCOMPARE(all->rows.size(), std::size_t{3});
+    std::size_t other = 0;
+    for (const auto& [tensor, rows] : all->rows) {
+      QVERIFY(std::isnan(rows.front().live));
+      for (std::size_t i = 1; i < rows.size(); ++i) {
+        if (rows[i].live == rows[i].multiplied_by) continue;
+        ++other;
+        QCOMPARE(all->tensors[tensor].name, std::string("1.GEMM1_WEIGHT"));
+        QCOMPARE(rows[i].step, std::int64_t{6});
+        QCOMPARE(rows[i].live, 3.0);
+      }
+      const ulp::table t = table_of(*all, tensor);
+      QVERIFY(ulp::to_csv(t).find("nan") == std::string::npos);
+      for (const auto& row : t.rows) QCOMPARE(row.back().index(), std::size_t{0});  // nothing is counted
+    }
+    QCOMPARE(other, std::size_t{1});
   }
 };
 

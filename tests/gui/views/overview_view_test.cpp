@@ -2,6 +2,7 @@
 // factor is known, and what a replay does to a healthy run is said too.
 #include "views/overview_view.hpp"
 
+#include <QLabel>
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTest>
@@ -291,6 +292,74 @@ class overview_view_test : public QObject {
                              30000);
     QTRY_VERIFY_WITH_TIMEOUT(
         std::ranges::any_of(view.cards(), [](const story_card& c) { return c.question.contains("bfloat16"); }), 30000);
+  }
+
+  void a_run_under_an_fp8_recipe_has_its_story() {
+    page p({usual_scenario()});
+    QVERIFY(p.line("In FP8").isEmpty());
+    QVERIFY(p.card("under te_delayed:hybrid") == nullptr);
+    const std::size_t before = p.view.cards().size();
+    p.state.set_fp8({.recipe = "te_delayed:hybrid"});
+    QTRY_VERIFY_WITH_TIMEOUT(p.card("What saturates under te_delayed:hybrid?") != nullptr, 30000);
+    QVERIFY(p.view.cards().size() >= before + 3);
+    QVERIFY(std::ranges::is_sorted(p.view.cards(), {}, &story_card::grade));
+    // As `ulp replay` counts.
+    const program_result told = run_ulp("replay " + digits_path() + " --recipe te_delayed:hybrid --json");
+    std::size_t tensors = 0;
+    std::size_t saturating = 0;
+    for (std::size_t at = 0; (at = told.out.find("\"saturating_steps\":", at)) != std::string::npos; ++tensors)
+      saturating += std::stoi(told.out.substr(at += 19)) > 0 ? 1 : 0;
+    QVERIFY(tensors > 0 && saturating > 0);
+    const story_card* const card = p.card("What saturates under te_delayed:hybrid?");
+    const QString expected = saturating == tensors ? QString("all %1 tensors saturate").arg(tensors)
+                                                   : QString("%1 of %2 tensors saturate").arg(saturating).arg(tensors);
+    QVERIFY2(card->conclusion.startsWith(expected), qPrintable(card->conclusion));
+    QVERIFY2(p.line("In FP8").startsWith("under te_delayed:hybrid: " + card->conclusion), qPrintable(p.line("In FP8")));
+    QCOMPARE(card->view, QString("tensor-scales"));
+    QVERIFY(p.view.first_lines().grade <= card->grade);
+    bool is_noted = false;
+    for (const QLabel* const label : p.view.findChildren<QLabel*>())
+      is_noted = is_noted || label->text().contains("weight gradients stand in for them");
+    QVERIFY(is_noted);
+    // The first lines are those of the run, as before.
+    QCOMPARE(p.line("What happened"), advised("What happened", digits_path()));
+    p.state.set_fp8({.recipe = "te_current:hybrid"});
+    QTRY_VERIFY_WITH_TIMEOUT(p.card("under te_current:hybrid") != nullptr, 30000);
+    QVERIFY(p.card("under te_delayed:hybrid") == nullptr);
+  }
+
+  // Eight steps of TransformerEngine's amaxes, the run's scale set to 3 in one of them: see
+  // tests/cli/runs/fp8_test.cpp.
+  void a_recording_with_scales_of_its_own_is_held_against_the_replay() {
+    const auto run = load_run({.inputs = {(source_dir() / "tests/data/live_scales.ulp").string()}}, ulp::nobody());
+    page p({run}, {replayed(*run, usual_scenario())});
+    QVERIFY2(p.line("In FP8").contains("choose its recipe and parameters in Tensor scales"),
+             qPrintable(p.line("In FP8")));
+    p.state.set_fp8({.recipe = "te_delayed:e5m2", .parameters = {"amax_history_len=4", "margin=1"}});
+    QCoreApplication::processEvents();
+    p.view.catch_up_now();
+    const QString told = p.line("In FP8");
+    for (const char* const part :
+         {"under te_delayed:e5m2 amax_history_len=4 margin=1: ", "one infinite amax, first at step 5, kept",
+          "for up to 3 steps in a row", "in 23 of 24 steps of a tensor", "at step 5, 1.GEMM1_WEIGHT"})
+      QVERIFY2(told.contains(part), qPrintable(told));
+    QVERIFY(p.view.first_lines().grade == finding_grade::trouble);
+    QVERIFY(p.card("those that the run itself had") != nullptr);
+    const QString words = words_of({1000, 700}, [&](QPainter& to, const QRectF& room) {
+                            p.view.draw(to, room, theme::light());
+                          }).join(' ');
+    QVERIFY2(words.contains("In FP8"), qPrintable(words));
+  }
+
+  void amaxes_alone_have_a_story() {
+    const temporary_dir dir;
+    write_file(dir / "AMAX.csv", "step,tensor,amax\n0,a,1\n0,b,2\n1,a,inf\n1,b,300\n2,a,4\n2,b,1000\n");
+    const auto run = load_run({.inputs = {(dir / "AMAX.csv").string()}}, ulp::nobody());
+    QCOMPARE(run->picture.steps().size(), std::size_t{3});
+    const page p({run}, {{}});
+    QVERIFY2(p.line("In FP8").startsWith("under te_delayed:hybrid: "), qPrintable(p.line("In FP8")));
+    QVERIFY(p.line("What happened").isEmpty());
+    QVERIFY(p.card("What did amaxes do") != nullptr);
   }
 };
 

@@ -2,7 +2,10 @@
 // `ulp replay` would write of these columns; what the picture says; tensors that are not cast and runs without tensors are told in words.
 #include <QComboBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QTest>
+#include <cstdlib>
+#include <sstream>
 
 #include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/report/tables/fp8_table.hpp>
@@ -166,6 +169,74 @@ class tensor_scales_view_test : public QObject {
     run->text.inputs = {(dir / "gone.npy").string()};
     const stage s(run, replay);
     QVERIFY2(s.words().contains("gone.npy"), qPrintable(s.words()));
+  }
+
+  void parameters_are_those_of_the_policy() {
+    stage s;
+    QVERIFY(s.has_rows());
+    const auto parameters = s.shown->findChild<QLineEdit*>("parameters");
+    parameters->setText("amax_history_len=4  margin=1");
+    emit parameters->editingFinished();
+    QCOMPARE(name_of(s.state.fp8()), std::string("te_delayed:hybrid amax_history_len=4 margin=1"));
+    QVERIFY(s.state.has_own_fp8());
+    QTRY_VERIFY(s.has_rows());
+    parameters->setText("marginn=1");
+    emit parameters->editingFinished();
+    QVERIFY2(s.shown->findChild<QLabel*>(QString(), Qt::FindDirectChildrenOnly)->isVisible(), "the mistake is told");
+    QCOMPARE(name_of(s.state.fp8()), std::string("te_delayed:hybrid amax_history_len=4 margin=1"));
+    // Of another policy those remain that it has.
+    emit s.box("recipe").textActivated("msamp:hybrid");
+    QCOMPARE(name_of(s.state.fp8()), std::string("msamp:hybrid margin=1"));
+  }
+
+  void scales_of_the_run_itself_are_drawn_beside_the_replay() {
+    stage s(load_run({.inputs = {(source_dir() / "tests/data/live_scales.ulp").string()}}, ulp::nobody()));
+    s.state.set_fp8({.recipe = "te_delayed:e5m2", .parameters = {"amax_history_len=4", "margin=1"}});
+    QVERIFY(s.has_rows());
+    const QString words = s.words();
+    for (const char* const part : {"the run's own scale", "The run's own scales are the replay's in 23 of 24 steps",
+                                   "1.GRAD_OUTPUT1", "values are not counted"})
+      QVERIFY2(words.contains(part), qPrintable(words));
+    QVERIFY(!words.contains("of the nonzero values"));
+    // Tensors that the run has no histograms of can be chosen, and filtered.
+    const int last = s.box("tensor").count() - 1;
+    QCOMPARE(last, 3);
+    s.box("tensor").setCurrentIndex(last);
+    emit s.box("tensor").activated(last);
+    QCOMPARE(s.tensor(), std::string("1.GEMM1_INPUT"));
+    QVERIFY(!s.state.tensor());
+    QVERIFY(s.state.set_filter("WEIGHT"));
+    QTRY_COMPARE(s.box("tensor").count(), 2);
+    // One that has some has no such scale.
+    s.state.set_filter("");
+    s.state.set_tensor(0);
+    QVERIFY2(s.words().contains("are not of 0.weight"), qPrintable(s.words()));
+  }
+
+  // Golden values of TransformerEngine: its own kernel's scales.
+  void a_table_of_amaxes_is_replayed() {
+    const auto run =
+        load_run({.inputs = {(source_dir() / "tests/data/golden_fp8/te_delayed_bulk_max_h4_m1_e5m2.csv").string()}},
+                 ulp::nobody());
+    QVERIFY(run->amaxes_only);
+    stage s(run, {});
+    s.state.set_fp8({.recipe = "te_delayed:e5m2", .parameters = {"amax_history_len=4", "margin=1"}});
+    QVERIFY2(s.has_rows(), qPrintable(s.words()));
+    std::vector<double> golden;
+    std::istringstream lines(read_file(run->text.inputs.front()));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with('#') || line.starts_with("step")) continue;
+      std::vector<std::string> fields(1);
+      for (const char c : line)
+        if (c == ',')
+          fields.emplace_back();
+        else
+          fields.back() += c;
+      if (fields[1] == s.tensor()) golden.push_back(std::strtod(fields[3].c_str(), nullptr));
+    }
+    const ulp::table shown = s.shown->data();
+    QCOMPARE(shown.rows.size(), golden.size());
+    for (std::size_t i = 0; i < golden.size(); ++i) QCOMPARE(std::get<double>(shown.rows[i][3]), golden[i]);
   }
 };
 

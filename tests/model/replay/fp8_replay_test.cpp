@@ -141,7 +141,9 @@ TEST_CASE("a delayed scale is stale after a jump, and saturates") {
   CHECK(sum.stale == 2);
   CHECK(*sum.first_stale == 1);
   CHECK(sum.saturating == 1);
+  CHECK(*sum.first_saturating == 1);
   CHECK(sum.infinite == 1);
+  CHECK(*sum.first_not_finite == 3);
   CHECK(sum.held == 2);
   CHECK(sum.most_binades_above == 4);
   CHECK(sum.most_binades_below == 4);
@@ -246,6 +248,26 @@ TEST_CASE("a summary has the scales that were used, and how far they were off on
   CHECK(sum.most_binades_below == 7);
   CHECK(sum.stale == 2);  // a binade, as in the first step, is not stale yet
   CHECK(sum.first_stale == 1);
+}
+
+// With a history of two an infinity is remembered for one step more.
+TEST_CASE("a summary has how long an infinite amax kept the scale, and that of several tensors the longest") {
+  fp8_replayer replay(all_by("te_delayed_bulk", float8_e4m3fn, {{"amax_history_len", 2.0}}), {});
+  std::int64_t step = 0;
+  for (const double amax : {1.0, infinity, infinity, 1.0, 1.0, infinity, 1.0, 1.0})
+    static_cast<void>(replay.advance({.step = step++}, 0, amax, one));
+  fp8_tensor_summary sum = replay.summaries().at(0);
+  CHECK(sum.held == 5);
+  CHECK(sum.longest_held == 3);
+  CHECK(*sum.first_not_finite == 1);
+  fp8_tensor_summary other;
+  other.longest_held = 4;
+  other.first_not_finite = 0;
+  other.first_saturating = 7;
+  sum += other;
+  CHECK(sum.longest_held == 4);
+  CHECK(*sum.first_not_finite == 0);
+  CHECK(*sum.first_saturating == 7);
 }
 
 TEST_CASE("an infinity is the amax, and a scale that divides is inverted") {

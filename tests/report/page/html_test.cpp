@@ -383,8 +383,40 @@ TEST_CASE("scales of tensors under a recipe are pictures of the worst and a tabl
   CHECK(html.find("in 1 of 4 steps of a tensor") != std::string::npos);
   CHECK(html.find("scale of a&lt;b") != std::string::npos);
   CHECK(html.find("nan") == std::string::npos);
+  // Amaxes alone: steps that saturate, and those in which the scale is off.
+  CHECK(html.find("By tensor and step: steps in which values saturate") != std::string::npos);
+  CHECK(html.find("By tensor and step: steps in which the scale is off by more than a binade") != std::string::npos);
+  CHECK(html.find("share of the nonzero values that saturate") == std::string::npos);
   // One step has no curve.
   report_page single = page_of(1);
   single.recipe = recipe;
   CHECK(html_of(single).find("scale of a&lt;b") == std::string::npos);
+}
+
+TEST_CASE("what happened under a recipe is told first, and its findings are below the pictures") {
+  report_page page = page_of(4);
+  report_recipe recipe{.name = "te_delayed:e5m2 margin=1", .happened = "1 of 2 tensors saturates"};
+  recipe.grade = finding_grade::trouble;
+  recipe.findings = {
+      {.topic = "fp8_saturation", .question = "What saturates?", .conclusion = "a<b does", .limits = "open"}};
+  recipe.tensors.columns = {{"tensor", "tensor"}};
+  for (const std::string name : {"early", "late"}) {
+    recipe.worst.push_back({name, {}});
+    for (std::int64_t i = name == "late" ? 2 : 0; i < 4; ++i) {
+      fp8_row row{.key = {.step = i}, .amax = 1, .multiplied_by = 448, .ideal = 448, .saturates = i == 3};
+      row.has_counts = true;
+      row.counts = {.numel = 10, .zero = 2, .overflow = {i == 3 ? 4U : 0U, i == 3 ? 4U : 0U}};
+      recipe.worst.back().columns.at_step(i).add(row);
+    }
+  }
+  page.recipe = recipe;
+  const std::string html = html_of(page);
+  CHECK(is_balanced(html));
+  CHECK(html.find("<dl class=\"first ill\"><dt>What happened</dt><dd>1 of 2 tensors saturates</dd>") !=
+        std::string::npos);
+  CHECK(html.find("<h3>What saturates?</h3><p>a&lt;b does</p>") != std::string::npos);
+  CHECK(html.find("By tensor and step: share of the nonzero values that saturate") != std::string::npos);
+  CHECK(html.find("By tensor and step: steps in which the scale") == std::string::npos);  // none is off
+  // The tensor that came late is hatched before.
+  CHECK(html.find("no nonzero value") != std::string::npos);
 }

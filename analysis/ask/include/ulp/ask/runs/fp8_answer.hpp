@@ -37,6 +37,12 @@ struct fp8_question {
 // The policy that it names, or its recipe does. Throws std::invalid_argument.
 [[nodiscard]] const fp8_scaler_entry& policy_of(const fp8_question& asked);
 
+// "te_delayed:hybrid margin=1": the recipe, or the policy and the format, with the parameters that were given.
+[[nodiscard]] std::string name_of(const fp8_question& asked);
+
+// Those of `given`, "key=value", that its policy has are taken out, and become the question's.
+void take_parameters(fp8_question& asked, std::vector<std::string>& given);
+
 // Throws std::invalid_argument, whose text names the option.
 [[nodiscard]] fp8_recipe recipe_of(const fp8_question& asked);
 
@@ -83,6 +89,11 @@ struct fp8_column {
   double ideal = not_known;      // the least log2 of the ideal ones
   std::uint64_t saturating = 0;  // steps
   std::uint64_t held = 0;
+  std::uint64_t stale = 0;
+  std::uint64_t steps = 0;       // all
+  std::uint64_t with_ideal = 0;  // that can be stale
+  double saturated = 0;          // values, of a range its upper end
+  double nonzero = 0;            // likewise; 0 where amaxes alone are known
   void merge(const fp8_column& other);
   void add(const fp8_row& row);
 };

@@ -20,6 +20,8 @@ struct pictured_run {
   run_text text;             // as it was read, and is read again
   bool as_recorded = false;  // the factor of some of its values is not known
   source_kind kind = source_kind::recording;
+  bool amaxes_only = false;  // the input is a table or log of amaxes: of its tensors nothing is drawn but their scales
+  bool has_live_scales = false;  // those of an 8-bit run: see live_scales.hpp
   std::string description;
   std::vector<std::string> notes;  // as `ulp` tells them of the input
   std::vector<std::string> warnings;

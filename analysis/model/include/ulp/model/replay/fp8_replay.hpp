@@ -49,14 +49,18 @@ struct fp8_row {
 struct fp8_tensor_summary {
   std::uint64_t steps = 0;
   std::uint64_t saturating = 0;  // steps in which a finite value saturates
+  std::optional<std::int64_t> first_saturating;
   std::uint64_t stale = 0;
   std::optional<std::int64_t> first_stale;
   double most_binades_above = 0;  // of binades_off(), over the steps
   double most_binades_below = 0;
-  std::uint64_t infinite = 0;        // steps whose amax was infinite
-  std::uint64_t nan = 0;             // likewise NaN
+  std::uint64_t infinite = 0;  // steps whose amax was infinite
+  std::uint64_t nan = 0;       // likewise NaN
+  std::optional<std::int64_t> first_not_finite;
   std::uint64_t held = 0;            // steps in which the scale was kept because of one of these
-  count_range not_finite_underflow;  // of `counts`, in the steps of the two
+  std::uint64_t longest_held = 0;    // of these, one after the other
+  std::uint64_t holding = 0;         // likewise, up to the last step
+  count_range not_finite_underflow;  // of `counts`, in the steps whose amax was infinite or NaN
   double first_scale = not_known;
   double last_scale = not_known;
   outcome_counts counts;

@@ -27,13 +27,16 @@ struct report_replay {
 // A recipe with a scale for each tensor.
 struct report_recipe {
   std::string name;
+  std::string happened;
+  finding_grade grade = finding_grade::fine;
   std::vector<summary_line> lines;
+  std::vector<finding> findings;
   table tensors;
   struct scales {
     std::string tensor;
     columns_of<fp8_column> columns;
   };
-  std::vector<scales> worst;
+  std::vector<scales> worst;  // the worst first
 };
 
 struct report_command {

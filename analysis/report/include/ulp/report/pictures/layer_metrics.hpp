@@ -27,6 +27,10 @@ enum class layer_metric : std::uint8_t {
   headroom,   // binades between the largest scaled gradient and overflow
   // Share of updates that weights in the format lose without a master copy: not of the values, see layer_updates.hpp.
   lost_updates,
+  // Under an FP8 recipe, see layer_scales.hpp: values that are above what its scale takes to the largest number,
+  // share of nonzero;
+  saturated,
+  stale,  // and the share of steps in which the scale is off by more than a binade
 };
 
 // The lower a value, the worse it is.
@@ -40,13 +44,17 @@ enum class layer_metric : std::uint8_t {
 [[nodiscard]] constexpr bool has_threshold(layer_metric m) noexcept {
   return is_share(m) || m == layer_metric::headroom;
 }
-// Whether the format matters.
+// Whether an FP8 recipe is replayed for it.
+[[nodiscard]] constexpr bool is_of_recipe(layer_metric m) noexcept {
+  return m == layer_metric::saturated || m == layer_metric::stale;
+}
+// Whether the format matters, or the recipe.
 [[nodiscard]] constexpr bool is_of_format(layer_metric m) noexcept {
   return m != layer_metric::zeros && m != layer_metric::largest;
 }
 // Whether the loss scale matters, too.
 [[nodiscard]] constexpr bool is_of_scale(layer_metric m) noexcept {
-  return is_of_format(m) && m != layer_metric::lost_updates;
+  return is_of_format(m) && m != layer_metric::lost_updates && !is_of_recipe(m);
 }
 
 struct layer_question {
@@ -68,7 +76,7 @@ struct layer_cell {
 void add(layer_metric metric, layer_cell& into, const layer_cell& other);
 
 // The values of a table, in steps whose loss scales are `scales.low` to `scales.high`: bounds where they differ. Of lost updates
-// they tell nothing.
+// and of what a recipe does they tell nothing.
 [[nodiscard]] layer_cell cell_of(const layer_question& question, const tensor_tables::entry& of,
                                  const value_range& scales);
 
