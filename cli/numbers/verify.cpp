@@ -245,10 +245,10 @@ command verify_command() {
   made.add("--axis", &o->axis, "with --block: along which blocks run, 0 the first, -1 the last (the default)",
            {.type = "N"});
   made.footer =
-      "Where lines differ, prints for each class how many of its lines do, as in \"560 of 574 subnormal results\", before "
-      "the examples. A NaN agrees with every NaN unless --nan canonical is given; where an integer does not exist, both "
-      "ends of its range and 0 agree. Flags are 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
-      "stochastic rounding the random bits come before the result. Exit code 1: a line differs.\n"
+      "Where lines differ, prints for each class how many of its lines do, as in \"560 of 574 subnormal results\", "
+      "before the examples. A NaN agrees with every NaN unless --nan canonical is given; where an integer does not "
+      "exist, both ends of its range and 0 agree. Flags are 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 "
+      "invalid. Under stochastic rounding the random bits come before the result. Exit code 1: a line differs.\n"
       "Examples:\n"
       "  echo 857F 74FB 74FA 01 | ulp verify --op add --format float16 --rounding toward-zero\n"
       "  echo 3C00 3C01 4000 01 | ulp verify --op add --format float16 --coverage";
