@@ -24,14 +24,31 @@ bool cancels(operation op, const std::array<unpacked, 3>& x, const unpacked& exa
   return exact.kind == number_class::zero || (finite(exact) && exact.exponent < larger - 1);
 }
 
+// In the order of coverage_classes.
+enum class_index : unsigned {
+  exact_result_of,
+  inexact_result,
+  tie,
+  subnormal_result,
+  rounded_to_zero,
+  least_normal,
+  largest,
+  overflow,
+  cancellation,
+  cancelled_to_zero,
+  infinite_operand,
+  quiet_nan,
+  signaling_nan,
+  nan_of_numbers
+};
+static_assert(nan_of_numbers + 1 == coverage_classes.size());
+
 }  // namespace
 
-void coverage::add(operation op, const format& to, const format& from, const operand_codes& operands,
-                   const rounding& mode, const encoded& result) {
-  const auto count = [this](std::string_view name, bool holds) {
-    const auto* const at = std::find(coverage_classes.begin(), coverage_classes.end(), name);
-    lines[static_cast<std::size_t>(at - coverage_classes.begin())] += holds ? 1 : 0;
-  };
+class_set classes_of(operation op, const format& to, const format& from, const operand_codes& operands,
+                     const rounding& mode, const encoded& result) {
+  class_set classes = 0;
+  const auto set = [&classes](class_index i, bool holds) { classes |= class_set{holds ? 1U : 0U} << i; };
   std::array<unpacked, 3> x{};
   bool quiet = false;
   bool signaling = false;
@@ -44,31 +61,37 @@ void coverage::add(operation op, const format& to, const format& from, const ope
       quiet = quiet || (one.kind == number_class::nan && !one.signaling);
       infinite = infinite || one.kind == number_class::infinity;
     }
-  count("quiet NaN", quiet);
-  count("signaling NaN", signaling);
-  count("infinite operand", infinite);
-  if (is_comparison(op)) return;
-  count("NaN of numbers", !quiet && !signaling && any(result.flags, status::invalid));
+  set(quiet_nan, quiet);
+  set(signaling_nan, signaling);
+  set(infinite_operand, infinite);
+  if (is_comparison(op)) return classes;
+  const bool invalid = any(result.flags, status::invalid);
+  set(nan_of_numbers, !quiet && !signaling && invalid);
 
-  const unpacked exact = exact_result(op, to, from, operands, mode.daz);
-  const bool cancelled = cancels(op, x, exact);
-  count("cancellation", cancelled && exact.kind == number_class::finite);
-  count("cancelled to zero", cancelled && exact.kind == number_class::zero);
-  if (exact.kind != number_class::finite) return;
+  const bool to_integer = integer_result(op).bits != 0;
   const bool inexact = any(result.flags, status::inexact);
-  count("exact", !inexact && !any(result.flags, status::invalid));
-  count("inexact", inexact);
-  count("tie", inexact && is_tie(op, to, exact));
-  if (integer_result(op).bits != 0) {
-    count("rounded to zero", inexact && result.code == 0);
-    return;
+  // A result without flags is the exact one, and cheaper to look at.
+  const bool is_result = result.flags == status::none && !quiet && !infinite && !to_integer;
+  const unpacked exact = is_result ? decode(to, result.code) : exact_result(op, to, from, operands, mode.daz);
+  const bool cancelled = cancels(op, x, exact);
+  set(cancellation, cancelled && exact.kind == number_class::finite);
+  set(cancelled_to_zero, cancelled && exact.kind == number_class::zero);
+  if (exact.kind != number_class::finite) return classes;
+  set(exact_result_of, !inexact && !invalid);
+  set(inexact_result, inexact);
+  set(tie, inexact && is_tie(op, to, exact));
+  if (to_integer) {
+    set(rounded_to_zero, inexact && result.code == 0);
+    return classes;
   }
   const std::uint64_t magnitude = to.has_sign ? result.code & to.magnitude_mask() : std::uint64_t{result.code};
-  count("subnormal result", decode(to, result.code).subnormal);
-  count("rounded to zero", inexact && decode(to, result.code).kind == number_class::zero);
-  count("least normal", magnitude == to.min_normal_code() && exact.exponent < to.emin());
-  count("overflow", any(result.flags, status::overflow));
-  count("largest", magnitude == to.max_finite_code() && !any(result.flags, status::overflow));
+  set(subnormal_result, magnitude != 0 && magnitude < to.min_normal_code());
+  set(rounded_to_zero, inexact && magnitude == 0 && decode(to, result.code).kind == number_class::zero);
+  set(least_normal, magnitude == to.min_normal_code() && exact.exponent < to.emin());
+  const bool overflows = any(result.flags, status::overflow);
+  set(overflow, overflows);
+  set(largest, magnitude == to.max_finite_code() && !overflows);
+  return classes;
 }
 
 }  // namespace ulp::cli

@@ -114,10 +114,11 @@ std::string wrong_count(const vector_kind& kind, std::string_view whole, line_co
   std::string wanted = kind.operands() == 1 ? "1 operand" : fmt::format("{} operands", kind.operands());
   std::size_t least = kind.operands();
   std::size_t most = least;
-  if (content == line_content::everything) {
+  if (content != line_content::operands) {
     if (kind.stochastic()) wanted += ", random bits";
-    wanted += ", result, flags";
-    least = most = least + (kind.stochastic() ? 3 : 2);
+    wanted += content == line_content::result ? ", result, flags or not" : ", result, flags";
+    most += kind.stochastic() ? 3 : 2;
+    least = content == line_content::result ? most - 1 : most;
   } else if (kind.stochastic()) {
     wanted += ", random bits or not";
     ++most;
@@ -202,6 +203,12 @@ void add_vectors_of(command& to, vector_options& options) {
          {.type = "F"});
   to.add("--exact", &options.exact,
          "rint and to_*: raise inexact where the operand is not an integer, as TestFloat's -exact");
+  to.add(
+      "--nan", &options.nan,
+      "canonical: every NaN that results is the one of NVIDIA's processors, all ones but the sign, 7FFF in float16 and "
+      "bfloat16, and ulp verify compares its code; any: it has the operand's sign and payload, and to ulp verify "
+      "every NaN is right",
+      {.type = "any|canonical", .show_default = true, .one_of = {"any", "canonical"}});
   add_rounding(to, options.rounding);
 }
 
@@ -231,6 +238,11 @@ vector_kind::vector_kind(const vector_options& options)
         fmt::format("{} has no sign and no zero: convert is its only operation", result ? to_name : from_name));
   }
   rounding = options.rounding.value(to);
+  if (options.nan == "canonical") {
+    if (is_comparison(operation) || integer_result(operation).bits != 0 || !to.has_nan())
+      throw usage_error(fmt::format("--nan canonical: no result of {} in {} is NaN", options.operation, to_name));
+    canonical_nan = true;
+  }
   if (is_comparison(operation) && stochastic())
     throw usage_error(fmt::format("--op {} does not round: remove --rounding", options.operation));
   if (options.rounding.is_preset() && (operation != ulp::operation::convert || from != binary32))
@@ -255,7 +267,7 @@ void draw_random(const vector_kind& kind, std::uint64_t index, vector_line& line
 std::string parse_line(const vector_kind& kind, std::string_view text, line_content content, vector_line& line,
                        bool& has_random) {
   const std::string_view whole = text;
-  has_random = kind.stochastic() && content == line_content::everything;
+  has_random = kind.stochastic() && content != line_content::operands;
   std::string_view field;
   // Takes a field whose value has no bit outside the mask.
   const auto take_code = [&](std::uint64_t mask, std::uint64_t& value) {
@@ -299,7 +311,7 @@ std::string parse_line(const vector_kind& kind, std::string_view text, line_cont
                         fmt::format("is not below 2^{}", bits));
     }
   }
-  if (content == line_content::everything) {
+  if (content != line_content::operands) {
     const int width = kind.result_width();
     if (const problem p = take_code(mask_of_bits(width), line.result.code); p != problem::none) [[unlikely]]
       return describe(p, kind, whole, content, field_at(field), "result",
@@ -307,7 +319,8 @@ std::string parse_line(const vector_kind& kind, std::string_view text, line_cont
                                       : integer_result(kind.operation).bits != 0 ? "the integer"
                                                                                  : kind.to_name));
     std::uint64_t flags = 0;
-    if (const problem p = take_code((1u << flag_bits) - 1, flags); p != problem::none) [[unlikely]]
+    if (const problem p = take_code((1u << flag_bits) - 1, flags);
+        p != problem::none && (p != problem::missing || content == line_content::everything)) [[unlikely]]
       return describe(p, kind, whole, content, field_at(field), "flags", "exceed 1F, all five flags");
     line.result.flags = static_cast<status>(flags);
   }

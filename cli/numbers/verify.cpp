@@ -1,6 +1,7 @@
 // ulp verify: somebody's results against the exact ones, line by line.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <ulp/formats/check.hpp>
 #include <ulp/formats/names.hpp>
@@ -8,6 +9,7 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/bytes/printable.hpp>
 
+#include "classified_lines.hpp"
 #include "command.hpp"
 #include "coverage.hpp"
 #include "interrupt.hpp"
@@ -36,54 +38,98 @@ struct kept_line {
   disagreement what;
 };
 
+// Examples of lines that differ: one of each class comes before a second of any.
+class examples {
+ public:
+  explicit examples(std::uint64_t most) : most_(most) {}
+
+  [[nodiscard]] bool wants(class_set classes) const { return is_new(classes) ? of_new_.size() < most_ : has_room(); }
+  void add(class_set classes, kept_line line) {
+    (is_new(classes) ? of_new_ : others_).push_back(std::move(line));
+    seen_ |= classes;
+    if (of_new_.size() + others_.size() > most_) others_.pop_back();
+  }
+  // In the order of the lines.
+  [[nodiscard]] std::vector<kept_line> lines() const {
+    std::vector<kept_line> all = of_new_;
+    all.insert(all.end(), others_.begin(), others_.end());
+    std::sort(all.begin(), all.end(), [](const kept_line& a, const kept_line& b) { return a.number < b.number; });
+    return all;
+  }
+
+ private:
+  [[nodiscard]] bool is_new(class_set classes) const { return (classes & ~seen_) != 0; }
+  [[nodiscard]] bool has_room() const { return of_new_.size() + others_.size() < most_; }
+
+  std::uint64_t most_;
+  class_set seen_ = 0;
+  std::vector<kept_line> of_new_;  // each of a class that no line before has
+  std::vector<kept_line> others_;
+};
+
 struct outcome {
+  outcome(const vector_kind& kind, const options& o) : classified(kind, o.file, o.coverage), shown(o.keep) {}
+
   std::uint64_t lines = 0;
   std::uint64_t differing = 0;
   std::uint64_t in_flags_only = 0;
   bool has_flags = false;        // raised by some line
   std::uint64_t first_line = 0;  // of the differing
   std::string malformed;         // what is wrong with the line after those
-  std::vector<kept_line> first;
-  coverage covered;
+  classified_lines classified;
+  examples shown;
 };
-
-// The expected result tells where a line belongs, for one that differs too.
-void add_line(coverage& to, const vector_kind& kind, const operand_codes& operands, random_input random) {
-  to.add(kind.operation, kind.to, kind.from, operands, kind.rounding,
-         evaluate(kind.operation, kind.to, kind.from, operands, kind.rounding, random));
-}
 
 outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
   constexpr std::uint64_t between_looks = 1 << 16;
   progress shown("lines", 0);
-  outcome all;
+  outcome all(kind, o);
   vector_line line;
+  const line_content content = o.ignore_flags ? line_content::result : line_content::everything;
   for (std::string_view text; lines.next(text);) {
     bool has_random = false;
-    all.malformed = parse_line(kind, text, line_content::everything, line, has_random);
+    all.malformed = parse_line(kind, text, content, line, has_random);
     if (!all.malformed.empty()) return all;
-    const random_input random = line.random(kind);
-    const encoded expected = result_of(kind, line);
-    if (o.coverage) add_line(all.covered, kind, line.operands, random);
+    const encoded full = full_result_of(kind, line);
+    const encoded expected = as_written(kind, full);
     all.has_flags = all.has_flags || line.result.flags != status::none;
     if (++all.lines % between_looks == 0) shown.advance(between_looks);
-    const bool same_code = same_result(kind.operation, kind.to, expected, line.result.code);
-    if (same_code && (o.ignore_flags || expected.flags == line.result.flags)) [[likely]]
+    const bool same_code = same_result(kind.operation, kind.to, expected, line.result.code, kind.canonical_nan);
+    if (same_code && (o.ignore_flags || expected.flags == line.result.flags)) [[likely]] {
+      all.classified.agrees(line, full);
       continue;
+    }
     if (++all.differing == 1) all.first_line = lines.number();
     if (same_code) ++all.in_flags_only;
-    if (all.first.size() < o.keep) {
-      if (text.ends_with('\r')) text.remove_suffix(1);
-      all.first.push_back({lines.number(),
-                           std::string{text},
-                           {lines.number() - 1, line.operands, random.value(), expected, line.result}});
-    }
+    const class_set classes = all.classified.differs(line, full);
+    if (!all.shown.wants(classes)) continue;
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    all.shown.add(classes, {lines.number(),
+                            std::string{text},
+                            {lines.number() - 1, line.operands, line.random(kind).value(), expected, line.result}});
   }
   if (all.lines == 0) throw input_error(lines.name(), "", "is empty: nothing was checked");
   return all;
 }
 
+// The classes with lines that differ, those first of which most do.
+std::vector<std::size_t> differing_classes(const classified_lines& lines) {
+  std::vector<std::size_t> classes;
+  for (std::size_t i = 0; i < coverage_classes.size(); ++i)
+    if (lines.differing().lines[i] > 0) classes.push_back(i);
+  const auto share = [&](std::size_t i) {
+    return static_cast<double>(lines.differing().lines[i]) / static_cast<double>(lines.all().lines[i]);
+  };
+  std::stable_sort(classes.begin(), classes.end(), [&](std::size_t a, std::size_t b) { return share(a) > share(b); });
+  return classes;
+}
+
 void print_counts(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
+  named_values classes;
+  for (const std::size_t i : differing_classes(all.classified))
+    classes.all.push_back({std::string{coverage_classes[i].name},
+                           named_values{{{"lines", integer(all.classified.all().lines[i])},
+                                         {"differ", integer(all.classified.differing().lines[i])}}}});
   print_json("verify", table_of_one({{"file", lines.name()},
                                      {"op", std::string{to_string(kind.operation)}},
                                      {"format", kind.to_name},
@@ -92,7 +138,8 @@ void print_counts(const vector_kind& kind, const line_reader& lines, const outco
                                      {"lines", integer(all.lines)},
                                      {"differ", integer(all.differing)},
                                      {"differ_in_flags", integer(all.in_flags_only)},
-                                     {"first_line", value_if(all.differing > 0, integer(all.first_line))}}));
+                                     {"first_line", value_if(all.differing > 0, integer(all.first_line))},
+                                     {"classes", classes}}));
 }
 
 void print(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
@@ -106,9 +153,20 @@ void print(const vector_kind& kind, const line_reader& lines, const outcome& all
     flags_only = ", in the flags only";
   else if (all.in_flags_only > 0)
     flags_only = fmt::format(", {} of them in the flags only", grouped(all.in_flags_only));
-  const std::string shown = all.first.empty() ? "" : all.first.size() < all.differing ? "; the first:" : ":";
-  fmt::print("{} {}{}{}\n", grouped(all.differing), all.differing == 1 ? "differs" : "differ", flags_only, shown);
-  for (const kept_line& l : all.first)
+  const std::vector<kept_line> examples = all.shown.lines();
+  const std::string shown =
+      !examples.empty() && examples.size() < all.differing ? fmt::format(", {} shown", grouped(examples.size())) : "";
+  // Of a single line its explanation says as much.
+  const std::vector<std::size_t> classes =
+      all.lines > 1 ? differing_classes(all.classified) : std::vector<std::size_t>{};
+  fmt::print("{} {}{}{}{}\n", grouped(all.differing), all.differing == 1 ? "differs" : "differ", flags_only, shown,
+             classes.empty() && examples.empty() ? "" : ":");
+  for (const std::size_t i : classes) {
+    const std::uint64_t of = all.classified.all().lines[i];
+    fmt::print("  {} of {} {}\n", grouped(all.classified.differing().lines[i]), grouped(of),
+               of == 1 ? coverage_classes[i].noun : coverage_classes[i].plural);
+  }
+  for (const kept_line& l : examples)
     fmt::print("line {}: {}\n{}", l.number, printable(l.text),
                to_string(kind.operation, kind.to, kind.from, kind.rounding, l.what, !o.ignore_flags));
   if (all.in_flags_only > 0 && !all.has_flags)
@@ -124,16 +182,17 @@ void print_coverage(const vector_kind& kind, const coverage& covered) {
     for (const operand_codes& operands : some) {
       line.operands = operands;
       if (kind.stochastic()) draw_random(kind, index++, line);
-      add_line(reachable, kind, operands, line.random(kind));
+      reachable.add(
+          classes_of(kind.operation, kind.to, kind.from, operands, kind.rounding, full_result_of(kind, line)));
     }
   });
   fmt::print("lines by class:\n");
   std::string missed;
   for (std::size_t i = 0; i < coverage_classes.size(); ++i) {
     if (covered.lines[i] > 0)
-      fmt::print("  {:<18}{}\n", coverage_classes[i], grouped(covered.lines[i]));
+      fmt::print("  {:<18}{}\n", coverage_classes[i].name, grouped(covered.lines[i]));
     else if (reachable.lines[i] > 0)
-      missed += fmt::format("{}{}", missed.empty() ? "" : ", ", coverage_classes[i]);
+      missed += fmt::format("{}{}", missed.empty() ? "" : ", ", coverage_classes[i].name);
   }
   fmt::print("  not exercised:    {}\n", missed.empty() ? "none of those that ulp vectors has" : missed);
 }
@@ -155,7 +214,7 @@ int run(const options& o) {
     print_counts(kind, lines, all, o);
   else
     print(kind, lines, all, o);
-  if (o.coverage) print_coverage(kind, all.covered);
+  if (o.coverage) print_coverage(kind, all.classified.all());
   return all.differing == 0 ? done : differences;
 }
 
@@ -167,9 +226,9 @@ command verify_command() {
   made.add("FILE", &o->file, "lines of operands, result, flags in hexadecimal; - for standard input",
            {.show_default = true});
   add_vectors_of(made, o->vectors);
-  made.add("--show", &o->keep, "number of differing lines to explain",
+  made.add("--show", &o->keep, "number of differing lines to explain, one of each class before a second of any",
            {.type = "N", .show_default = true, .check = whole_number});
-  made.add("--ignore-flags", &o->ignore_flags, "compare results only; the flags must still be present");
+  made.add("--ignore-flags", &o->ignore_flags, "compare results only; lines may lack the flags");
   made.add("--json", &o->json, "print the counts as JSON");
   made.add(
       "--coverage", &o->coverage,
@@ -186,9 +245,10 @@ command verify_command() {
   made.add("--axis", &o->axis, "with --block: along which blocks run, 0 the first, -1 the last (the default)",
            {.type = "N"});
   made.footer =
-      "A NaN agrees with every NaN; where an integer does not exist, both ends of its range and 0 agree. Flags are 1 "
-      "inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
-      "stochastic rounding the random bits come before the result. Exit code 1: a line differs.\n"
+      "Where lines differ, prints for each class how many of its lines do, as in \"560 of 574 subnormal results\", "
+      "before the examples. A NaN agrees with every NaN unless --nan canonical is given; where an integer does not "
+      "exist, both ends of its range and 0 agree. Flags are 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 "
+      "invalid. Under stochastic rounding the random bits come before the result. Exit code 1: a line differs.\n"
       "Examples:\n"
       "  echo 857F 74FB 74FA 01 | ulp verify --op add --format float16 --rounding toward-zero\n"
       "  echo 3C00 3C01 4000 01 | ulp verify --op add --format float16 --coverage";

@@ -169,6 +169,8 @@ TEST_CASE("a line that differs is explained") {
   CHECK(run.err.empty());
   CHECK(run.out ==
         "standard input: 3 lines, 2 differ, 1 of them in the flags only:\n"
+        "  2 of 2 inexact results\n"
+        "  2 of 2 ties\n"
         "line 2: 3C00 3C01 4001 00\n"
         "  operands  3C00 = 1\n"
         "            3C01 = 1.0009765625\n"
@@ -185,7 +187,8 @@ TEST_CASE("a line that differs is explained") {
         "  got       4000 = 2  (no flags)\n"
         "no line raises a flag: --ignore-flags compares the results alone\n");
   run = run_ulp("verify --op add --format float16 --show 1", "3C00 3C01 4001 00\n3C00 3C01 4000 00\n");
-  CHECK(run.out.starts_with("standard input: 2 lines, 2 differ, 1 of them in the flags only; the first:\nline 1: "));
+  CHECK(run.out.starts_with("standard input: 2 lines, 2 differ, 1 of them in the flags only, 1 shown:\n"));
+  CHECK(run.out.find("\nline 1: ") != std::string::npos);
   CHECK(run.out.find("line 2") == std::string::npos);
   run = run_ulp("verify --op add --format float16 --show 0", "3C00 3C01 4000 00");
   CHECK(run.out ==
@@ -200,7 +203,121 @@ TEST_CASE("a line that differs is explained") {
       "ulp vectors --op mul --format float16 | sed '12345s/ [0-9A-F]* \\([0-9A-F]*\\)$/ 3555 \\1/' | "
       "ulp verify --op mul --format float16");
   CHECK(run.exit_code == 1);
-  CHECK(run.out.find(" lines, 1 differs:\nline 12345: ") != std::string::npos);
+  CHECK(run.out.find(" lines, 1 differs:\n  1 of ") != std::string::npos);
+  CHECK(run.out.find("\nline 12345: ") != std::string::npos);
+}
+
+TEST_CASE("lines that differ are counted by class, and each class has an example first") {
+  // Subnormal sums, of which two are flushed; half way between 4000 and 4001, and between 4001 and 4002.
+  const std::string lines =
+      "0001 0001 0002 00\n0001 0002 0000 00\n0001 0003 0000 00\n3C00 3C01 4001 01\n3C00 3C03 4002 01\n";
+  const std::string counts =
+      "  2 of 3 exact results\n"
+      "  2 of 3 subnormal results\n"
+      "  1 of 2 inexact results\n"
+      "  1 of 2 ties\n";
+  const temporary_dir dir;
+  write_file(dir / "v.txt", lines);
+  const std::string verify = "verify --op add --format float16 --show 2 ";
+  for (const std::string& out : {run_ulp(verify, lines).out, run_ulp(verify + (dir / "v.txt").string()).out}) {
+    CAPTURE(out);
+    CHECK(out.find(": 5 lines, 3 differ, 2 shown:\n" + counts + "line 2: 0001 0002 0000 00\n") != std::string::npos);
+    CHECK(out.find("\nline 3: ") == std::string::npos);
+    CHECK(out.find("\nline 4: 3C00 3C01 4001 01\n") != std::string::npos);
+  }
+  const auto row =
+      nlohmann::json::parse(run_ulp("verify --op add --format float16 --json " + (dir / "v.txt").string()).out).at(0);
+  const auto expected =
+      nlohmann::json::parse(R"({"exact":{"lines":3,"differ":2},"subnormal result":{"lines":3,"differ":2},)"
+                            R"("inexact":{"lines":2,"differ":1},"tie":{"lines":2,"differ":1}})");
+  CHECK(row.at("classes") == expected);
+
+  CHECK(run_ulp("verify --op eq --format float16 --show 0", "0 0 0 00\n0 0 0 00\n").out ==
+        "standard input: 2 lines, 2 differ\n");
+
+  // A kernel that flushes subnormal results, counted here.
+  std::istringstream all(run_ulp("vectors --op mul --format float16").out);
+  std::string flushed;
+  int subnormal = 0;
+  for (std::string line; std::getline(all, line); flushed += line + '\n') {
+    const unsigned long magnitude = std::stoul(line.substr(10, 4), nullptr, 16) & 0x7FFF;
+    if (magnitude == 0 || magnitude >= 0x0400) continue;
+    ++subnormal;
+    line.replace(11, 3, "000");
+    line[10] = line[10] < '8' ? '0' : '8';
+  }
+  REQUIRE(subnormal > 9'999);
+  write_file(dir / "flushed.txt", flushed);
+  std::string n = std::to_string(subnormal);
+  n.insert(n.size() - 3, ",");
+  const std::string of_all = " lines, " + n + " differ, 3 shown:\n  " + n + " of " + n + " subnormal results\n";
+  const std::string mul = "verify --op mul --format float16 --show 3 ";
+  CHECK(run_ulp(mul, flushed).out.find(of_all) != std::string::npos);
+  CHECK(run_ulp(mul + (dir / "flushed.txt").string()).out.find(of_all) != std::string::npos);
+}
+
+// What NVIDIA's processors gave, measured: 0x7FFF of float16 and bfloat16, 0x7F of both 8-bit formats, 0x7FFFFFFF in 32
+// bits, whose upper 19 are those of tf32.
+TEST_CASE("every NaN is the canonical one where that is asked for") {
+  const std::string canonical = " --nan canonical";
+  CHECK(run_ulp("eval --op add --format float16" + canonical, "7C01 0\nFE05 0\n7C00 FC00\n3C00 3C00\n").out ==
+        "7C01 0000 7FFF 10\nFE05 0000 7FFF 00\n7C00 FC00 7FFF 10\n3C00 3C00 4000 00\n");
+  CHECK(run_ulp("eval --op mul --format bf16" + canonical, "7F80 0").out == "7F80 0000 7FFF 10\n");
+  CHECK(run_ulp("eval --op fma --format float32" + canonical, "FFC00001 0 0").out ==
+        "FFC00001 00000000 00000000 7FFFFFFF 00\n");
+  const std::string convert = "eval --op convert --from float32 --format ";
+  CHECK(run_ulp(convert + "e4m3fn" + canonical, "FFC00000").out == "FFC00000 7F 00\n");
+  CHECK(run_ulp(convert + "e5m2" + canonical, "FFC00000").out == "FFC00000 7F 00\n");
+  CHECK(run_ulp(convert + "tf32" + canonical, "FFC00000").out == "FFC00000 3FFFF 00\n");
+  CHECK(run_ulp(convert + "e4m3fnuz" + canonical, "FFC00000").out == "FFC00000 80 00\n");
+  CHECK(run_ulp(convert + "e4m3fn --nan any", "FFC00000").out == "FFC00000 FF 00\n");
+
+  const std::string verify = "verify --op add --format float16";
+  CHECK(run_ulp(verify + canonical, "7E00 0 7FFF 00\n3C00 3C00 4000 00\n").exit_code == 0);
+  CHECK(run_ulp(verify, "7E00 0 7FFF 00").exit_code == 0);
+  CHECK(run_ulp(verify, "7E00 0 7E00 00").exit_code == 0);
+  for (const std::string other : {"7E00", "FFFF", "7C01"}) {
+    const auto run = run_ulp(verify + canonical, "7E00 0 " + other + " 00");
+    CHECK(run.exit_code == 1);
+    CHECK(run.out.find("\n  expected  7FFF = nan  (no flags)\n") != std::string::npos);
+  }
+  CHECK(run_shell(
+            "ulp vectors --op fma --format bf16 --nan canonical | ulp verify --op fma --format bf16 --nan canonical")
+            .exit_code == 0);
+  CHECK(run_shell("ulp vectors --op div --format e5m2 | ulp verify --op div --format e5m2 --nan canonical").exit_code ==
+        1);
+
+  CHECK(error_of("eval --op lt --format float16" + canonical, "") ==
+        "ulp: --nan canonical: no result of lt in float16 is NaN\n");
+  CHECK(error_of("eval --op to_i32 --format float16" + canonical, "") ==
+        "ulp: --nan canonical: no result of to_i32 in float16 is NaN\n");
+  CHECK(error_of("vectors --op add --format float4_e2m1" + canonical, "") ==
+        "ulp: --nan canonical: no result of add in float4_e2m1 is NaN\n");
+}
+
+TEST_CASE("lines may lack the flags that are ignored") {
+  const std::string verify = "verify --op add --format float16";
+  CHECK(run_ulp(verify + " --ignore-flags", "3C00 3C01 4000\n3C00 3C01 4000 00\n3C00 3C01 4000 1 \r\n").out ==
+        "standard input: 3 lines, all agree\n");
+  CHECK(run_ulp(verify + " --ignore-flags", "3C00 3C01 4000\n3C00 3C00 4001 \n").out ==
+        "standard input: 2 lines, 1 differs:\n"
+        "  1 of 1 exact result\n"
+        "line 2: 3C00 3C00 4001 \n"
+        "  operands  3C00 = 1\n"
+        "            3C00 = 1\n"
+        "  exactly   2\n"
+        "  that is   a number of the format\n"
+        "  expected  4000 = 2\n"
+        "  got       4001 = 2.001953125\n");
+  CHECK(run_ulp(verify + " --ignore-flags --rounding sr:bits=4", "3C00 0C00 C 3C01\n").exit_code == 0);
+  CHECK(error_of(verify + " --ignore-flags", "3C00 3C01\n") ==
+        "ulp: standard input: line 1: has 2 fields, not 3 or 4: 2 operands, result, flags or not\n");
+  CHECK(error_of(verify + " --ignore-flags", "3C00 3C01 4000 0 0\n") ==
+        "ulp: standard input: line 1: has 5 fields, not 3 or 4: 2 operands, result, flags or not\n");
+  CHECK(error_of(verify + " --ignore-flags", "3C00 3C01 4000 x\n") ==
+        "ulp: standard input: line 1: flags 'x' is not hexadecimal\n");
+  CHECK(error_of(verify, "3C00 3C01 4000\n") ==
+        "ulp: standard input: line 1: has 3 fields, not 4: 2 operands, result, flags\n");
 }
 
 TEST_CASE("coverage tells what the lines exercise, and what they do not") {
