@@ -25,6 +25,8 @@ struct vector_options {
   bool exact = false;
 };
 void add_vectors_of(command& to, vector_options& options);
+// One that was given, but --seed, or "".
+[[nodiscard]] std::string_view option_of_vectors(const vector_options& options);
 
 // What lines are about.
 struct vector_kind {
