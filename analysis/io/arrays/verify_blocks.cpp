@@ -120,7 +120,9 @@ class reader {
     const std::size_t expected = of_.codes.size();
     if (row_.element.width > 4 || all.size() == expected || all.size() != (expected + 1) / 2) {
       expect("codes", all.size(), expected, of_.shape);
-      const auto wrong = std::ranges::find_if(all, [&](std::uint8_t code) { return code >> row_.element.width != 0; });
+      // 0xFF and of integers 0x80 stand for NaN where there is no code for it.
+      const auto wrong = std::ranges::find_if(
+          all, [&](std::uint8_t code) { return code >> row_.element.width != 0 && code != 0xFF && code != 0x80; });
       if (wrong != all.end())
         fail("codes", "has " + std::to_string(*wrong) + " at element " + std::to_string(wrong - all.begin()) +
                           ", more than the " + std::to_string(row_.element.width) +
