@@ -55,7 +55,8 @@ class Row:
 
 
 def is_named(format: Any) -> bool:
-    return isinstance(format, str) and _core.is_block_format(format)
+    # No row's name has what UTF-8 lacks, which a format's own check refuses.
+    return isinstance(format, str) and format.isascii() and _core.is_block_format(format)
 
 
 def element_format(format: str, dialect: Optional[str]) -> str:
