@@ -127,12 +127,13 @@ int run_blocks(const options& o, const block_format& row) {
     throw usage_error(fmt::format("--swizzled: scales of {} are not codes of rows of blocks", o.to));
   block_request asked{.input = o.input, .output = o.output, .to = o.to, .rounding = {}, .json = o.json, .how = {}};
   asked.how.row = &row;
-  const bool says_rounding =
-      !o.rounding.direction.empty() || o.rounding.saturate || o.rounding.daz || !o.rounding.flush.empty();
-  if (says_rounding) {
+  rounding_text of_elements = o.rounding;
+  of_elements.seed = 0;
+  if (of_elements.given()) {
     const format& element = row.element.numbers == nullptr ? float32 : *row.element.numbers;
-    asked.how.rounding = o.rounding.value(element);
-    asked.rounding = o.rounding.text(element);
+    if (of_elements.direction.empty()) of_elements.direction = to_string(rounding{.direction = row.rounding});
+    asked.how.rounding = of_elements.value(element);
+    asked.rounding = of_elements.text(element);
   }
   asked.how.seed = o.rounding.seed;
   asked.how.threads = static_cast<unsigned>(std::min<std::uint64_t>(o.threads, 1024));

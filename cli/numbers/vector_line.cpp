@@ -196,6 +196,16 @@ int tail_bits(const vector_kind& kind, const operand_codes& operands) {
 
 }  // namespace
 
+std::string_view option_of_vectors(const vector_options& options) {
+  if (!options.operation.empty()) return "--op";
+  if (!options.format_name.empty()) return "--format";
+  if (!options.from_name.empty()) return "--from";
+  if (options.exact) return "--exact";
+  rounding_text rounding = options.rounding;
+  rounding.seed = 0;
+  return rounding.given() ? "--rounding" : "";
+}
+
 void add_vectors_of(command& to, vector_options& options) {
   to.add("--op", &options.operation, fmt::format("{}", fmt::join(operation_names(), " ")), {.type = "OP"});
   to.add("--format", &options.format_name, "the format of the result", {.type = "F"});

@@ -26,6 +26,8 @@ struct vector_options {
   std::string nan = "any";
 };
 void add_vectors_of(command& to, vector_options& options);
+// One that was given, but --seed, or "".
+[[nodiscard]] std::string_view option_of_vectors(const vector_options& options);
 
 // What lines are about.
 struct vector_kind {

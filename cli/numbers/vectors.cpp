@@ -1,4 +1,5 @@
 // ulp vectors: test vectors with their results.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
@@ -21,6 +22,8 @@ struct options {
 };
 
 int run(const options& o) {
+  if (const std::string_view name = option_of_vectors(o.vectors); !o.block.empty() && !name.empty())
+    throw usage_error(fmt::format("{}: is not for --block, whose row says what is done", name));
   if (!o.block.empty()) return write_block_vectors(o.block, o.vectors.rounding.seed, o.output);
   if (!o.output.empty()) throw usage_error("-o: lines go to standard output; a file is written of --block");
   const vector_kind kind(o.vectors);

@@ -197,7 +197,16 @@ void print_coverage(const vector_kind& kind, const coverage& covered) {
   fmt::print("  not exercised:    {}\n", missed.empty() ? "none of those that ulp vectors has" : missed);
 }
 
+// A check of lines only, or "".
+std::string_view option_of_lines(const options& o) {
+  if (o.ignore_flags) return "--ignore-flags";
+  if (o.coverage) return "--coverage";
+  return option_of_vectors(o.vectors);
+}
+
 int run(const options& o) {
+  if (const std::string_view name = option_of_lines(o); !o.block.empty() && !name.empty())
+    throw usage_error(fmt::format("{}: is not for --block, whose row says what is done", name));
   if (!o.block.empty()) return verify_blocks_of({o.block, o.file, o.results, o.axis, o.keep, o.json});
   if (!o.results.empty() || !o.axis.empty())
     throw usage_error(fmt::format("{}: is for --block", o.axis.empty() ? "--results" : "--axis"));

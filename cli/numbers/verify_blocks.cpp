@@ -22,7 +22,9 @@ std::string names_of(const std::vector<const block_format*>& rows, std::size_t m
   std::string text;
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i)
     text += (i == 0 ? "" : ", ") + std::string{rows[i]->name};
-  return rows.size() > most ? text + fmt::format(" and {} others", rows.size() - most) : text;
+  if (rows.size() <= most) return text;
+  return text +
+         fmt::format(" and {}", rows.size() == most + 1 ? "one other" : fmt::format("{} others", rows.size() - most));
 }
 
 std::string scale_text(const block_format& row, double scale) {
@@ -57,7 +59,7 @@ void print_block(const block_format& row, const differing_block& block) {
     fmt::print("  {} of {} elements differ: the first, [{}, {}] = {:a}, is {}, expected {}\n", block.elements,
                block.rows * block.columns, block.element_row, block.element_column, block.element,
                element_text(row, block.codes[0]), element_text(row, block.codes[1]));
-  if (!block.follows.empty()) fmt::print("  as {} has it\n", names_of(block.follows));
+  if (!block.follows.empty()) fmt::print("  as in {}\n", names_of(block.follows));
 }
 
 void print(const block_check& asked, const block_format& row, const verified_blocks& all) {

@@ -19,9 +19,15 @@ namespace {
 float rounded(float x, direction way) {
   switch (way) {
     case direction::nearest_even: return std::nearbyint(x);
-    case direction::nearest_away: return std::copysign(std::floor(std::fabs(x) + 0.5F), x);
+    case direction::nearest_away: return std::round(x);
     default: return std::trunc(x);
   }
+}
+
+// As microxcaling's _round_mantissa: floor(|x| + 0.5) in float32, where the number before 0.5 becomes 1.
+float rounded_by_sum(float x, direction way) {
+  if (way != direction::toward_zero && std::fabs(x) < 0.5F && std::fabs(x) + 0.5F == 1) return std::copysign(1.0F, x);
+  return rounded(x, way);
 }
 
 // 2^k, for k from -126 to 127.
@@ -32,7 +38,7 @@ float rounded_by_log2f(float x, const format& to, direction way) {
   if (x == 0 || !std::isfinite(x)) return x;
   const int binade = std::max(floor_of_log2f(std::fabs(x)), to.emin());
   const int step = binade - to.fraction_bits;
-  return rounded(x * power(-step), way) * power(step);
+  return rounded_by_sum(x * power(-step), way) * power(step);
 }
 
 // What is done to elements before they are rounded to the format.
@@ -60,13 +66,14 @@ void count_integer(float exact, float rounded, bool is_clamped, conversion_count
   if (exact != rounded && std::isfinite(exact)) ++counts.inexact;
 }
 
-std::uint8_t integer_code(const block_element& e, float x, direction way, conversion_counts* counts) {
+std::uint8_t integer_code(const block_format& row, float x, conversion_counts* counts) {
+  const block_element& e = row.element;
   if (x != x) {
     if (counts != nullptr) ++counts->nan;
     return 0x80;
   }
   const float one = std::ldexp(1.0F, e.fraction_bits);
-  const float integer = rounded(x * one, way);
+  const float integer = row.rounds_by_log2f ? rounded_by_sum(x * one, row.rounding) : rounded(x * one, row.rounding);
   const float whole = std::clamp(integer, e.least * one, e.largest * one);
   if (counts != nullptr) count_integer(x * one, whole, whole != integer, *counts);
   return static_cast<std::uint8_t>(static_cast<int>(whole)) & static_cast<std::uint8_t>((1U << e.width) - 1);
@@ -97,8 +104,7 @@ void element_encoder::operator()(std::span<float> scaled, std::size_t first, std
                                  conversion_counts* counts) const {
   if (prepares_) prepare(row_, scaled);
   if (row_.element.numbers == nullptr) {
-    for (std::size_t i = 0; i < scaled.size(); ++i)
-      codes[i] = integer_code(row_.element, scaled[i], row_.rounding, counts);
+    for (std::size_t i = 0; i < scaled.size(); ++i) codes[i] = integer_code(row_, scaled[i], counts);
     return;
   }
   if (tiles_) {

@@ -248,6 +248,18 @@ void quantize_grid(const quantizer& quantize, const block_grid& grid, std::size_
                     });
 }
 
+// Integers have no -0, programs that compute with numbers do: negative elements that are not zero before they are rounded.
+void add_signs_of_zeros(const block_format& row, std::span<const float> x, matrix_extent of,
+                        std::span<const std::uint8_t> codes, const_scale_span scales, const block_conversion& how,
+                        std::span<float> numbers) {
+  const block_grid grid = grid_of(row, of, how.block);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (codes[i] != 0 || !(x[i] < 0)) continue;
+    const std::size_t block = i / of.columns / grid.block.rows * grid.across + i % of.columns / grid.block.columns;
+    if (x[i] / detail::unit_of(row, scales.codes()[block], 0, {}).factor != 0) numbers[i] = -0.0F;
+  }
+}
+
 }  // namespace
 
 block_grid grid_of(const block_format& row, matrix_extent of, std::optional<block_extent> block) {
@@ -286,10 +298,8 @@ void quantize_blocks(const block_format& row, std::span<const float> x, matrix_e
   block_conversion of_codes = how;
   if (how.tensor_amax.empty()) of_codes.tensor_amax = found;
   dequantize_blocks(row, codes, scales, of, numbers, of_codes);
-  // Integers have no -0, programs that compute with numbers do.
   if (row.element.numbers == nullptr && row.zeros == zero_signs::of_results)
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      if (codes[i] == 0 && x[i] < 0) numbers[i] = -0.0F;
+    add_signs_of_zeros(row, x, of, codes, scales, how, numbers);
 }
 
 void dequantize_blocks(const block_format& row, std::span<const std::uint8_t> codes, const_scale_span scales,

@@ -63,14 +63,17 @@ def quantize(
     axis, dialect   of formats of blocks ("mxfp8", "mxfp4", "nvfp4", "fp8_128x128", a row of `block_formats()`): along
               which axis blocks run, and whose rules: "torchao", "te", "microxcaling", "gfloat" and others. Elements are
               taken as float32, and the result is float32. `rounding` other than "nearest-even" is that of the elements,
-              else they are rounded as the row says; scale, saturate, ftz, daz, bits and out are not for these.
+              else they are rounded as the row says; scale, saturate, ftz, daz and out are not for these. Random bits are
+              those of the array whose last axis is `axis`.
 
     ValueError for unknown words, numbers out of range, elements that are no floating-point numbers, types that do not
     hold the format, tensors on a device other than a CUDA one, and tensors that require grad while gradients are on
     (ulpscope.torch.quantize takes those).
     """
     if _blocks.is_named(format):
-        numbers = _in_blocks(x, format, dialect, axis, rounding, seed, stream, index, out)[1]
+        numbers = _in_blocks(
+            x, format, dialect, axis, rounding, seed, stream, index, bits, scale=scale, saturate=saturate, ftz=ftz, daz=daz, out=out
+        )[1]
         return _blocks.like(numbers, x)
     _expect_no_blocks(format, axis, dialect)
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
@@ -108,7 +111,9 @@ def encode(
     array([ 56, 192], dtype=uint8)
     """
     if _blocks.is_named(format):
-        blocks = _in_blocks(x, format, dialect, axis, rounding, seed, stream, index, out)[0]
+        blocks = _in_blocks(
+            x, format, dialect, axis, rounding, seed, stream, index, bits, scale=scale, saturate=saturate, ftz=ftz, daz=daz, out=out
+        )[0]
         return _blocks.Blocks(*(_blocks.like(part, x) for part in blocks))
     _expect_no_blocks(format, axis, dialect)
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
@@ -357,12 +362,23 @@ def block_formats() -> List[Dict[str, Any]]:
 
 
 def _in_blocks(
-    x: Any, format: str, dialect: Optional[str], axis: int, rounding: str, seed: int, stream: int, index: int, out: Any
+    x: Any,
+    format: str,
+    dialect: Optional[str],
+    axis: int,
+    rounding: str,
+    seed: int,
+    stream: int,
+    index: int,
+    bits: Bits,
+    **others: Any,
 ) -> Any:
-    if out is not None:
-        raise ValueError(f"out: is not for {format}, a format of blocks")
-    # The elements' rounding only: the format that Conversion names is not read.
-    how = None if rounding in ("nearest-even", "rne") else _conversion("float8_e4m3fn", rounding)
+    for name, given in others.items():
+        if given is not None and given is not False and (name != "scale" or given != 1):
+            raise ValueError(f"{name}: is not for {format}, a format of blocks")
+    how = None
+    if bits is not None or rounding not in ("nearest-even", "rne"):
+        how = _conversion(_blocks.element_format(format, dialect), rounding, bits=bits)
     return _blocks.encoded(
         x,
         format,

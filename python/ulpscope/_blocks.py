@@ -47,7 +47,7 @@ class Row:
     def scale_shape(self, shape: Tuple[int, ...]) -> Tuple[int, ...]:
         """Of an array whose axis is the last."""
         if self.height == 0:
-            return ()
+            return (0,) if 0 in shape else ()
         across = -(-shape[-1] // (self.width or max(1, shape[-1])))
         if self.height > 1:
             return (*shape[:-2], -(-shape[-2] // self.height), across)
@@ -55,7 +55,15 @@ class Row:
 
 
 def is_named(format: Any) -> bool:
-    return isinstance(format, str) and _core.is_block_format(format)
+    # No row's name has what UTF-8 lacks, which a format's own check refuses.
+    return isinstance(format, str) and format.isascii() and _core.is_block_format(format)
+
+
+def element_format(format: str, dialect: Optional[str]) -> str:
+    """Whose rounding elements have; float32 in place of integers, which have none of a format's."""
+    name = Row(format, dialect).name
+    element = next(str(row["element"]) for row in rows() if row["name"] == name)
+    return "float32" if element.startswith("int") else element
 
 
 def encoded(
@@ -67,11 +75,12 @@ def encoded(
     row = Row(format, dialect)
     array = _as_float32(x)
     place = _axis(axis, array.ndim)
-    moved = np.ascontiguousarray(np.moveaxis(array, place, -1)) if array.ndim else array.reshape(1)
+    is_last = place == max(0, array.ndim - 1)
+    moved = array.reshape(1) if array.ndim == 0 else np.ascontiguousarray(np.moveaxis(array, place, -1))
     shape = moved.shape
     if row.transposes:
         moved, shape = _transformed(moved, row)
-    count, rows, columns = row.matrices(shape, len(shape) - 1 if place == array.ndim - 1 else place)
+    count, rows, columns = row.matrices(shape, len(shape) - 1 if is_last else place)
     codes: List[Any] = []
     scales: List[Any] = []
     numbers: List[Any] = []
@@ -83,12 +92,15 @@ def encoded(
         made = _core.quantize_blocks(row.name, part, rows, columns, None, rounding, seed, stream, index + m * size)
         for kept, piece in zip((codes, scales, numbers, levels), made):
             kept.append(piece)
-    all_scales = _joined(scales).reshape(row.scale_shape(shape))
-    back = (lambda a: np.moveaxis(a, -1, place)) if place != array.ndim - 1 else (lambda a: a)
+    back = (lambda a: a) if is_last else (lambda a: np.moveaxis(a, -1, place))
+    all_scales = _joined(scales, np.float32 if row.has_numbers else np.uint8).reshape(row.scale_shape(shape))
+    if all_scales.ndim == len(shape):
+        all_scales = back(all_scales)
     if array.ndim == 0:
         shape = ()
+        all_scales = all_scales.reshape(())
     return (
-        Blocks(back(_joined(codes).reshape(shape)), back(all_scales) if all_scales.ndim else all_scales, _joined(levels)),
+        Blocks(back(_joined(codes, np.uint8).reshape(shape)), all_scales, _joined(levels)),
         back(_joined(numbers).reshape(shape)),
     )
 
@@ -106,10 +118,15 @@ def decoded(blocks: Any, format: str, dialect: Optional[str], axis: int, scale: 
     array = np.asarray(_as_numpy(blocks))
     if array.dtype != np.uint8:
         raise ValueError(f"codes: elements are {array.dtype}; codes of blocks are uint8, one to a byte")
+    # 0xFF and of integers 0x80 stand for NaN where there is no code for it.
+    wide = array[(array >> row.bits != 0) & (array != 0xFF) & (array != 0x80)] if row.bits < 8 else array[:0]
+    if wide.size:
+        raise ValueError(f"codes: {wide.flat[0]} has more than the {row.bits} bits of an element of {row.name}")
     place = _axis(axis, array.ndim)
-    moved = np.ascontiguousarray(np.moveaxis(array, place, -1)) if array.ndim else array.reshape(1)
+    is_last = place == max(0, array.ndim - 1)
+    moved = array.reshape(1) if array.ndim == 0 else np.ascontiguousarray(np.moveaxis(array, place, -1))
     shape = moved.shape
-    count, rows, columns = row.matrices(shape, len(shape) - 1 if place == array.ndim - 1 else place)
+    count, rows, columns = row.matrices(shape, len(shape) - 1 if is_last else place)
     kind = np.float32 if row.has_numbers else np.uint8
     scales = np.asarray(_as_numpy(scale))
     if scales.dtype != kind:
@@ -117,7 +134,9 @@ def decoded(blocks: Any, format: str, dialect: Optional[str], axis: int, scale: 
     wanted = row.scale_shape(shape)
     if scales.size != int(np.prod(wanted, dtype=np.int64)):
         raise ValueError(f"scale: has {scales.size} elements; codes of shape {array.shape} have scales of shape {wanted}")
-    if scales.ndim == array.ndim and place != array.ndim - 1:
+    if array.size == 0:
+        return np.zeros(array.shape, np.float32)
+    if scales.ndim == array.ndim and not is_last:
         scales = np.moveaxis(scales, place, -1)
     scales = np.ascontiguousarray(scales).reshape(count, -1)
     levels = None if global_amax is None else np.ascontiguousarray(_as_numpy(global_amax), np.float32).reshape(count, -1)
@@ -134,7 +153,7 @@ def decoded(blocks: Any, format: str, dialect: Optional[str], axis: int, scale: 
         for m in range(count)
     ]
     numbers = _joined(made).reshape(array.shape if array.ndim == 0 else shape)
-    return numbers if place == array.ndim - 1 or array.ndim == 0 else np.moveaxis(numbers, -1, place)
+    return numbers if is_last else np.moveaxis(numbers, -1, place)
 
 
 def rows() -> List[Dict[str, Any]]:
@@ -171,12 +190,12 @@ def _axis(axis: int, dimensions: int) -> int:
     return axis % max(1, dimensions)
 
 
-def _joined(parts: List[Any]) -> Any:
+def _joined(parts: List[Any], kind: Any = "f4") -> Any:
     import numpy as np
 
     if len(parts) == 1:
         return parts[0]
-    return np.concatenate([part.reshape(-1) for part in parts]) if parts else np.empty(0, np.float32)
+    return np.concatenate([part.reshape(-1) for part in parts]) if parts else np.empty(0, kind)
 
 
 def _is_tensor(x: Any) -> bool:
@@ -196,4 +215,4 @@ def _as_float32(x: Any) -> Any:
     kind.elements(taken, "x")  # refuses what holds no numbers
     if _is_tensor(taken):
         return taken.to(sys.modules["torch"].float32).contiguous().numpy()
-    return np.ascontiguousarray(taken, np.float32)
+    return np.asarray(taken, np.float32, order="C")

@@ -51,6 +51,25 @@ class Refused(unittest.TestCase):
             self.assertIn(sentence.removeprefix("rounding: "), done.stderr, done.stderr)
             self.assertEqual(done.returncode, 2)
 
+    def test_blocks_take_no_switches_of_formats(self):
+        for name, value in [("scale", 2), ("saturate", True), ("ftz", "after"), ("daz", True), ("out", X.copy())]:
+            for call in (ulpscope.quantize, ulpscope.encode):
+                self.refused(f"{name}: is not for mxfp4, a format of blocks", call, X, "mxfp4", **{name: value})
+        self.refused("bits: only stochastic", ulpscope.quantize, X, "mxfp4", bits=8)
+        self.refused("amd is documented for", ulpscope.quantize, X, "mxfp4", "amd")
+        self.refused("22 has more than the 4 bits", ulpscope.decode, np.uint8([[22]]), "mxfp4", scale=np.uint8([[127]]))
+        eight = ulpscope.quantize(X, "mxfp4", "stochastic:A,bits=8", seed=3)
+        np.testing.assert_array_equal(ulpscope.quantize(X, "mxfp4", "stochastic", bits=8, seed=3), eight)
+
+    def test_blocks_of_nothing_and_of_a_scalar(self):
+        shapes = [(), (0,), (0, 32), (32, 0), (2, 0, 3)]
+        for name in ("mxfp8", "nvfp4", "fp8_tensor", "fp8_row", "fp8_128x128"):
+            for shape in shapes[2 if name == "fp8_128x128" else 0 :]:
+                made = ulpscope.encode(np.full(shape, 3, np.float32), name)
+                self.assertEqual((made.codes.shape, made.codes.dtype), (shape, np.uint8))
+                self.assertEqual(made.scale.size, 0 if 0 in shape else 1)
+                np.testing.assert_array_equal(ulpscope.decode(made, name), np.full(shape, 3, np.float32))
+
     def test_formats(self):
         self.refused("at most 32", ulpscope.quantize, X, "float64")
         self.refused("(5,) is not (exponent bits, fraction bits)", ulpscope.quantize, X, (5,))

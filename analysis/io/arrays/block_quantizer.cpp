@@ -79,9 +79,10 @@ std::size_t block_quantizer::axis_of(const stored_array& array, const block_form
   if (axis < -dimensions || axis >= dimensions)
     fail(array, "has " + std::to_string(array.shape.size()) + " dimensions: there is no axis " + std::to_string(axis));
   const int from_first = axis < 0 ? axis + dimensions : axis;
-  if (from_first != dimensions - 1 && (row.block.rows != 1 || row.transposed_hadamard))
+  if (from_first != dimensions - 1 && (row.block.rows > 1 || row.transposed_hadamard))
     fail(array, std::string{row.name} + " has blocks of several rows, which run along the last axis: leave out --axis");
   if (array.by_columns) fail(array, "is stored by columns (Fortran order): save numpy.ascontiguousarray of it");
+  if (row.block.rows == 0) return static_cast<std::size_t>(dimensions - 1);  // one scale, whatever the axis
   return static_cast<std::size_t>(from_first);
 }
 
@@ -231,7 +232,7 @@ void block_quantizer::add_transposed_shape(quantized_array& to, const stored_arr
 // With the blocks in place of what they divide.
 array_shape block_quantizer::scale_shape(const quantized_array& q, const stored_array& array,
                                          const block_format& row) const {
-  if (row.block.rows == 0 && !block_beside(array, row)) return {};
+  if (row.block.rows == 0 && !block_beside(array, row)) return q.scales() == 0 ? array_shape{0} : array_shape{};
   array_shape shape = q.shape;
   if (row.block.rows > 1 && !row.scale_for_each_row && shape.size() > 1) {
     std::uint64_t& rows = shape[shape.size() - 2];

@@ -83,11 +83,12 @@ struct block_file_conversion::state {
 
   void put(npz_writer& out, const stored_array& array, quantized_array& q) const {
     const std::string prefix = input.size() == 1 ? "" : array.name + ".";
+    const array_shape& shape = array.shape.empty() ? array.shape : q.shape;
     to_array_order(q, q.codes);
     to_array_order(q, q.numbers);
     if (options.swizzled) {
-      const std::size_t across = q.axis < q.scale_shape.size() ? q.scale_shape[q.axis] : 1;
-      q.scale_codes = in_tiles(q.scale_codes, q.scales() / std::max<std::size_t>(1, across), across);
+      const std::size_t across = q.parts.empty() ? 0 : q.parts.front().grid.across;  // that of all parts
+      q.scale_codes = in_tiles(q.scale_codes, across == 0 ? 0 : q.scales() / across, across);
       q.scale_shape = {q.scale_codes.size()};
     } else {
       to_array_order(q, q.scale_codes);
@@ -106,9 +107,9 @@ struct block_file_conversion::state {
       halved.back() = (halved.back() + 1) / 2;
       out.add(prefix + "codes", "|u1", halved, bytes_of(in_pairs(q.codes)));
     } else {
-      out.add(prefix + "codes", "|u1", q.shape, bytes_of(q.codes));
+      out.add(prefix + "codes", "|u1", shape, bytes_of(q.codes));
     }
-    out.add(prefix + "dequantized", "<f4", q.shape, bytes_of(q.numbers));
+    out.add(prefix + "dequantized", "<f4", shape, bytes_of(q.numbers));
     if (!q.amax.empty()) out.add(prefix + "global_amax", "<f4", {q.amax.size()}, bytes_of(q.amax));
     if (options.row->transposed_hadamard) out.add(prefix + "transformed", "<f4", q.shape, bytes_of(q.x));
   }

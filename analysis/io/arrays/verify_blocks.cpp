@@ -30,7 +30,7 @@ struct results {
 std::string text_of(const array_shape& shape) {
   std::string text;
   for (const std::uint64_t n : shape) text += (text.empty() ? "" : ", ") + std::to_string(n);
-  return "(" + text + ")";
+  return "(" + text + (shape.size() == 1 ? ",)" : ")");
 }
 
 std::vector<float> as_floats(const std::vector<std::uint8_t>& bytes) {
@@ -68,7 +68,19 @@ class reader {
   [[noreturn]] void fail(const std::string& name, const std::string& reason) const {
     throw input_error(path_, "array " + in_quotes(name), reason);
   }
+  // Extents of 1 make no difference, and in one dimension all is in the order of the array.
+  static bool same_shape(const array_shape& a, const array_shape& b) {
+    const auto without_ones = [](array_shape shape) {
+      std::erase(shape, 1U);
+      return shape;
+    };
+    return without_ones(a).size() <= 1 || without_ones(a) == without_ones(b);
+  }
   void expect(const std::string& name, std::size_t elements, std::size_t expected, const array_shape& shape) const {
+    for (const stored_array& array : input_->arrays())
+      if (array.name == name && elements == expected && array.numel == elements && !same_shape(array.shape, shape))
+        fail(name, "is of the shape " + text_of(array.shape) + "; of x " + std::string{row_.name} + " makes " +
+                       text_of(shape));
     if (elements == expected) return;
     fail(name, "has " + std::to_string(elements) + " elements; of x " + std::string{row_.name} + " makes " +
                    std::to_string(expected) + ", in the shape " + text_of(shape));
@@ -83,7 +95,9 @@ class reader {
       const bool is_byte =
           array.type.ends_with('1') || array.type == "U8" || array.type == "I8" || array.type.starts_with("F8_");
       if (bytes == 4 ? !is_float32 : !is_byte)
-        fail(array.name, "is of type " + array.type + ", not of " + (bytes == 4 ? "float32 numbers" : "bytes"));
+        fail(array.name,
+             "is of type " + array.type + ", not of " +
+                 (bytes == 4 ? "float32 numbers" : "bytes: codes, as " + std::string{row_.name} + " stores it"));
       if (array.by_columns)
         fail(array.name, "is stored by columns (Fortran order): save numpy.ascontiguousarray of it");
       std::vector<std::uint8_t> all(array.numel * bytes);
@@ -106,6 +120,14 @@ class reader {
     const std::size_t expected = of_.codes.size();
     if (row_.element.width > 4 || all.size() == expected || all.size() != (expected + 1) / 2) {
       expect("codes", all.size(), expected, of_.shape);
+      // 0xFF and of integers 0x80 stand for NaN where there is no code for it.
+      const auto wrong = std::ranges::find_if(
+          all, [&](std::uint8_t code) { return code >> row_.element.width != 0 && code != 0xFF && code != 0x80; });
+      if (wrong != all.end())
+        fail("codes", "has " + std::to_string(*wrong) + " at element " + std::to_string(wrong - all.begin()) +
+                          ", more than the " + std::to_string(row_.element.width) +
+                          " bits of a code: write one to a byte" +
+                          (row_.element.width > 4 ? "" : ", or all of them two to a byte"));
       return all;
     }
     std::vector<std::uint8_t> apart(expected);
@@ -185,7 +207,7 @@ class comparison {
         found.element_column = at.first_column + c;
         found.element = expected_.x[i];
         found.codes = {given_.codes[i], expected_.codes[i]};
-        if (!what) what = element_difference(i);
+        if (!what) what = element_difference(i, unit_of(part, at));
       }
     }
     if (!what) what = in_numbers;
@@ -232,7 +254,20 @@ class comparison {
            number_of(given_.codes[i]) != number_of(given_.codes[i]) ||
            number_of(expected_.codes[i]) == number_of(expected_.codes[i]);
   }
-  [[nodiscard]] block_difference element_difference(std::size_t i) const {
+  // What a code's number is multiplied by, by the first element of the block that tells it; NaN where none does.
+  [[nodiscard]] double unit_of(const block_part& part, const place& at) const {
+    for (std::size_t r = 0; r < at.rows; ++r) {
+      const std::size_t begin =
+          part.first_row * expected_.columns + (at.first_row + r) * part.of.columns + at.first_column;
+      for (std::size_t i = begin; i < begin + at.columns; ++i) {
+        const float number = number_of(expected_.codes[i]);
+        if (number != 0 && std::isfinite(number) && std::isfinite(expected_.numbers[i]))
+          return static_cast<double>(expected_.numbers[i]) / static_cast<double>(number);
+      }
+    }
+    return std::nan("");
+  }
+  [[nodiscard]] block_difference element_difference(std::size_t i, double unit) const {
     const float given = number_of(given_.codes[i]);
     const float expected = number_of(expected_.codes[i]);
     if (given != given || expected != expected) return block_difference::nan_element;
@@ -243,11 +278,8 @@ class comparison {
     const float most = std::max(given, expected);
     const bool are_neighbours = std::ranges::none_of(numbers_, [&](float n) { return n > least && n < most; });
     if (!are_neighbours) return block_difference::other_element;
-    // The middle of both, as much as one is of the number that it stands for.
-    const double unit = static_cast<double>(expected_.numbers[i]) / static_cast<double>(expected);
     const double middle = (static_cast<double>(given) + static_cast<double>(expected)) / 2 * unit;
-    return expected != 0 && middle == static_cast<double>(expected_.x[i]) ? block_difference::tie
-                                                                          : block_difference::one_apart;
+    return middle == static_cast<double>(expected_.x[i]) ? block_difference::tie : block_difference::one_apart;
   }
 
   const block_format& row_;

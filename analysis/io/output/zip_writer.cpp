@@ -65,6 +65,7 @@ void zip_writer::begin(const std::string& name, std::uint64_t size) {
 
 void zip_writer::write(std::string_view bytes) {
   if (bytes.size() > left_) throw std::logic_error("zip_writer: a member is longer than it was said to be");
+  if (bytes.empty()) return;  // zlib begins anew where a null pointer is given
   left_ -= bytes.size();
   members_.back().crc = static_cast<std::uint32_t>(
       crc32_z(members_.back().crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));

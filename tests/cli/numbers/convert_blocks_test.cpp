@@ -1,5 +1,7 @@
 // Pins ulp convert to blocks as it is typed: what it prints, the arrays it writes in every layout, what it refuses and leaves.
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -109,6 +111,55 @@ TEST_CASE("two codes in a byte, and scales in tiles") {
   REQUIRE(tile.size() == 512);
   CHECK(codes(tile.begin(), tile.begin() + 20) ==
         codes{127, 126, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 130, 129, 0, 0});
+}
+
+TEST_CASE("scales in tiles, where there is one block along an axis that is not the last") {
+  const temporary_dir dir;
+  // A row of 5 elements for each of 70 columns; the exponent of a column is that of its number.
+  std::vector<float> x(5 * 70);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::ldexp(1.0F, static_cast<int>(i % 70));
+  write_file(dir / "w.npy", npy(npy_dict("<f4", "(5, 70)"), raw(x)));
+  REQUIRE(in(dir, "w.npy o.npz --to mxfp8 --axis 0 --swizzled").exit_code == 0);
+  const codes tile = read_npz(dir / "o.npz").at("scale").as<std::uint8_t>();
+  REQUIRE(tile.size() == 512);
+  for (std::size_t r = 0; r < 128; ++r) REQUIRE(tile[r % 32 * 16 + r / 32 * 4] == (r < 70 ? 127 + r - 8 : 0));
+}
+
+TEST_CASE("a scalar is one element, and no elements are none") {
+  const temporary_dir dir;
+  write_file(dir / "s.npy", npy(npy_dict("<f4", "()"), raw(std::vector<float>{3})));
+  REQUIRE(in(dir, "s.npy o.npz --to mxfp4").exit_code == 0);
+  for (const char* const name : {"codes", "scale", "dequantized"})
+    CHECK(read_npz(dir / "o.npz").at(name).shape == std::vector<std::size_t>{});
+  for (const char* const shape : {"(0,)", "(0, 32)", "(32, 0)", "(2, 0, 3)"})
+    for (const char* const row : {"mxfp4", "nvfp4", "fp8_tensor", "fp8_row", "te_nvfp4_rowscaled"}) {
+      CAPTURE(shape, row);
+      write_file(dir / "x.npz",
+                 zip({{.name = "x.npy", .contents = npy(npy_dict("<f4", shape), raw(std::vector<float>{}))}}));
+      REQUIRE(in(dir, std::string{"x.npz o.npz --to "} + row).exit_code == 0);
+      const auto file = read_npz(dir / "o.npz");
+      CHECK(file.at("scale").bytes.empty());
+      CHECK(std::ranges::count(file.at("scale").shape, 0U) > 0);
+      // Checksums are checked where a file is read.
+      const auto read =
+          run_shell("cd " + dir.path().string() + " && ulp verify --block " + row + " x.npz --results o.npz");
+      CAPTURE(read.err);
+      CHECK(read.exit_code == 0);
+    }
+}
+
+TEST_CASE("one scale for the tensor does not depend on the axis; what rounding is not said stays the row's") {
+  const temporary_dir dir;
+  write_file(dir / "t.npy", transposed());
+  const auto dequantized = [&](const std::string& how) {
+    CAPTURE(how);
+    REQUIRE(in(dir, "t.npy o.npz --to " + how).exit_code == 0);
+    return read_npz(dir / "o.npz").at("dequantized").as<float>();
+  };
+  CHECK(dequantized("fp8_tensor") == dequantized("fp8_tensor --axis 0"));
+  write_file(dir / "t.npy", npy(npy_dict("<f4", "(3,)"), raw(std::vector<float>{17, -17, 448})));
+  CHECK(dequantized("gfloat_mxe4m3_away --ftz result") == std::vector<float>{18, -18, 448});
+  CHECK(dequantized("gfloat_mxe4m3_away --ftz result --rounding nearest-even") == std::vector<float>{16, -16, 448});
 }
 
 TEST_CASE("several arrays go by their names, what is no array of numbers is left out") {

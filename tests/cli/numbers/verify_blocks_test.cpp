@@ -92,6 +92,11 @@ TEST_CASE("what is no check of blocks is refused in a line") {
       {"verify --block mxfp9 v.npz", "--block: 'mxfp9' is no format of blocks; `ulp formats --blocks` lists them"},
       {"verify --op add --format fp16 --results k.npz", "--results: is for --block"},
       {"verify --format fp16", "--op is required"},
+      {"verify --block mxfp4 v.npz --results k.npz --rounding rz", "--rounding: is not for --block"},
+      {"verify --block mxfp4 v.npz --results k.npz --op add", "--op: is not for --block"},
+      {"verify --block mxfp4 v.npz --results k.npz --coverage", "--coverage: is not for --block"},
+      {"verify --block mxfp4 v.npz --results k.npz --ignore-flags", "--ignore-flags: is not for --block"},
+      {"vectors --block mxfp4 -o other.npz --format fp16", "--format: is not for --block"},
       {"vectors --block mxfp4", "--block: name the .npz to write with -o"},
       {"vectors --block mxfp4 -o v.npy", "-o v.npy: blocks are several arrays: name a .npz"},
       {"diff w.npy --to mxfp8 --dialects torchao", "--dialects: name another to compare torchao_mxe4m3_floor with"},
@@ -106,6 +111,29 @@ TEST_CASE("what is no check of blocks is refused in a line") {
     CHECK(made.out.empty());
     CHECK(has(made.err, message));
   }
+}
+
+TEST_CASE("results of another shape or with codes of too many bits are no results") {
+  const temporary_dir dir;
+  const std::vector<float> x(64, 1);
+  const auto given = [&](const std::vector<std::uint64_t>& shape, unsigned code) {
+    ulp::npz_writer out((dir / "k.npz").string());
+    const std::string codes(64, static_cast<char>(code));
+    const std::string scale(2, 125);
+    out.add("x", "<f4", {2, 32}, {reinterpret_cast<const char*>(x.data()), 256});
+    out.add("scale", "|u1", {2, 1}, scale);
+    out.add("codes", "|u1", shape, codes);
+    out.finish();
+    return in(dir, "ulp verify --block mxfp4 k.npz");
+  };
+  CHECK(given({2, 32}, 6).exit_code == 0);
+  CHECK(given({64}, 6).exit_code == 0);
+  const auto turned = given({32, 2}, 6);
+  CHECK(turned.exit_code == 2);
+  CHECK(has(turned.err, "array 'codes': is of the shape (32, 2); of x torchao_mxe2m1_floor makes (2, 32)"));
+  const auto wide = given({2, 32}, 0x66);
+  CHECK(wide.exit_code == 2);
+  CHECK(has(wide.err, "array 'codes': has 102 at element 0, more than the 4 bits of a code"));
 }
 
 TEST_CASE("where dialects part, and the smallest block that shows it") {

@@ -151,6 +151,39 @@ TEST_CASE("ties, and what a floor makes of the last number below a power of two"
   CHECK(quantized("gfloat_mxe4m3_zero", {before(128), 448}).numbers[0] == 120);
 }
 
+TEST_CASE(
+    "half a unit is added in float32 by microxcaling's PyTorch path alone, which takes the number before a half for one") {
+  const std::vector<float> of_fp4{before(0.25F), -before(0.25F), 6};
+  const std::vector<float> of_int8{before(0x1p-7F), -before(0x1p-7F), 1};
+  for (const char* const sums : {"microxcaling_fp4_e2m1_nearest", "microxcaling_fp4_e2m1_even"})
+    CHECK(quantized(sums, of_fp4).codes == std::vector<std::uint8_t>{1, 9, 7});
+  for (const char* const exact : {"microxcaling_cpp_fp4_e2m1_even", "microxcaling_cpp_fp4_e2m1_nearest"})
+    CHECK(quantized(exact, of_fp4).codes == std::vector<std::uint8_t>{0, 0, 7});
+  for (const char* const sums : {"microxcaling_int8_nearest", "microxcaling_int8_even"})
+    CHECK(quantized(sums, of_int8).codes == std::vector<std::uint8_t>{1, 0xFF, 64});
+  for (const char* const exact : {"microxcaling_cpp_int8_nearest", "microxcaling_cpp_int8_even", "gfloat_mxint8_away",
+                                  "gfloat_mxint8_even", "microxcaling_int8_floor"})
+    CHECK(quantized(exact, of_int8).codes == std::vector<std::uint8_t>{0, 0, 64});
+  CHECK(quantized("gfloat_mxint8_away", {0x1p-7F, 1}).codes == std::vector<std::uint8_t>{1, 64});
+}
+
+TEST_CASE("negatives that round to zero keep their sign where they are not zero once they are scaled") {
+  // -2^-100 is -2^-226 under the scale of 2^126.
+  CHECK_FALSE(std::signbit(quantized("microxcaling_int8_even", {-0x1p-100F, 0x1p126F}).numbers[0]));
+  CHECK(std::signbit(quantized("microxcaling_int8_even", {-0x1p-10F, 1}).numbers[0]));
+  // Under its own block's scale.
+  std::vector<float> x(34, -0x1p-110F);
+  x[0] = 0x1p126F;
+  x[32] = 0x1p-100F;
+  std::vector<std::uint8_t> codes(34);
+  std::vector<std::uint8_t> scales(2);
+  std::vector<float> numbers(34);
+  quantize_blocks(row_of("microxcaling_int8_nearest"), x, {1, 34}, codes, scales, {}, numbers);
+  CHECK_FALSE(std::signbit(numbers[1]));
+  CHECK(numbers[33] == 0);
+  CHECK(std::signbit(numbers[33]));
+}
+
 TEST_CASE("scales in float32, of no amax, an infinite one and one too small") {
   const auto scale = [](const char* name, float amax) { return quantized(name, {amax}).scale; };
   CHECK(scale("torchao_fp8e4m3_tensorwise", 0) == 4.48e14F);  // 448 / 1e-12

@@ -1,5 +1,6 @@
 // Pins the check of somebody's blocks to the originals' own results: whatever row is asked for, the right one is named.
 #include <filesystem>
+#include <ulp/io/arrays/npz.hpp>
 #include <ulp/io/arrays/verify_blocks.hpp>
 
 #include <algorithm>
@@ -65,6 +66,25 @@ TEST_CASE("of every recorded block", "[shared]") {
     return;
   }
   CHECK(check_folder(folder) == 92);
+}
+
+TEST_CASE("a tie between zero and the least number is a tie") {
+  const temporary_dir dir;
+  // In float4_e2m1 under the scale of 6, which is 1.
+  const std::vector<float> x{0.25F, 6};
+  const std::vector<std::uint8_t> codes{1, 7};
+  npz_writer out((dir / "k.npz").string());
+  const auto bytes = [](const auto& of) {
+    return std::string_view{reinterpret_cast<const char*>(of.data()), of.size() * sizeof(of[0])};
+  };
+  out.add("x", "<f4", {2}, bytes(x));
+  out.add("scale", "|u1", {1}, std::string_view{"\x7f", 1});
+  out.add("codes", "|u1", {2}, bytes(codes));
+  out.finish();
+  const std::string path = (dir / "k.npz").string();
+  const verified_blocks all = verify_blocks(path, path, {.row = find_block_format("mxfp4")});
+  REQUIRE(all.first.size() == 1);
+  CHECK(all.first[0].what == block_difference::tie);
 }
 
 TEST_CASE("one of each difference comes before the second of any") {
