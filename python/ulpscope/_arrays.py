@@ -63,17 +63,16 @@ def quantize(
     axis, dialect   of formats of blocks ("mxfp8", "mxfp4", "nvfp4", "fp8_128x128", a row of `block_formats()`): along
               which axis blocks run, and whose rules: "torchao", "te", "microxcaling", "gfloat" and others. Elements are
               taken as float32, and the result is float32. `rounding` other than "nearest-even" is that of the elements,
-              else they are rounded as the row says; scale, saturate, ftz, daz and out are not for these. Random bits are
-              those of the array whose last axis is `axis`.
+              else they are rounded as the row says; scale, saturate, ftz, daz and out are not for these.
+              Random bits are those of the array whose last axis is `axis`.
 
     ValueError for unknown words, numbers out of range, elements that are no floating-point numbers, types that do not
     hold the format, tensors on a device other than a CUDA one, and tensors that require grad while gradients are on
     (ulpscope.torch.quantize takes those).
     """
     if _blocks.is_named(format):
-        numbers = _in_blocks(
-            x, format, dialect, axis, rounding, seed, stream, index, bits, scale=scale, saturate=saturate, ftz=ftz, daz=daz, out=out
-        )[1]
+        switches = {"scale": scale, "saturate": saturate, "ftz": ftz, "daz": daz, "out": out}
+        numbers = _in_blocks(x, format, dialect, axis, rounding, seed, stream, index, bits, switches)[1]
         return _blocks.like(numbers, x)
     _expect_no_blocks(format, axis, dialect)
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
@@ -111,9 +110,8 @@ def encode(
     array([ 56, 192], dtype=uint8)
     """
     if _blocks.is_named(format):
-        blocks = _in_blocks(
-            x, format, dialect, axis, rounding, seed, stream, index, bits, scale=scale, saturate=saturate, ftz=ftz, daz=daz, out=out
-        )[0]
+        switches = {"scale": scale, "saturate": saturate, "ftz": ftz, "daz": daz, "out": out}
+        blocks = _in_blocks(x, format, dialect, axis, rounding, seed, stream, index, bits, switches)[0]
         return _blocks.Blocks(*(_blocks.like(part, x) for part in blocks))
     _expect_no_blocks(format, axis, dialect)
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
@@ -371,9 +369,9 @@ def _in_blocks(
     stream: int,
     index: int,
     bits: Bits,
-    **others: Any,
+    switches: Dict[str, Any],
 ) -> Any:
-    for name, given in others.items():
+    for name, given in switches.items():
         if given is not None and given is not False and (name != "scale" or given != 1):
             raise ValueError(f"{name}: is not for {format}, a format of blocks")
     how = None

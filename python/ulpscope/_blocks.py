@@ -119,9 +119,9 @@ def decoded(blocks: Any, format: str, dialect: Optional[str], axis: int, scale: 
     if array.dtype != np.uint8:
         raise ValueError(f"codes: elements are {array.dtype}; codes of blocks are uint8, one to a byte")
     # 0xFF and of integers 0x80 stand for NaN where there is no code for it.
-    wide = array[(array >> row.bits != 0) & (array != 0xFF) & (array != 0x80)] if row.bits < 8 else array[:0]
-    if wide.size:
-        raise ValueError(f"codes: {wide.flat[0]} has more than the {row.bits} bits of an element of {row.name}")
+    wide = (array >> row.bits != 0) & (array != 0xFF) & (array != 0x80) if row.bits < 8 else np.False_
+    if wide.any():
+        raise ValueError(f"codes: {array[wide].flat[0]} has more than the {row.bits} bits of an element of {row.name}")
     place = _axis(axis, array.ndim)
     is_last = place == max(0, array.ndim - 1)
     moved = array.reshape(1) if array.ndim == 0 else np.ascontiguousarray(np.moveaxis(array, place, -1))

@@ -59,7 +59,7 @@ class Refused(unittest.TestCase):
         self.refused("amd is documented for", ulpscope.quantize, X, "mxfp4", "amd")
         self.refused("22 has more than the 4 bits", ulpscope.decode, np.uint8([[22]]), "mxfp4", scale=np.uint8([[127]]))
         eight = ulpscope.quantize(X, "mxfp4", "stochastic:A,bits=8", seed=3)
-        np.testing.assert_array_equal(ulpscope.quantize(X, "mxfp4", "stochastic", bits=8, seed=3), eight)
+        self.assertEqual(ulpscope.quantize(X, "mxfp4", "stochastic", bits=8, seed=3).tolist(), eight.tolist())
 
     def test_blocks_of_nothing_and_of_a_scalar(self):
         shapes = [(), (0,), (0, 32), (32, 0), (2, 0, 3)]
