@@ -319,7 +319,7 @@ class overview_view_test : public QObject {
     QVERIFY(p.view.first_lines().grade <= card->grade);
     bool is_noted = false;
     for (const QLabel* const label : p.view.findChildren<QLabel*>())
-      is_noted = is_noted || label->text().contains("weight gradients stand in for them");
+      is_noted = is_noted || label->text().contains("not cast, as what products give is not: conv1.weight");
     QVERIFY(is_noted);
     // The first lines are those of the run, as before.
     QCOMPARE(p.line("What happened"), advised("What happened", digits_path()));
