@@ -76,8 +76,8 @@ TEST_CASE("CSV: each way a line can be wrong") {
   CHECK(
       place.error("a.csv", "a,b\n0,0\n") ==
       "a.csv: line 1: names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
-      "counts), a step log (step and found_inf or maxabs), nor a table of a run (a step or epoch, and a loss, norm or "
-      "scale): --columns says which columns these are, such as step=NAME,loss=NAME");
+      "counts), a step log (step and found_inf or maxabs), a table of a run (a step or epoch, and a loss, norm or scale), "
+      "nor one of amaxes (step, tensor, amax): --columns says which columns these are, such as step=NAME,loss=NAME");
 }
 
 TEST_CASE("CSV: damaged gzip data is told from its end") {
