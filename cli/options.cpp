@@ -38,10 +38,11 @@ void add_rounding(command& to, rounding_text& options) { add_options(to, options
 
 namespace {
 
-// What stands behind "--set a=1 b=2" would be an input.
+// What stands behind "--set a=1 b=2" would be an input: a name as parameters have them, and a value.
 std::string no_setting(const std::string& text) {
+  const std::size_t name = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
   std::error_code ignored;
-  if (text.find('=') == std::string::npos || std::filesystem::exists(text, ignored)) return "";
+  if (name == 0 || name == std::string::npos || text[name] != '=' || std::filesystem::exists(text, ignored)) return "";
   return fmt::format("{}: No such file or directory; a parameter has a --set of its own: --set {}", text, text);
 }
 
