@@ -78,8 +78,8 @@ TEST_CASE("tables of amaxes: what each text is as a float32") {
 
 TEST_CASE("tables of amaxes: what is beyond float32, below 0 or no number is refused") {
   for (const std::string& text : {std::string{"3.5e38"}, std::string{"1e400"}, std::string{"1e99999999999999999999"},
-                                 std::string{"0x1p99999999999"}, std::string{"0x1.ffffffp127"}, std::string(400, '1'),
-                                 std::string{"-1"}, std::string{"-inf"}, std::string{"--0"}, std::string{"-1e400"},
-                                 std::string{"1x"}, std::string{"0x"}, std::string{"1e400x"}, std::string{"1,5"}})
+                                  std::string{"0x1p99999999999"}, std::string{"0x1.ffffffp127"}, std::string(400, '1'),
+                                  std::string{"-1"}, std::string{"-inf"}, std::string{"--0"}, std::string{"-1e400"},
+                                  std::string{"1x"}, std::string{"0x"}, std::string{"1e400x"}, std::string{"1,5"}})
     CHECK_THROWS_WITH(read("step;tensor;amax\n0;w;" + text + "\n"), Contains("is not a largest magnitude"));
 }
