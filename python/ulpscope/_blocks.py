@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -14,7 +15,8 @@ class Blocks(NamedTuple):
 
     codes        of the array's shape, one to a byte
     scale        float32, or codes in bytes (float8_e8m0, float8_e4m3fn): the array's shape with the number of blocks in
-                 place of what a block divides, for each axis that blocks divide; of one scale for the tensor no dimension
+                 place of what a block divides, for each axis that blocks divide; of one scale for the tensor no dimension;
+                 of NVFP4 in squares, as TransformerEngine has it, once for each row of elements
     global_amax  what the second level is made of, float32: one, or one for each row; empty where there is none
     """
 
@@ -27,9 +29,8 @@ class Row:
     """A row of the catalogue, and how an array falls into its blocks."""
 
     def __init__(self, format: str, dialect: Optional[str]) -> None:
-        self.name, self.height, self.width, self.has_numbers, self.transposes, self.bits = _core.block_format(
-            format, dialect or ""
-        )
+        facts = _core.block_format(format, dialect or "")
+        self.name, self.height, self.width, self.has_numbers, self.transposes, self.bits, self.repeats = facts
 
     def matrices(self, shape: Tuple[int, ...], axis: int) -> Tuple[int, int, int]:
         """How many matrices of how many rows and columns, once the axis is the last."""
@@ -52,6 +53,17 @@ class Row:
         if self.height > 1:
             return (*shape[:-2], -(-shape[-2] // self.height), across)
         return (*shape[:-1], across)
+
+    def for_each_row(self, scales: Any, shape: Tuple[int, ...]) -> Any:
+        """Scales of blocks as the row keeps them, of an array whose axis is the last."""
+        return scales.repeat(self.height, axis=-2)[..., : shape[-2], :] if self.repeats else scales
+
+    def for_each_block(self, scales: Any, shape: Tuple[int, ...]) -> Any:
+        """Back; scales that are one for each block stay."""
+        each = (*shape[:-1], self.scale_shape(shape)[-1]) if self.repeats else ()
+        if not self.repeats or scales.size != math.prod(each):
+            return scales
+        return scales.reshape(each)[..., :: self.height, :]
 
 
 def is_named(format: Any) -> bool:
@@ -94,6 +106,7 @@ def encoded(
             kept.append(piece)
     back = (lambda a: a) if is_last else (lambda a: np.moveaxis(a, -1, place))
     all_scales = _joined(scales, np.float32 if row.has_numbers else np.uint8).reshape(row.scale_shape(shape))
+    all_scales = row.for_each_row(all_scales, shape)
     if all_scales.ndim == len(shape):
         all_scales = back(all_scales)
     if array.ndim == 0:
@@ -131,6 +144,7 @@ def decoded(blocks: Any, format: str, dialect: Optional[str], axis: int, scale: 
     scales = np.asarray(_as_numpy(scale))
     if scales.dtype != kind:
         raise ValueError(f"scale: elements are {scales.dtype}; scales of {row.name} are {kind.__name__}")
+    scales = row.for_each_block(scales, shape)
     wanted = row.scale_shape(shape)
     if scales.size != int(np.prod(wanted, dtype=np.int64)):
         raise ValueError(f"scale: has {scales.size} elements; codes of shape {array.shape} have scales of shape {wanted}")

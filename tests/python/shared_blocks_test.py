@@ -45,11 +45,8 @@ class SharedBlocks(unittest.TestCase):
             height = ROWS[name]["block"][0]
             for part in self.parts(name, arrays):
                 x, codes, numbers = (arrays[key][part] for key in ("x", "codes", "dequantized"))
-                if height > 1:
-                    once = "nvfp4" in name  # scales are kept for each row
-                    scale = arrays["scale"][part][::height] if once else arrays["scale"]
-                else:
-                    scale = arrays["scale"][part]
+                of_all = height > 1 and "nvfp4" not in name  # NVFP4's are kept for each row
+                scale = arrays["scale"] if of_all else arrays["scale"][part]
                 made = ulpscope.encode(x, name)
                 if "rht" in name:
                     codes, numbers = codes.reshape(made.codes.shape), numbers.reshape(made.codes.shape)

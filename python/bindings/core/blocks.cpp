@@ -45,11 +45,11 @@ const block_format& row_named(const std::string& name, const std::string& dialec
 bool is_block_format(const std::string& name) { return find_block_format(name) != nullptr; }
 
 // What Python shapes its arrays by: canonical name, rows of a block, columns of a block, whether scales are numbers, whether
-// they are kept for each row, whether the transpose is quantized, whether there is a second level.
+// the transpose is quantized, bits of a code, whether scales are kept for each row.
 py::tuple row(const std::string& name, const std::string& dialect) {
   const block_format& r = row_named(name, dialect);
   return py::make_tuple(std::string{r.name}, r.block.rows, r.block.columns, r.scale == scale_type::float32,
-                        r.transposed_hadamard, r.element.width);
+                        r.transposed_hadamard, r.element.width, r.scale_for_each_row);
 }
 
 // x, a matrix, to (codes, scales, numbers, amax of the second level).
