@@ -1,6 +1,7 @@
 #include "block_quantizer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -32,6 +33,16 @@ void add_scales(const block_format& row, const block_part& part, const std::vect
 std::uint64_t product(const array_shape& shape, std::size_t first, std::size_t end) {
   return std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(first),
                          shape.begin() + static_cast<std::ptrdiff_t>(end), std::uint64_t{1}, std::multiplies<>{});
+}
+
+bool same_number(float a, float b) {
+  return (a != a && b != b) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+bool have_same_blocks(const quantized_array& a, const quantized_array& b) {
+  return a.scales() == b.scales() && std::ranges::equal(a.parts, b.parts, [](const block_part& x, const block_part& y) {
+           return x.of == y.of && x.grid.block == y.grid.block;
+         });
 }
 
 block_counts errors_of(const std::vector<float>& x, const std::vector<float>& numbers) {

@@ -66,6 +66,10 @@ void to_block_order(const quantized_array& q, std::vector<Element>& elements) {
   elements = std::move(ordered);
 }
 
+// Bit by bit, NaN being one.
+[[nodiscard]] bool same_number(float a, float b);
+// Whether block i of the one has the elements of block i of the other.
+[[nodiscard]] bool have_same_blocks(const quantized_array& a, const quantized_array& b);
 // What became of each number.
 [[nodiscard]] block_counts errors_of(const std::vector<float>& x, const std::vector<float>& numbers);
 

@@ -1,7 +1,6 @@
 #include <ulp/io/arrays/compare_dialects.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -14,10 +13,6 @@ namespace ulp {
 namespace {
 
 using namespace io;
-
-bool same_number(float a, float b) {
-  return (a != a && b != b) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
-}
 
 // What a row makes of one block.
 struct one_block {
@@ -136,12 +131,6 @@ class pair_of_arrays {
   std::array<const quantized_array*, 2> of_;
   dialect_pair& to_;
 };
-
-bool have_same_blocks(const quantized_array& a, const quantized_array& b) {
-  return a.scales() == b.scales() && std::ranges::equal(a.parts, b.parts, [](const block_part& x, const block_part& y) {
-           return x.of == y.of && x.grid.block == y.grid.block;
-         });
-}
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include <ulp/io/arrays/verify_blocks.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -140,10 +139,6 @@ class reader {
   const block_format& row_;
   const quantized_array& of_;
 };
-
-bool same_number(float a, float b) {
-  return (a != a && b != b) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
-}
 
 // Where a block lies, in the order of blocks.
 struct place {
@@ -296,10 +291,7 @@ std::optional<quantized_array> by_other_row(const block_quantizer& input, const 
     return std::nullopt;
   try {
     quantized_array its = input.quantize(0, other);
-    const auto same_blocks = [](const block_part& x, const block_part& y) {
-      return x.of == y.of && x.grid.block == y.grid.block;
-    };
-    if (!std::ranges::equal(its.parts, expected.parts, same_blocks)) return std::nullopt;
+    if (!have_same_blocks(its, expected)) return std::nullopt;
     return its;
   } catch (const input_error&) {  // another row may take other arrays beside x
     return std::nullopt;
