@@ -337,7 +337,10 @@ class run_builder {
     const double x = interval_.record.after;
     if (!is_exact(x)) return false;
     if (!interval_.from->scale_is_mean) return true;
-    return is_power_of_two(x) && interval_.skipped == 0 && (interval_.steps == 1 || std::isnan(scale_) || x == scale_);
+    if (!is_power_of_two(x)) return false;
+    // A mean of powers of two from a higher one on is one only where all are.
+    if (unlogged_here_ > 0 && interval_.events.empty()) return is_power_of_two(printed_before_);
+    return interval_.skipped == 0 && (interval_.steps == 1 || std::isnan(scale_) || x == scale_);
   }
 
   std::vector<scale_run> runs_;

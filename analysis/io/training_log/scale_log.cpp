@@ -33,6 +33,9 @@ struct nearest_scale {
   std::uint64_t loose_applied = 0;
   std::uint64_t loose_skipped = 0;
 
+  [[nodiscard]] bool is_here() const {
+    return !std::isnan(value) && applied + skipped + loose_applied + loose_skipped == 0;
+  }
   [[nodiscard]] double most() const { return std::isnan(value) ? greatest : value; }
   void pass(const scale_run& run, std::uint64_t steps) {
     if (run.skipped || run.nonfinite || !run.decided) skipped += steps;
@@ -180,7 +183,9 @@ class scale_log final : public source {
       if (run.skipped || (implied.low <= run.used && run.used <= implied.high)) scale = {run.used, run.used};
     }
     const bool known = scale.low > 0 && scale.high < infinity;
-    if (run.placed && known && scale.low == scale.high) into.scalars.loss_scale = scale.low;
+    // A skipped step is taken for the first of its interval: the line before printed its scale.
+    const bool is_there = run.placed || (run.skipped && std::isnan(run.used) && before.is_here());
+    if (is_there && known && scale.low == scale.high) into.scalars.loss_scale = scale.low;
     if (run.nan) {
       into.max_abs = not_known;
       return;

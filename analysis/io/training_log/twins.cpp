@@ -217,11 +217,39 @@ void sort_overflows(std::vector<scale_record>& records) {
   }
 }
 
+// Puts a line of steps whose place is free, at the spacing of its neighbours, where a run that began again would have printed
+// those that follow once more.
+void sort_late_steps(std::vector<scale_record>& records) {
+  std::map<const log_dialect*, std::vector<std::size_t>> lines;
+  for (std::size_t i = 0; i < records.size(); ++i)
+    if (records[i].what == kind::reached && !records[i].from->is_bar && !records[i].from->counts_in_epochs)
+      lines[records[i].from].push_back(i);
+  std::vector<std::pair<std::size_t, std::size_t>> moves;  // of a record, in front of which
+  for (const auto& [from, at] : lines) {
+    const auto step = [&](std::size_t i) { return records[at[i]].step; };
+    for (std::size_t i = 3; i + 1 < at.size(); ++i) {
+      if (step(i) >= step(i - 1) || step(i + 1) <= step(i - 1)) continue;
+      constexpr std::size_t most_late = 3;
+      std::size_t place = i - 1;
+      while (place > 1 && i - place < most_late && step(place - 1) > step(i)) --place;
+      const std::int64_t spacing = step(i) - step(place - 1);
+      const std::int64_t usual = place > 1 ? step(place - 1) - step(place - 2) : step(i + 1) - step(i - 1);
+      if (spacing <= 0 || spacing != usual || step(place) - step(i) != spacing) continue;
+      moves.emplace_back(at[i], at[place]);
+    }
+  }
+  for (const auto& [record, before] : moves)
+    std::rotate(records.begin() + static_cast<std::ptrdiff_t>(before),
+                records.begin() + static_cast<std::ptrdiff_t>(record),
+                records.begin() + static_cast<std::ptrdiff_t>(record) + 1);
+}
+
 }  // namespace
 
 std::uint64_t put_in_order(std::vector<scale_record>& records) {
   const std::uint64_t dropped = drop_copies(records) + drop_twins(records);
   sort_overflows(records);
+  sort_late_steps(records);
   return dropped;
 }
 

@@ -256,6 +256,26 @@ TEST_CASE("rearranged logs: Apex's lines of two ranks that changed places") {
   CHECK(overflows({15, 14, 13, 15, 14}) == 5);
 }
 
+TEST_CASE("rearranged logs: a line that came late is not of a run that began again") {
+  const playground place;
+  const auto read = [&](const std::vector<int>& steps) {
+    std::string text;
+    for (const int step : steps)
+      text += "[2023-05-01 10:00:00,000] [INFO] [logging.py:96:log_dist] [Rank 0] step=" + std::to_string(step) +
+              ", skipped=" + std::to_string(step >= 40 ? 1 : 0) + ", lr=[0.0001], mom=[(0.9, 0.95)]\n";
+    const auto log = open_source({place.write("train.log", text)});
+    const std::vector<std::string> notes = log->notes();
+    const bool again =
+        std::ranges::any_of(notes, [](const std::string& n) { return n.find("goes back") != std::string::npos; });
+    return std::pair{log->step_count(), again};
+  };
+  CHECK(read({10, 20, 40, 30, 50, 60}) == std::pair{std::uint64_t{60}, false});
+  CHECK(read({10, 20, 40, 50, 30, 60}) == std::pair{std::uint64_t{60}, false});
+  // From a checkpoint of step 25 or 30 on.
+  CHECK(read({10, 20, 30, 40, 35, 45, 55}).second);
+  CHECK(read({10, 20, 30, 40, 30, 40, 50}).second);
+}
+
 TEST_CASE("rearranged logs: the same steps of another program behind those of the first") {
   const playground place;
   std::string megatron;

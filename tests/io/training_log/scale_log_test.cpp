@@ -644,6 +644,24 @@ TEST_CASE("scale log: a fall of the scale without a line of an overflow proves o
   CHECK(verdicts(rounded) == std::vector{was_applied, was_applied});
 }
 
+TEST_CASE("scale log: the printed scale is that of the step that follows, whatever it did") {
+  const playground place;
+  const contents falling =
+      place.open("train.log", fairseq_json(10, "64") + fairseq_json(20, "64") + fairseq_json(30, "32") +
+                                  fairseq_json(40, "8") + fairseq_json(50, "4"));
+  std::vector<double> scales;
+  for (const step& s : falling.steps)
+    if (s.scalars.found_inf == true && s.key.attempt == 0) scales.push_back(s.scalars.loss_scale);
+  CHECK(scales == std::vector<double>{64, 32, 8});
+  for (const step& s : falling.steps) CHECK((s.key.step <= 20) == s.bounds->certain);
+
+  // A mean of 48 says no scale.
+  const contents mean = place.open(
+      "train.log", fairseq_json(10, "64") + fairseq_json(20, "64") + fairseq_json(30, "48") + fairseq_json(40, "16"));
+  for (const step& s : mean.steps)
+    if (s.key.step > 30 && s.scalars.found_inf == true) CHECK(std::isnan(s.scalars.loss_scale));
+}
+
 TEST_CASE("scale log: norms and losses that are not finite are no healthy run") {
   const playground place;
   std::string nan_norm = replaced(megatron(1, "1.0", 0) + megatron(2, "1.0", 0), "grad norm: 1.250", "grad norm: nan");
