@@ -4,8 +4,8 @@
 #   -P package_test.cmake
 # installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it; and once
 #   more for the component formats, where no other package can be found.
-# folder: builds and runs the consumer with the project as a folder of its tree; io brings most of the packages that others do.
-# fetched: the same by FetchContent with ulp::formats alone, and compares the list of what was built.
+# folder: compiles the consumer with the project as a folder of its tree; nothing is linked, as that would build all once more.
+# fetched: builds and runs it by FetchContent with ulp::formats alone, and compares the list of what was built.
 # formats: builds and installs ulp::formats alone where no other package can be found, and the consumer against it; then, for
 #   the interpreter PYTHON, if there is one, the Python package for arrays, with the packages that it needs.
 cmake_minimum_required(VERSION 3.25)
@@ -47,12 +47,17 @@ if(NOT MODE STREQUAL "installed" AND NOT cached_CMAKE_CXX_COMPILER_LAUNCHER)
   set(BUILD_TYPE "")  # all is compiled again, unless ccache has it: that it is found matters here, not its speed
 endif()
 
-# build_project(SOURCE BUILD OPTION...)
-function(build_project source build)
+# configure_project(SOURCE BUILD OPTION...)
+function(configure_project source build)
   run(${CMAKE_COMMAND} -S ${source} -B ${build} -G ${cached_CMAKE_GENERATOR}
     -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_COMPILER=${cached_CMAKE_CXX_COMPILER}
     -D CMAKE_CXX_FLAGS=${cached_CMAKE_CXX_FLAGS} -D CMAKE_CXX_COMPILER_LAUNCHER=${cached_CMAKE_CXX_COMPILER_LAUNCHER}
     ${ARGN})
+endfunction()
+
+# build_project(SOURCE BUILD OPTION...)
+function(build_project source build)
+  configure_project(${source} ${build} ${ARGN})
   run(${CMAKE_COMMAND} --build ${build} --parallel 2)
 endfunction()
 
@@ -121,7 +126,11 @@ if(MODE STREQUAL "installed")
   use(${DIR}/build "${all}" ${from_prefix})
   use(${DIR}/formats formats ${from_prefix} -D COMPONENTS=formats ${nothing_else} -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
 elseif(MODE STREQUAL "folder")
-  use(${DIR}/build "formats;model;io" -D ULPSCOPE_FOLDER=${ROOT})
+  list(JOIN all "," names)
+  configure_project(${ROOT}/tests/package/consumer ${DIR}/build
+    -D LIBRARIES=${names} -D ULPSCOPE_FOLDER=${ROOT} -D ONLY_COMPILED=ON)
+  list(TRANSFORM all PREPEND uses_ OUTPUT_VARIABLE consumers)
+  run(${CMAKE_COMMAND} --build ${DIR}/build --parallel 2 --target ${consumers})
 elseif(MODE STREQUAL "fetched")
   use(${DIR}/build formats -D ULPSCOPE_FETCHED=${ROOT})
   file(GLOB_RECURSE built RELATIVE ${DIR}/build ${DIR}/build/*.a ${DIR}/build/*.o)
