@@ -43,6 +43,13 @@ inline double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+// Of all threads together, with what others do on the machine.
+inline double wall_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 struct row {
   std::string name;
   double asked = 0;  // of the reference's speed; 0: nothing
@@ -51,11 +58,11 @@ struct row {
 
 // Prints, for each row, the median of its times for an element, and of the reference's time in the same turn over its own.
 inline void measure(const std::string& title, const row& reference, const std::vector<row>& rows, std::size_t elements,
-                    int rounds, int calls) {
+                    int rounds, int calls, double (*clock)() = processor_seconds) {
   const auto seconds_of = [&](const row& r) {
-    const double start = processor_seconds();
+    const double start = clock();
     for (int i = 0; i < calls; ++i) r.run();
-    return (processor_seconds() - start) / calls;
+    return (clock() - start) / calls;
   };
   std::vector<double> of_reference;
   std::vector<std::vector<double>> seconds(rows.size());
