@@ -68,6 +68,10 @@ class array_input {
                                                             const read_limits& limits);
 [[nodiscard]] std::unique_ptr<array_input> open_raw(const std::string& path, raw_type type,
                                                     const std::optional<format>& from);
+// The numbers of blocks. An array at a time is in memory. Throws input_error where there are none, and at open() where codes
+// and scales do not fit. Precondition: not raw.
+[[nodiscard]] std::unique_ptr<array_input> open_blocks(const std::string& path, array_file_kind kind,
+                                                       const block_source& how, const read_limits& limits);
 
 // What its first bytes say; nullopt where they say none of these. Throws input_error for what is known and not converted.
 [[nodiscard]] std::optional<array_file_kind> array_kind_by_content(const std::string& path, const read_limits& limits);
