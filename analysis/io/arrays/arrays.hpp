@@ -44,7 +44,9 @@ struct stored_array {
   std::string how;                         // its numbers are read, where a user should know
   std::optional<std::size_t> goes_into;    // the array that it has the scales of
   std::string member;                      // of an archive: its own name there
-  std::uint64_t bytes_as_is = 0;           // of all that is copied: an archive's member has its header too
+  // Where it is copied: what it is called and its shape, which are those of codes where its numbers have others.
+  std::optional<std::pair<std::string, std::vector<std::uint64_t>>> copied;
+  std::uint64_t bytes_as_is = 0;  // of all that is copied: an archive's member has its header too
 };
 
 class array_input {

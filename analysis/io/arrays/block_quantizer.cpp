@@ -58,11 +58,15 @@ block_counts errors_of(const std::vector<float>& x, const std::vector<float>& nu
 block_quantizer::block_quantizer(const std::string& file, const block_conversion_options& options)
     : path_(file), options_(options), input_(open_array_file(path_, options_.limits)) {
   const auto& all = input_->arrays();
+  // Scales whose codes are quantized go into these.
+  const auto is_used_up = [&](const stored_array& array) {
+    return array.goes_into && (!options_.selects || options_.selects(all[*array.goes_into].name));
+  };
   is_x_ =
       !options_.selects && std::ranges::any_of(all, [](const stored_array& a) { return a.name == "x" && a.numbers; });
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool selected = is_x_ ? all[i].name == "x" : !options_.selects || options_.selects(all[i].name);
-    if (all[i].numbers && selected) chosen_.push_back(i);
+    if (all[i].numbers && selected && !is_used_up(all[i])) chosen_.push_back(i);
   }
   if (chosen_.empty())
     throw input_error(path_, "",

@@ -117,7 +117,7 @@ class blocks_input final : public array_input {
       fail(*all.codes, "has " + std::to_string(codes[i]) + " at element " + std::to_string(i) + ", more than the " +
                            std::to_string(row().element.width) + " bits of a code of " +
                            std::string{row().element.name} +
-                           (row().element.width > 4 ? "" : ": if a byte has two of them, give --packed"));
+                           (row().element.width > 4 ? "" : ": if a byte has two codes, give --packed"));
     }
   }
 
@@ -151,9 +151,10 @@ class blocks_input final : public array_input {
   }
 
   // Of a transform's codes `tensor` counts the rows that were transformed; each tensor has as many rows of codes.
-  [[nodiscard]] stated_blocks stated_of(const stored_blocks& all, std::size_t rows) const {
+  [[nodiscard]] stated_blocks stated_of(const stored_blocks& all, const quantized_array& q) const {
+    const std::size_t rows = q.extent.matrix().rows;
     stated_blocks stated = stated_beside(path_, *file_, all.prefix, *all.codes, row());
-    if (row().transposed_hadamard && stated.amax.size() > 1) {
+    if (row().transposed_hadamard && stated.amax.size() > 1 && matrices_in(q.shape, row()) == 1) {
       if (rows % stated.amax.size() != 0)
         fail(*all.codes, "has " + std::to_string(rows) + " rows, which " + std::to_string(stated.amax.size()) +
                              " tensors of `global_amax` do not share alike");
@@ -178,14 +179,14 @@ class blocks_input final : public array_input {
     const std::size_t tiles = how_.swizzled ? (rows + 127) / 128 * ((across + 3) / 4) * 512 : scales;
     q.scale_codes.resize(scales);  // of so many, what their shape is
     const array_shape expected = how_.swizzled ? array_shape{tiles} : scale_shape(q, row(), stated);
-    if (given != tiles || !same_shape(all.scale->shape, expected))
-      fail(*all.scale,
-           "is of the shape " + text_of(all.scale->shape) + "; of codes of the shape " + text_of(all.codes->shape) +
-               std::string{row().name}.insert(0, ", ") + " has scales of " + text_of(expected) +
-               (how_.packed || row().element.width > 4 ? "" : " (with two codes in a byte, give --packed)") +
-               (how_.swizzled || are_numbers    ? ""
-                : given % 512 == 0 && given > 0 ? ": if they lie in tiles of 128 x 4, give --swizzled"
-                                                : ""));
+    if (given != tiles || !same_shape(all.scale->shape, expected)) {
+      const bool may_be_pairs = !how_.packed && row().element.width <= 4;
+      const bool may_be_tiles = !how_.swizzled && !are_numbers && given > 0 && given % 512 == 0;
+      fail(*all.scale, "is of the shape " + text_of(all.scale->shape) + "; codes of the shape " +
+                           text_of(all.codes->shape) + " have scales of " + text_of(expected) + ", of " +
+                           std::string{row().name} + (may_be_pairs ? ": if a byte has two codes, give --packed" : "") +
+                           (may_be_tiles ? ": if they lie in tiles of 128 x 4, give --swizzled" : ""));
+    }
     if (how_.swizzled) {
       q.scale_codes = from_tiles(bytes, rows, across);
       return;
@@ -219,7 +220,7 @@ class blocks_input final : public array_input {
     q.columns = q.extent.length;
     q.codes = codes_of(all, product(q.shape, 0, q.shape.size()));
     to_block_order(q, q.codes);
-    const stated_blocks stated = stated_of(all, q.extent.matrix().rows);
+    const stated_blocks stated = stated_of(all, q);
     const std::vector<part> parts = parts_of(all, stated, q);
     std::size_t scales = 0;
     if (!parts.empty()) {

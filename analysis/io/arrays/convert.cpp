@@ -285,9 +285,9 @@ struct file_conversion::state {
   [[nodiscard]] written_array written_as(std::size_t i) const {
     const stored_array& array = input->arrays()[i];
     if (!arrays[i].converted)
-      return {.name = array.name,
+      return {.name = array.copied ? array.copied->first : array.name,
               .type = array.type,
-              .shape = array.shape,
+              .shape = array.copied ? array.copied->second : array.shape,
               .bytes = array.bytes_as_is,
               .copied = true,
               .member = array.member};
