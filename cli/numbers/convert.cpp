@@ -250,15 +250,20 @@ command convert_command() {
            "(see ulp formats --blocks), whose scales, codes and numbers become a .npz",
            {.type = "F", .show_default = true});
   made.add("--axis", &o->axis, "along which blocks run, 0 the first, -1 the last (the default)", {.type = "N"});
-  made.add("--swizzled", &o->swizzled, "scale codes in tiles of 128 x 4, as cuBLAS reads them, padded with zeros");
+  made.add(
+      "--swizzled", &o->swizzled,
+      "scale codes in tiles of 128 x 4, as cuBLAS reads them, padded with zeros; with --from of blocks, the input's");
   made.add("--scale", &o->scale, "multiply by this before rounding, exactly", {.type = "S", .show_default = true});
   made.add("--values", &o->values, "write the rounded numbers in float32 instead of codes");
   made.add("--packed", &o->packed,
-           "two codes in a byte, the first in the low half, of formats of at most 4 bits; --from does not read them",
+           "two codes in a byte, the first in the low half, of formats of at most 4 bits; with --from of blocks, the "
+           "input's",
            {.excludes = "--values"});
-  made.add("--from", &o->from,
-           "read unsigned integers of 8, 16 or 32 bits, whichever just holds its codes, as codes of this format",
-           {.type = "F"});
+  made.add(
+      "--from", &o->from,
+      "read unsigned integers of 8, 16 or 32 bits, whichever just holds its codes, as codes of this format; or of a "
+      "format of blocks, the arrays codes and scale, as --to writes them",
+      {.type = "F"});
   made.add("--dtype", &o->dtype,
            "what the elements of a raw file are, little-endian: numbers, or codes (u8, u16, u32) of --from",
            {.type = "T", .one_of = dtypes});
@@ -268,7 +273,8 @@ command convert_command() {
   add_rounding(made, o->rounding);
   made.add("--json", &o->json, "print JSON");
   made.footer =
-      "Elements of FILE have the format's own type where there is one (float16 has; in .safetensors bfloat16 and "
+      "Codes with scales beside them, as published models have them in .safetensors, are read as their numbers; a note "
+      "says by which convention. Elements of FILE have the format's own type where there is one (float16 has; in .safetensors bfloat16 and "
       "8-bit formats too), else they are codes in unsigned integers. Other tensors - integers, booleans, those that "
       "--tensor does not select - are copied. bias: what stochastic rounding with fewer than 24 random bits errs by on "
       "average over all draws, exactly, away from zero. docs/inputs.md has the details, such as the random bits of each "
@@ -276,7 +282,8 @@ command convert_command() {
       "Examples:\n"
       "  ulp convert tests/data/digits.step00100.safetensors --to cb16 -o /tmp/cb16.safetensors\n"
       "  ulp convert /tmp/cb16.safetensors --from cb16 --to fp16 -o /tmp/fp16.npz\n"
-      "  ulp convert tests/data/digits.step00100.safetensors /tmp/mxfp8.npz --to mxfp8";
+      "  ulp convert tests/data/digits.step00100.safetensors /tmp/mxfp8.npz --to mxfp8\n"
+      "  ulp convert /tmp/mxfp8.npz /tmp/decoded.safetensors --from mxfp8";
   made.run = [o] { return run(*o); };
   return made;
 }
