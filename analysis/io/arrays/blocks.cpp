@@ -163,7 +163,7 @@ class blocks_input final : public array_input {
         stated.tensor[r] = static_cast<std::int32_t>(r / (rows / stated.amax.size()));
     }
     const bool has_second_level = !tensor_amax(row(), std::array{1.0F}, {1, 1}).empty();
-    if (has_second_level && stated.amax.empty())
+    if (has_second_level && stated.amax.empty() && !q.codes.empty())
       fail(*all.codes, "has no array " + in_quotes(all.prefix + "global_amax") +
                            " (float32) beside it, the amax that " + std::string{row().name} + " scales a tensor by");
     return stated;

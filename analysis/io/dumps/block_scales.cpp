@@ -231,13 +231,13 @@ class recognition {
     return std::nullopt;
   }
 
-  // Why a convention that has these names does not fit; the last is of the one that nearly does.
+  // Why conventions that have these names do not fit, the nearer the later.
   struct reasons {
-    std::string unknown;
-    std::string misfit;
-    std::string missing;
+    std::string wrong_type;
+    std::string wrong_shape;
+    std::string incomplete;
     [[nodiscard]] const std::string& best() const {
-      return !missing.empty() ? missing : !misfit.empty() ? misfit : unknown;
+      return !incomplete.empty() ? incomplete : !wrong_shape.empty() ? wrong_shape : wrong_type;
     }
   };
 
@@ -282,13 +282,13 @@ class recognition {
     made.scales = *find(scales);
     const safetensors_entry& of = made.scales.entry;
     if ((kind_of_scales(of) & by.scales) == 0) {
-      why.misfit = "and as scales " + in_quotes(of.name) + " has the wrong type";
+      why.wrong_type = "and as scales " + in_quotes(of.name) + " has the wrong type";
       return std::nullopt;
     }
     const auto numbers = shape_of_numbers(by, codes.shape);
     const auto block = numbers ? block_of(by.extent, *numbers, of.shape) : std::nullopt;
     if (!block || of.bytes() > most_scales) {
-      why.misfit = "and the shape of " + in_quotes(of.name) + " fits no blocks of it";
+      why.wrong_shape = "and the shape of " + in_quotes(of.name) + " fits no blocks of it";
       return std::nullopt;
     }
     made.shape = *numbers;
@@ -298,19 +298,19 @@ class recognition {
       const std::string second = base + std::string{by.of_second};
       made.second = find(second);
       if (!made.second) {
-        why.missing =
+        why.incomplete =
             "and " + in_quotes(second) + ", by which " + std::string{by.whose} + " scales the tensor, is missing";
         return std::nullopt;
       }
       if (made.second->entry.type->type != dtype::float32 || made.second->entry.bytes() != sizeof(float)) {
-        why.missing = "and " + in_quotes(second) + " is not one float32 number";
+        why.incomplete = "and " + in_quotes(second) + " is not one float32 number";
         return std::nullopt;
       }
       known.push_back(second);
     }
     for (const std::string_view name : beside)
       if (std::ranges::find(known, name) == known.end()) {
-        why.missing = "which do not go together in any convention that is known";
+        why.incomplete = "which do not go together in any convention that is known";
         return std::nullopt;
       }
     for (const std::string& name : known)
