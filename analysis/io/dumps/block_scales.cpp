@@ -166,11 +166,13 @@ class scale_names {
   }
   // Names of scales that go on after `start` with one of the separators.
   void add_after(std::string_view start, std::string_view separators, std::vector<std::string_view>& to) const {
-    for (auto name = std::ranges::lower_bound(scales_, start); name != scales_.end() && name->starts_with(start);
-         ++name)
-      if (name->size() > start.size() && separators.find((*name)[start.size()]) != std::string_view::npos &&
-          !is_of_activations(name->substr(start.size() + 1)) && !belongs_to_longer(*name, start.size() + 1))
-        to.push_back(*name);
+    for (const char separator : separators) {
+      const std::string with = std::string{start} + separator;
+      for (auto name = std::ranges::lower_bound(scales_, std::string_view{with});
+           name != scales_.end() && name->starts_with(with); ++name)
+        if (!is_of_activations(name->substr(with.size())) && !belongs_to_longer(*name, with.size()))
+          to.push_back(*name);
+    }
   }
   // Whether a part of the name, longer than so much, names another tensor: gate_up_scale beside gate and gate_up.
   [[nodiscard]] bool belongs_to_longer(std::string_view name, std::size_t than) const {
