@@ -58,7 +58,7 @@ void add_tensor_and_limits(command& to, run_text& options) {
   const std::vector<text_option> all = options_of(options);
   std::vector<std::string> others;
   for (const text_option& option : all)
-    if (option.name != "tensor" && option.name != "limit") others.push_back(option.name);
+    if (option.name != "tensor" && option.name != "limit" && option.name != "raw-codes") others.push_back(option.name);
   add_options(to, all, others);
 }
 

@@ -24,7 +24,7 @@ void add_options(command& to, const std::vector<text_option>& options, const std
 void add_rounding(command& to, rounding_text& options);
 // `inputs`: what INPUT may be; empty: all that is read as a run.
 void add_run(command& to, run_text& options, const std::vector<std::string>& but = {}, const std::string& inputs = "");
-// Of these --tensor and --limit alone: for files of arrays.
+// Of these --tensor, --limit and --raw-codes alone: for files of arrays.
 void add_tensor_and_limits(command& to, run_text& options);
 void add_groups(command& to, run_text& options);  // where groups are distinguished
 

@@ -25,7 +25,7 @@ struct options {
   std::string input;
   std::string output;
   std::string output_place;  // by its place instead of by -o
-  std::string to;
+  std::string to = "float32";
   std::string from;
   std::string dtype;
   std::string scale = "1";
@@ -41,16 +41,40 @@ struct options {
 
 const std::vector<std::string> dtypes{"f32", "f64", "u8", "u16", "u32"};  // as raw_type has them
 
+unsigned threads_of(const options& o) { return static_cast<unsigned>(std::min<std::uint64_t>(o.threads, 1024)); }
+
+// --packed and --swizzled, of blocks that are read or written.
+void check_layout(const options& o, const block_format& row, const std::string& name) {
+  if (o.packed && row.element.width > 4)
+    throw usage_error(fmt::format("--packed: codes of {} have {} bits; two in a byte have at most 4", row.element.name,
+                                  row.element.width));
+  if (o.swizzled && (row.scale == scale_type::float32 || row.block.rows != 1))
+    throw usage_error(fmt::format("--swizzled: scales of {} are not codes of rows of blocks", name));
+}
+
+// What --from says where it names blocks.
+std::optional<block_source> blocks_of(const options& o) {
+  const block_format* const row = find_block_format(o.from);
+  if (row == nullptr) return std::nullopt;
+  if (!o.dtype.empty())
+    throw usage_error(fmt::format("--dtype: {} is a format of blocks, whose file says its types", o.from));
+  check_layout(o, *row, o.from);
+  block_source from{.row = row, .packed = o.packed, .swizzled = o.swizzled, .threads = threads_of(o)};
+  if (!o.axis.empty()) from.axis = axis_named(o.axis);
+  return from;
+}
+
 file_conversion_options how_to_convert(const options& o) {
   file_conversion_options how{.to = value_format_named(o.to)};
   how.how.rounding = o.rounding.value(how.to);
   how.how.scale = positive_number(o.scale, "--scale");
   how.how.random.seed = o.rounding.seed;
-  how.how.threads = static_cast<unsigned>(std::min<std::uint64_t>(o.threads, 1024));
-  if (!o.from.empty()) how.from = format_named(o.from);
+  how.how.threads = threads_of(o);
+  how.blocks = blocks_of(o);
+  if (!o.from.empty() && !how.blocks) how.from = format_named(o.from);
   if (!o.dtype.empty()) how.raw = static_cast<raw_type>(std::ranges::find(dtypes, o.dtype) - dtypes.begin());
   how.values = o.values;
-  how.packed = o.packed;
+  how.packed = o.packed && !how.blocks;
   how.selects = o.run.selected().tensor;
   how.limits = o.run.how_to_read().limits;
   return how;
@@ -96,15 +120,15 @@ table counts_table(const std::vector<array_conversion>& arrays) {
 }
 
 // "cbfloat16 codes in U16", "float16 in <f2": what elements of the output are.
-std::string text_of_output(const options& o, const file_conversion& done_by, const format& to) {
+std::string text_of_output(const options& o, bool packed, const file_conversion& done_by, const format& to) {
   const auto& arrays = done_by.arrays();
   const std::string type = std::ranges::find(arrays, true, &array_conversion::converted)->to;
   if (o.values) return fmt::format("numbers of {} in {}", o.to, type);
   const bool own = type.find_first_of("uU") == std::string::npos;
   return fmt::format("{} {} {}", o.to,
-                     own        ? "in"
-                     : o.packed ? "codes, two in a byte of"
-                                : "codes in",
+                     own      ? "in"
+                     : packed ? "codes, two in a byte of"
+                              : "codes in",
                      type) +
          (own ? "" : fmt::format(" ({} bits)", to.width()));
 }
@@ -120,11 +144,7 @@ int run_blocks(const options& o, const block_format& row) {
                                     std::pair{o.values, "--values"}, std::pair{o.scale != "1", "--scale"}})
     if (given)
       throw usage_error(fmt::format("{}: {} is a format of blocks, for which there is no such option", name, o.to));
-  if (o.packed && row.element.width > 4)
-    throw usage_error(fmt::format("--packed: codes of {} have {} bits; two in a byte have at most 4", row.element.name,
-                                  row.element.width));
-  if (o.swizzled && (row.scale == scale_type::float32 || row.block.rows != 1))
-    throw usage_error(fmt::format("--swizzled: scales of {} are not codes of rows of blocks", o.to));
+  check_layout(o, row, o.to);
   block_request asked{.input = o.input, .output = o.output, .to = o.to, .rounding = {}, .json = o.json, .how = {}};
   asked.how.row = &row;
   rounding_text of_elements = o.rounding;
@@ -136,7 +156,7 @@ int run_blocks(const options& o, const block_format& row) {
     asked.rounding = of_elements.text(element);
   }
   asked.how.seed = o.rounding.seed;
-  asked.how.threads = static_cast<unsigned>(std::min<std::uint64_t>(o.threads, 1024));
+  asked.how.threads = threads_of(o);
   if (!o.axis.empty()) asked.how.axis = axis_named(o.axis);
   asked.how.packed = o.packed;
   asked.how.swizzled = o.swizzled;
@@ -153,7 +173,7 @@ int run(options o) {
   if (o.input == "-") throw usage_error("INPUT: standard input cannot be converted: name a file");
   refuse_overwriting_inputs({.csv = o.output}, {o.input});
   if (const block_format* const row = find_block_format(o.to)) return run_blocks(o, *row);
-  if (!o.axis.empty() || o.swizzled)
+  if ((!o.axis.empty() || o.swizzled) && find_block_format(o.from) == nullptr)
     throw usage_error(fmt::format("{}: {} is no format of blocks", o.swizzled ? "--swizzled" : "--axis", o.to));
   const file_conversion_options how = how_to_convert(o);
   if (o.output == "-" && o.json) throw usage_error("--json and -o - both write to standard output");
@@ -183,11 +203,11 @@ int run(options o) {
       {"input", o.input, {{"input", o.input}}},
       {"output", o.output, {{"output", o.output}}},
       {"format",
-       text_of_output(o, conversion, how.to),
+       text_of_output(o, how.packed, conversion, how.to),
        {{"format", o.to},
-        {"holds", std::string{o.values   ? "values"
-                              : o.packed ? "packed codes"
-                                         : "codes"}}}},
+        {"holds", std::string{o.values     ? "values"
+                              : how.packed ? "packed codes"
+                                           : "codes"}}}},
       {"rounding",
        o.rounding.text(how.to) + (drawn ? fmt::format(", seed {}", o.rounding.seed) : ""),
        {{"rounding", o.rounding.text(how.to)}, {"seed", value_if(drawn, integer(o.rounding.seed))}}},
@@ -228,17 +248,22 @@ command convert_command() {
   made.add("--to", &o->to,
            "the format (see ulp formats), of at most 32 bits; or a format of blocks, such as mxfp8, mxfp4 or nvfp4 "
            "(see ulp formats --blocks), whose scales, codes and numbers become a .npz",
-           {.type = "F", .required = true});
+           {.type = "F", .show_default = true});
   made.add("--axis", &o->axis, "along which blocks run, 0 the first, -1 the last (the default)", {.type = "N"});
-  made.add("--swizzled", &o->swizzled, "scale codes in tiles of 128 x 4, as cuBLAS reads them, padded with zeros");
+  made.add(
+      "--swizzled", &o->swizzled,
+      "scale codes in tiles of 128 x 4, as cuBLAS reads them, padded with zeros; with --from of blocks, the input's");
   made.add("--scale", &o->scale, "multiply by this before rounding, exactly", {.type = "S", .show_default = true});
   made.add("--values", &o->values, "write the rounded numbers in float32 instead of codes");
   made.add("--packed", &o->packed,
-           "two codes in a byte, the first in the low half, of formats of at most 4 bits; --from does not read them",
+           "two codes in a byte, the first in the low half, of formats of at most 4 bits; with --from of blocks, the "
+           "input's",
            {.excludes = "--values"});
-  made.add("--from", &o->from,
-           "read unsigned integers of 8, 16 or 32 bits, whichever just holds its codes, as codes of this format",
-           {.type = "F"});
+  made.add(
+      "--from", &o->from,
+      "read unsigned integers of 8, 16 or 32 bits, whichever just holds its codes, as codes of this format; or of a "
+      "format of blocks, the arrays codes and scale, as --to writes them",
+      {.type = "F"});
   made.add("--dtype", &o->dtype,
            "what the elements of a raw file are, little-endian: numbers, or codes (u8, u16, u32) of --from",
            {.type = "T", .one_of = dtypes});
@@ -248,7 +273,8 @@ command convert_command() {
   add_rounding(made, o->rounding);
   made.add("--json", &o->json, "print JSON");
   made.footer =
-      "Elements of FILE have the format's own type where there is one (float16 has; in .safetensors bfloat16 and "
+      "Codes with scales beside them, as published models have them in .safetensors, are read as their numbers; a note "
+      "says by which convention. Elements of FILE have the format's own type where there is one (float16 has; in .safetensors bfloat16 and "
       "8-bit formats too), else they are codes in unsigned integers. Other tensors - integers, booleans, those that "
       "--tensor does not select - are copied. bias: what stochastic rounding with fewer than 24 random bits errs by on "
       "average over all draws, exactly, away from zero. docs/inputs.md has the details, such as the random bits of each "
@@ -256,7 +282,8 @@ command convert_command() {
       "Examples:\n"
       "  ulp convert tests/data/digits.step00100.safetensors --to cb16 -o /tmp/cb16.safetensors\n"
       "  ulp convert /tmp/cb16.safetensors --from cb16 --to fp16 -o /tmp/fp16.npz\n"
-      "  ulp convert tests/data/digits.step00100.safetensors /tmp/mxfp8.npz --to mxfp8";
+      "  ulp convert tests/data/digits.step00100.safetensors /tmp/mxfp8.npz --to mxfp8\n"
+      "  ulp convert /tmp/mxfp8.npz /tmp/decoded.safetensors --from mxfp8";
   made.run = [o] { return run(*o); };
   return made;
 }

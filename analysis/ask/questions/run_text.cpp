@@ -115,6 +115,7 @@ source_options run_text::how_to_read() const {
   options.infer = true;
   options.attempts = attempts_named(attempts);
   options.allow_empty = allow_empty;
+  options.limits.raw_codes = raw_codes;
   try {
     for (const std::string& text : limits) set_limit(options.limits, text);
   } catch (const std::invalid_argument& problem) {
@@ -196,6 +197,11 @@ std::vector<text_option> options_of(run_text& text) {
            .type = "",
            .help = "accept dumps without readable tensors as empty steps",
            .group = trust},
+          {.name = "raw-codes",
+           .value = &text.raw_codes,
+           .type = "",
+           .help = "read codes as numbers though scales lie beside them, and these as tensors of their own",
+           .group = unsaid},
           {.name = "limit",
            .value = &text.limits,
            .type = "NAME=VALUE",

@@ -44,7 +44,9 @@ struct stored_array {
   std::string how;                         // its numbers are read, where a user should know
   std::optional<std::size_t> goes_into;    // the array that it has the scales of
   std::string member;                      // of an archive: its own name there
-  std::uint64_t bytes_as_is = 0;           // of all that is copied: an archive's member has its header too
+  // Where it is copied: what it is called and its shape, which are those of codes where its numbers have others.
+  std::optional<std::pair<std::string, std::vector<std::uint64_t>>> copied;
+  std::uint64_t bytes_as_is = 0;  // of all that is copied: an archive's member has its header too
 };
 
 class array_input {
@@ -68,6 +70,10 @@ class array_input {
                                                             const read_limits& limits);
 [[nodiscard]] std::unique_ptr<array_input> open_raw(const std::string& path, raw_type type,
                                                     const std::optional<format>& from);
+// The numbers of blocks. An array at a time is in memory. Throws input_error where there are none, and at open() where codes
+// and scales do not fit. Precondition: not raw.
+[[nodiscard]] std::unique_ptr<array_input> open_blocks(const std::string& path, array_file_kind kind,
+                                                       const block_source& how, const read_limits& limits);
 
 // What its first bytes say; nullopt where they say none of these. Throws input_error for what is known and not converted.
 [[nodiscard]] std::optional<array_file_kind> array_kind_by_content(const std::string& path, const read_limits& limits);

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <functional>
-#include <numeric>
 
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/io/bytes/error.hpp>
@@ -29,11 +27,6 @@ void add_scales(const block_format& row, const block_part& part, const std::vect
 }
 
 }  // namespace
-
-std::uint64_t product(const array_shape& shape, std::size_t first, std::size_t end) {
-  return std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(first),
-                         shape.begin() + static_cast<std::ptrdiff_t>(end), std::uint64_t{1}, std::multiplies<>{});
-}
 
 bool same_number(float a, float b) {
   return (a != a && b != b) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
@@ -65,11 +58,15 @@ block_counts errors_of(const std::vector<float>& x, const std::vector<float>& nu
 block_quantizer::block_quantizer(const std::string& file, const block_conversion_options& options)
     : path_(file), options_(options), input_(open_array_file(path_, options_.limits)) {
   const auto& all = input_->arrays();
+  // Scales whose codes are quantized go into these.
+  const auto is_used_up = [&](const stored_array& array) {
+    return array.goes_into && (!options_.selects || options_.selects(all[*array.goes_into].name));
+  };
   is_x_ =
       !options_.selects && std::ranges::any_of(all, [](const stored_array& a) { return a.name == "x" && a.numbers; });
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool selected = is_x_ ? all[i].name == "x" : !options_.selects || options_.selects(all[i].name);
-    if (all[i].numbers && selected) chosen_.push_back(i);
+    if (all[i].numbers && selected && !is_used_up(all[i])) chosen_.push_back(i);
   }
   if (chosen_.empty())
     throw input_error(path_, "",
@@ -81,20 +78,8 @@ void block_quantizer::fail(const stored_array& array, const std::string& reason)
   throw input_error(path_, "array " + in_quotes(array.name), reason);
 }
 
-void block_quantizer::check(std::size_t n, const block_format& row) const { static_cast<void>(axis_of(array(n), row)); }
-
-// Of the array's shape, a scalar's being one element.
-std::size_t block_quantizer::axis_of(const stored_array& array, const block_format& row) const {
-  const auto dimensions = static_cast<int>(std::max<std::size_t>(1, array.shape.size()));
-  const int axis = options_.axis.value_or(-1);
-  if (axis < -dimensions || axis >= dimensions)
-    fail(array, "has " + std::to_string(array.shape.size()) + " dimensions: there is no axis " + std::to_string(axis));
-  const int from_first = axis < 0 ? axis + dimensions : axis;
-  if (from_first != dimensions - 1 && (row.block.rows > 1 || row.transposed_hadamard))
-    fail(array, std::string{row.name} + " has blocks of several rows, which run along the last axis: leave out --axis");
-  if (array.by_columns) fail(array, "is stored by columns (Fortran order): save numpy.ascontiguousarray of it");
-  if (row.block.rows == 0) return static_cast<std::size_t>(dimensions - 1);  // one scale, whatever the axis
-  return static_cast<std::size_t>(from_first);
+void block_quantizer::check(std::size_t n, const block_format& row) const {
+  static_cast<void>(axis_of(path_, array(n), row, options_.axis));
 }
 
 std::vector<float> block_quantizer::floats_of(std::size_t index) const {
@@ -113,56 +98,8 @@ std::vector<float> block_quantizer::floats_of(std::size_t index) const {
   return x;
 }
 
-// A member beside x, of a type whose elements are 4 bytes; empty where there is none.
-template <class Element>
-std::vector<Element> block_quantizer::beside(std::string_view name, std::string_view type) const {
-  if (!is_x_) return {};
-  for (std::size_t i = 0; i < input_->arrays().size(); ++i) {
-    const stored_array& array = input_->arrays()[i];
-    if (array.name != name) continue;
-    if (array.type != type) fail(array, "is of type " + array.type + ", not " + std::string{type});
-    std::vector<Element> elements(array.numel);
-    const auto in = input_->open(i);
-    in->read({reinterpret_cast<std::uint8_t*>(elements.data()), elements.size() * sizeof(Element)});
-    return elements;
-  }
-  return {};
-}
-
-std::optional<block_extent> block_quantizer::block_beside(const stored_array& array, const block_format& row) const {
-  if (row.block.columns != 0) return {};
-  const auto extents = beside<std::int32_t>("block", "<i4");
-  if (extents.empty()) return {};
-  if (extents.size() != 2 || extents[0] < 1 || extents[1] < 1) fail(array, "`block` is not two extents above 0");
-  return block_extent{static_cast<std::size_t>(extents[0]), static_cast<std::size_t>(extents[1])};
-}
-
-// All rows are one tensor where nothing else is said.
-std::vector<block_quantizer::tensor_rows> block_quantizer::tensors_of(const stored_array& array,
-                                                                      const block_format& row, std::size_t rows) const {
-  const auto tensor = beside<std::int32_t>("tensor", "<i4");
-  const auto amax = beside<float>("global_amax", "<f4");
-  if (tensor.empty() || row.scales_rows) {
-    if (!amax.empty() && amax.size() != (row.scales_rows ? rows : 1))
-      fail(array,
-           "has " + std::to_string(amax.size()) + " numbers in `global_amax`, and no `tensor` that says of what");
-    return {{0, rows, amax}};
-  }
-  if (tensor.size() != rows)
-    fail(array, "has " + std::to_string(rows) + " rows, and `tensor` " + std::to_string(tensor.size()));
-  std::vector<tensor_rows> all;
-  for (std::size_t r = 0; r < rows; ++r) {
-    if (r > 0 && tensor[r] == tensor[r - 1]) {
-      ++all.back().count;
-      continue;
-    }
-    all.push_back({.first = r, .count = 1});
-    if (amax.empty()) continue;
-    if (tensor[r] < 0 || static_cast<std::size_t>(tensor[r]) >= amax.size())
-      fail(array, "`tensor` has " + std::to_string(tensor[r]) + ", which `global_amax` has no number for");
-    all.back().amax = {amax[static_cast<std::size_t>(tensor[r])]};
-  }
-  return all;
+stated_blocks block_quantizer::beside(const stored_array& array, const block_format& row) const {
+  return is_x_ ? stated_beside(path_, *input_, "", array, row) : stated_blocks{};
 }
 
 // Rows of to.columns elements, in the order of blocks.
@@ -172,11 +109,12 @@ void block_quantizer::add_matrix(quantized_array& to, const stored_array& array,
   to.x.insert(to.x.end(), x.begin(), x.end());
   to.codes.resize(to.x.size());
   to.numbers.resize(to.x.size());
+  const stated_blocks stated = beside(array, row);
   block_conversion how{.rounding = options_.rounding,
                        .random = {.seed = options_.seed, .stream = stream_of(array.name, 0)},
                        .threads = options_.threads,
-                       .block = block_beside(array, row)};
-  for (const tensor_rows& tensor : tensors_of(array, row, rows)) {
+                       .block = stated.block};
+  for (const tensor_rows& tensor : tensors_of(path_, array, row, rows, stated)) {
     const std::size_t begin = before + tensor.first * to.columns;
     block_part part{.first_row = begin / std::max<std::size_t>(1, to.columns),
                     .of = {tensor.count, to.columns},
@@ -209,14 +147,14 @@ void block_quantizer::add_matrix(quantized_array& to, const stored_array& array,
 // Squares are of the last two dimensions, each matrix on its own.
 quantized_array block_quantizer::quantize(std::size_t n, const block_format& row) const {
   const stored_array& array = this->array(n);
-  quantized_array q{.shape = array.shape.empty() ? array_shape{1} : array.shape, .axis = axis_of(array, row)};
+  quantized_array q{.shape = array.shape.empty() ? array_shape{1} : array.shape,
+                    .axis = axis_of(path_, array, row, options_.axis)};
   q.extent = {product(q.shape, 0, q.axis), q.shape[q.axis], product(q.shape, q.axis + 1, q.shape.size())};
   const matrix_extent all = q.extent.matrix();
   q.columns = all.columns;
   std::vector<float> x = floats_of(chosen_[n]);
   to_block_order(q, x);
-  const bool squares = row.block.rows > 1 || row.transposed_hadamard;
-  const std::uint64_t matrices = squares && q.shape.size() > 2 ? product(q.shape, 0, q.shape.size() - 2) : 1;
+  const std::uint64_t matrices = matrices_in(q.shape, row);
   const std::size_t rows = matrices == 1 ? all.rows : q.shape[q.shape.size() - 2];
   if (matrices == 1) {
     add_matrix(q, array, row, std::move(x), rows);
@@ -225,7 +163,7 @@ quantized_array block_quantizer::quantize(std::size_t n, const block_format& row
     for (auto from = x.begin(); from != x.end(); from += size) add_matrix(q, array, row, {from, from + size}, rows);
   }
   if (row.transposed_hadamard) add_transposed_shape(q, array, row, matrices == 1);
-  q.scale_shape = scale_shape(q, array, row);
+  q.scale_shape = scale_shape(q, row, beside(array, row));
   return q;
 }
 
@@ -234,26 +172,10 @@ void block_quantizer::add_transposed_shape(quantized_array& to, const stored_arr
                                            bool of_one_matrix) const {
   if (!of_one_matrix) return std::swap(to.shape[to.shape.size() - 2], to.shape[to.shape.size() - 1]);
   if (to.shape.size() != 2) fail(array, "is no matrix, of which there is a transpose");
-  const auto tensors = tensors_of(array, row, to.shape[0]);
+  const auto tensors = tensors_of(path_, array, row, to.shape[0], beside(array, row));
   if (std::ranges::any_of(tensors, [&](const tensor_rows& t) { return t.count != tensors[0].count; }))
     fail(array, "has tensors of different numbers of rows, whose transposes make no matrix");
   to.shape = {tensors.size() * to.shape[1], tensors[0].count};
-}
-
-// With the blocks in place of what they divide.
-array_shape block_quantizer::scale_shape(const quantized_array& q, const stored_array& array,
-                                         const block_format& row) const {
-  if (row.block.rows == 0 && !block_beside(array, row)) return q.scales() == 0 ? array_shape{0} : array_shape{};
-  array_shape shape = q.shape;
-  if (row.block.rows > 1 && !row.scale_for_each_row && shape.size() > 1) {
-    std::uint64_t& rows = shape[shape.size() - 2];
-    rows = (rows + row.block.rows - 1) / row.block.rows;
-  }
-  shape[q.axis] = 1;
-  const std::uint64_t others = product(shape, 0, shape.size());
-  shape[q.axis] = others == 0 ? 0 : q.scales() / others;
-  if (shape[q.axis] == 1) shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(q.axis));
-  return shape;
 }
 
 }  // namespace ulp::io

@@ -14,57 +14,9 @@
 #include <ulp/io/arrays/convert_blocks.hpp>
 
 #include "arrays.hpp"
+#include "block_layout.hpp"
 
 namespace ulp::io {
-
-using array_shape = std::vector<std::uint64_t>;
-
-[[nodiscard]] std::uint64_t product(const array_shape& shape, std::size_t first, std::size_t end);
-
-// Rows of one tensor. Its scales begin at first_scale; of rows that keep a scale once for each row of elements, so do they.
-struct block_part {
-  std::size_t first_row = 0;
-  matrix_extent of;
-  block_grid grid;
-  std::size_t first_scale = 0;
-};
-
-struct quantized_array {
-  array_shape shape;  // of codes and numbers in the file
-  array_shape scale_shape;
-  std::size_t axis = 0;
-  axis_extent extent;
-  // In the order of blocks, which run along rows of as many columns.
-  std::size_t columns = 0;
-  std::vector<block_part> parts;
-  std::vector<float> x;  // as it was quantized
-  std::vector<std::uint8_t> codes;
-  std::vector<std::uint8_t> scale_codes;  // or
-  std::vector<float> scale_numbers;
-  std::vector<float> numbers;
-  std::vector<float> amax;  // of the second level
-  conversion_counts counts;
-
-  [[nodiscard]] std::size_t scales() const noexcept { return scale_codes.size() + scale_numbers.size(); }
-};
-
-// From the order of blocks to that of the array, and back.
-template <class Element>
-void to_array_order(const quantized_array& q, std::vector<Element>& elements) {
-  if (q.extent.inner == 1 || elements.empty()) return;
-  std::vector<Element> ordered(elements.size());
-  from_rows_along<Element>({q.extent.outer, elements.size() / (q.extent.outer * q.extent.inner), q.extent.inner},
-                           elements, ordered);
-  elements = std::move(ordered);
-}
-template <class Element>
-void to_block_order(const quantized_array& q, std::vector<Element>& elements) {
-  if (q.extent.inner == 1 || elements.empty()) return;
-  std::vector<Element> ordered(elements.size());
-  rows_along<Element>({q.extent.outer, elements.size() / (q.extent.outer * q.extent.inner), q.extent.inner}, elements,
-                      ordered);
-  elements = std::move(ordered);
-}
 
 // Bit by bit, NaN being one.
 [[nodiscard]] bool same_number(float a, float b);
@@ -87,26 +39,14 @@ class block_quantizer {
   [[nodiscard]] quantized_array quantize(std::size_t n, const block_format& row) const;
 
  private:
-  struct tensor_rows {
-    std::size_t first = 0;
-    std::size_t count = 0;
-    std::vector<float> amax{};  // where the file says it
-  };
-
   [[noreturn]] void fail(const stored_array& array, const std::string& reason) const;
-  [[nodiscard]] std::size_t axis_of(const stored_array& array, const block_format& row) const;
   [[nodiscard]] std::vector<float> floats_of(std::size_t index) const;
-  template <class Element>
-  [[nodiscard]] std::vector<Element> beside(std::string_view name, std::string_view type) const;
-  [[nodiscard]] std::optional<block_extent> block_beside(const stored_array& array, const block_format& row) const;
-  [[nodiscard]] std::vector<tensor_rows> tensors_of(const stored_array& array, const block_format& row,
-                                                    std::size_t rows) const;
+  // What the file says of x.
+  [[nodiscard]] stated_blocks beside(const stored_array& array, const block_format& row) const;
   void add_matrix(quantized_array& to, const stored_array& array, const block_format& row, std::vector<float> x,
                   std::size_t rows) const;
   void add_transposed_shape(quantized_array& to, const stored_array& array, const block_format& row,
                             bool of_one_matrix) const;
-  [[nodiscard]] array_shape scale_shape(const quantized_array& q, const stored_array& array,
-                                        const block_format& row) const;
 
   std::string path_;
   block_conversion_options options_;

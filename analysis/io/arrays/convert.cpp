@@ -39,6 +39,7 @@ array_file_kind kind_of_input(const std::string& path, const file_conversion_opt
 }
 
 std::unique_ptr<array_input> opened(const std::string& path, array_file_kind kind, const file_conversion_options& o) {
+  if (o.blocks) return open_blocks(path, kind, *o.blocks, o.limits);
   if (kind == array_file_kind::raw) return open_raw(path, *o.raw, o.from);
   return open_array_file(path, kind, o.from, o.limits);
 }
@@ -135,6 +136,8 @@ struct file_conversion::state {
     if (options.from && options.from->width() > 32)
       fail("--from: codes of " + to_string(*options.from) + " have " + std::to_string(options.from->width()) +
            " bits; at most 32 are read");
+    if (options.blocks && from == array_file_kind::raw)
+      fail("blocks are codes and scales, which a raw file does not hold");
     if (!options.raw) return;
     const bool numbers = *options.raw == raw_type::f32 || *options.raw == raw_type::f64;
     if (numbers && options.from) fail("elements of --dtype f32 and f64 are numbers, not codes: remove --from");
@@ -161,7 +164,7 @@ struct file_conversion::state {
                         .shape = array.shape,
                         .numel = array.numel,
                         .converted = converted,
-                        .left_out = is_used_up || (!converted && (from != into || holds_one(into)))});
+                        .left_out = is_used_up || (!converted && (from != into || holds_one(into) || options.blocks))});
     }
   }
 
@@ -176,7 +179,8 @@ struct file_conversion::state {
       if (const std::string& how = input->arrays()[i].how; a.converted && !how.empty()) read_so.add(a.name, how);
       // What is not selected is what was asked for.
       const bool is_used_up = input->arrays()[i].goes_into && arrays[*input->arrays()[i].goes_into].converted;
-      const bool is_noted = !a.converted && !is_used_up && (!input->arrays()[i].numbers || a.left_out);
+      const bool is_noted =
+          !a.converted && !is_used_up && !options.blocks && (!input->arrays()[i].numbers || a.left_out);
       if (is_noted) (a.left_out ? left_out : copied).push_back(in_quotes(a.name) + " (" + a.from + ")");
     }
     if (converted.empty()) refuse_nothing();
@@ -281,9 +285,9 @@ struct file_conversion::state {
   [[nodiscard]] written_array written_as(std::size_t i) const {
     const stored_array& array = input->arrays()[i];
     if (!arrays[i].converted)
-      return {.name = array.name,
+      return {.name = array.copied ? array.copied->first : array.name,
               .type = array.type,
-              .shape = array.shape,
+              .shape = array.copied ? array.copied->second : array.shape,
               .bytes = array.bytes_as_is,
               .copied = true,
               .member = array.member};

@@ -13,7 +13,9 @@ namespace {
 class safetensors_input final : public array_input {
  public:
   safetensors_input(const std::string& path, const std::optional<format>& from, const read_limits& limits)
-      : file_(path), header_(read_safetensors_header(file_, limits)), scales_(block_scales_of(header_.entries)) {
+      : file_(path),
+        header_(read_safetensors_header(file_, limits)),
+        scaled_(scaled_tensors_of(file_, header_, limits, !from)) {
     for (const safetensors_entry& entry : header_.entries) {
       stored_array& array = arrays_.emplace_back();
       array.name = entry.name;
@@ -25,17 +27,22 @@ class safetensors_input final : public array_input {
       array.by_from = array.numbers && entry.type->type == dtype::unknown;
       array.bytes_as_is = entry.bytes();
     }
-    for (std::size_t i = 0; i < scales_.size(); ++i) {
-      if (!scales_[i]) continue;
-      arrays_[i].numbers = elements_of(dtype::float64);
-      arrays_[i].how = text_of(*scales_[i], header_.entries);
-      arrays_[scales_[i]->scales].goes_into = i;
+    for (std::size_t i = 0; i < scaled_.size(); ++i) {
+      if (!scaled_[i]) continue;
+      stored_array& array = arrays_[i];
+      array.copied = {array.name, array.shape};
+      array.name = scaled_[i]->name;
+      array.shape = scaled_[i]->shape;
+      array.numel = checked_product(array.shape).value();
+      array.numbers = elements_of(dtype::float32);
+      array.how = text_of(*scaled_[i]);
+      for (const std::size_t scales : scaled_[i]->used_up) arrays_[scales].goes_into = i;
     }
   }
 
   [[nodiscard]] const std::vector<stored_array>& arrays() const override { return arrays_; }
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) const override {
-    if (scales_.at(index)) return open_scaled(file_, header_, index, *scales_[index]);
+    if (scaled_.at(index)) return open_scaled(file_, header_, index, *scaled_[index]);
     return open_as_is(index);
   }
   [[nodiscard]] std::unique_ptr<byte_stream> open_as_is(std::size_t index) const override {
@@ -47,7 +54,7 @@ class safetensors_input final : public array_input {
  private:
   file_reader file_;
   safetensors_header header_;
-  std::vector<std::optional<block_scales>> scales_;  // of the entries
+  std::vector<std::optional<scaled_tensor>> scaled_;  // of the entries
   std::vector<stored_array> arrays_;
 };
 

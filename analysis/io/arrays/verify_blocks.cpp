@@ -26,12 +26,6 @@ struct results {
   std::vector<float> numbers;  // none where the file has none
 };
 
-std::string text_of(const array_shape& shape) {
-  std::string text;
-  for (const std::uint64_t n : shape) text += (text.empty() ? "" : ", ") + std::to_string(n);
-  return "(" + text + (shape.size() == 1 ? ",)" : ")");
-}
-
 std::vector<float> as_floats(const std::vector<std::uint8_t>& bytes) {
   std::vector<float> floats(bytes.size() / 4);
   std::memcpy(floats.data(), bytes.data(), floats.size() * 4);
@@ -67,14 +61,6 @@ class reader {
   [[noreturn]] void fail(const std::string& name, const std::string& reason) const {
     throw input_error(path_, "array " + in_quotes(name), reason);
   }
-  // Extents of 1 make no difference, and in one dimension all is in the order of the array.
-  static bool same_shape(const array_shape& a, const array_shape& b) {
-    const auto without_ones = [](array_shape shape) {
-      std::erase(shape, 1U);
-      return shape;
-    };
-    return without_ones(a).size() <= 1 || without_ones(a) == without_ones(b);
-  }
   void expect(const std::string& name, std::size_t elements, std::size_t expected, const array_shape& shape) const {
     for (const stored_array& array : input_->arrays())
       if (array.name == name && elements == expected && array.numel == elements && !same_shape(array.shape, shape))
@@ -86,24 +72,10 @@ class reader {
   }
 
   // nullopt where there is no array of that name.
-  [[nodiscard]] std::optional<std::vector<std::uint8_t>> bytes_of(std::string_view name, std::size_t bytes) const {
-    for (std::size_t i = 0; i < input_->arrays().size(); ++i) {
-      const stored_array& array = input_->arrays()[i];
-      if (array.name != name) continue;
-      const bool is_float32 = array.type == "<f4" || array.type == "F32";
-      const bool is_byte =
-          array.type.ends_with('1') || array.type == "U8" || array.type == "I8" || array.type.starts_with("F8_");
-      if (bytes == 4 ? !is_float32 : !is_byte)
-        fail(array.name,
-             "is of type " + array.type + ", not of " +
-                 (bytes == 4 ? "float32 numbers" : "bytes: codes, as " + std::string{row_.name} + " stores it"));
-      if (array.by_columns)
-        fail(array.name, "is stored by columns (Fortran order): save numpy.ascontiguousarray of it");
-      std::vector<std::uint8_t> all(array.numel * bytes);
-      input_->open(i)->read(all);
-      return all;
-    }
-    return std::nullopt;
+  [[nodiscard]] std::optional<std::vector<std::uint8_t>> bytes_of(std::string_view name, std::size_t element) const {
+    const stored_array* const array = array_named(*input_, name);
+    if (array == nullptr) return std::nullopt;
+    return io::bytes_of(path_, *input_, *array, element, row_);
   }
   [[nodiscard]] std::vector<std::uint8_t> needed(const std::string& name, std::size_t bytes,
                                                  const array_shape& shape) const {

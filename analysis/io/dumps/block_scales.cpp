@@ -1,138 +1,405 @@
 #include "block_scales.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
+#include <array>
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
-#include <ulp/formats/convert.hpp>
-#include <ulp/model/cells/element_types.hpp>
+#include <ulp/io/bytes/error.hpp>
+
+#include "bytes/text.hpp"
 
 namespace ulp::io {
 namespace {
 
-constexpr std::string_view suffix = "_scale_inv";
 constexpr std::uint64_t usual_extent = 128;     // of DeepSeek-V3's blocks, the last of a row or column being cut off
-constexpr std::uint64_t most_scales = 1 << 24;  // they are held in memory
+constexpr std::uint64_t most_scales = 1 << 28;  // bytes of them, which are held in memory
 
-bool has_narrow_codes(const safetensors_entry& e) { return e.type->bits == 8 && e.type->type != dtype::unknown; }
+constexpr std::string_view way_out = "--raw-codes reads codes and scales as tensors of their own";
 
-// Products with them are exact in float64.
-bool can_scale(const safetensors_entry& e) {
-  return e.type->type == dtype::float32 || e.type->type == dtype::bfloat16 || e.type->type == dtype::float16;
+using shape = std::vector<std::uint64_t>;
+
+std::string text_of_shape(const shape& of) {
+  std::string text;
+  for (const std::uint64_t n : of) text += (text.empty() ? "" : ", ") + std::to_string(n);
+  return "[" + text + "]";
+}
+std::string described(const safetensors_entry& e) {
+  return in_quotes(e.name) + " (" + std::string{e.type->name} + " " + text_of_shape(e.shape) + ")";
 }
 
-// The extents of the blocks that `of` has one of `scales` for; nullopt where there are none.
-std::optional<std::vector<std::uint64_t>> block_of(const std::vector<std::uint64_t>& of,
-                                                   const std::vector<std::uint64_t>& scales) {
-  const auto count = checked_product(scales);
-  if (!count || *count == 0 || *count > most_scales) return std::nullopt;
-  if (*count == 1) return of;
-  if (of.size() != scales.size()) return std::nullopt;
-  std::vector<std::uint64_t> block;
+bool is_float8(const safetensors_entry& e) { return e.type->bits == 8 && e.type->type != dtype::unknown; }
+bool is_byte(const safetensors_entry& e) { return e.type->name == "U8"; }
+bool holds(const safetensors_entry& e, code_kind kind) { return kind == code_kind::float8 ? is_float8(e) : is_byte(e); }
+
+unsigned kind_of_scales(const safetensors_entry& e) {
+  if (e.type->type == dtype::float32 || e.type->type == dtype::bfloat16 || e.type->type == dtype::float16)
+    return float_scales;
+  if (e.type->name == "F8_E8M0") return e8m0_scales;
+  if (e.type->name == "F8_E4M3") return e4m3_scales;
+  return is_byte(e) ? byte_scales : 0U;
+}
+
+// The extents of the blocks that numbers of the shape `of` have one of `scales` for; nullopt where there are none.
+std::optional<shape> block_of_any(const shape& of, const shape& scales) {
+  if (checked_product(scales) == 1) return of;
+  if (scales.size() > of.size() || scales.empty()) return std::nullopt;
+  shape block;
   for (std::size_t i = 0; i < of.size(); ++i) {
-    const bool is_usual = of[i] / usual_extent + (of[i] % usual_extent != 0 ? 1 : 0) == scales[i];
+    if (i >= scales.size()) {  // of each first index, as (N,) for (N, K)
+      block.push_back(of[i]);
+      continue;
+    }
+    const bool is_whole = scales.size() < of.size();
+    const bool is_usual = !is_whole && of[i] / usual_extent + (of[i] % usual_extent != 0 ? 1 : 0) == scales[i];
     if (!is_usual && (scales[i] == 0 || of[i] % scales[i] != 0)) return std::nullopt;
+    if (is_whole && of[i] != scales[i]) return std::nullopt;
     block.push_back(is_usual ? std::min(usual_extent, of[i]) : of[i] / scales[i]);
   }
   return block;
 }
 
-void decode(dtype type, std::span<const std::uint8_t> bytes, std::span<double> to) {
-  const format& of = *properties_of(type).of;
-  if (size_of(type) == 1) return decode_array(of, const_code_span{bytes}, to, 1);
-  for (std::size_t i = 0; i < to.size(); ++i)
-    to[i] = to_double(of, bits_at(bytes.data() + i * size_of(type), size_of(type), std::endian::little));
+// One for each group of the last dimension; ModelOpt's MXFP4 has them in a column.
+std::optional<shape> block_of_groups(const shape& of, const shape& scales, std::uint64_t group) {
+  if (of.empty() || of.back() % group != 0) return std::nullopt;
+  shape expected = of;
+  expected.back() /= group;
+  const shape column{checked_product(expected).value_or(0), 1};
+  if (scales != expected && scales != column) return std::nullopt;
+  shape block(of.size(), 1);
+  block.back() = group;
+  return block;
 }
 
-class scaled_stream final : public byte_stream {
+std::optional<shape> block_of(scale_extent extent, const shape& of, const shape& scales) {
+  if (checked_product(of) == 0) return shape(of.size(), 1);
+  switch (extent) {
+    case scale_extent::any: return block_of_any(of, scales);
+    case scale_extent::of_16: return block_of_groups(of, scales, 16);
+    case scale_extent::of_32:
+    case scale_extent::of_bytes: break;
+  }
+  return block_of_groups(of, scales, 32);
+}
+
+// Of the numbers of these codes; nullopt where there cannot be any.
+std::optional<shape> shape_of_numbers(const scale_convention& by, shape codes) {
+  if (by.codes == code_kind::float8) return codes;
+  if (codes.empty()) return std::nullopt;
+  if (by.extent == scale_extent::of_bytes) {
+    constexpr std::uint64_t bytes_of_block = 16;
+    if (codes.size() < 2 || codes.back() != bytes_of_block) return std::nullopt;
+    codes.pop_back();
+    codes.back() *= bytes_of_block;
+  }
+  codes.back() *= 2;
+  return checked_product(codes) ? std::optional{codes} : std::nullopt;
+}
+
+// Up to and with the last separator.
+std::size_t module_size(std::string_view name) {
+  const std::size_t last = name.find_last_of("./");
+  return last == std::string_view::npos ? 0 : last + 1;
+}
+
+bool sounds_like_scale(std::string_view name) {
+  return name.find("scale") != std::string_view::npos || name.find("scaling") != std::string_view::npos;
+}
+
+// Of what goes into or comes out of a layer, of a cache or of attention: no scales of weights.
+bool is_of_activations(std::string_view words) {
+  constexpr std::array<std::string_view, 18> those{"input", "inputs", "in",   "output", "outputs",    "out",
+                                                   "act",   "acts",   "k",    "v",      "q",          "kv",
+                                                   "qkv",   "attn",   "prob", "probs",  "activation", "activations"};
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find_first_of("_.-:"), words.size());
+    if (std::ranges::find(those, words.substr(0, end)) != those.end()) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
+// The names of a file's scales.
+class scale_names {
  public:
-  scaled_stream(const file_reader& file, const safetensors_header& header, std::size_t index, const block_scales& by)
-      : entry_(header.entries[index]),
-        block_(by.block),
-        in_(file, header.data + entry_.offsets[0], entry_.bytes()),
-        at_(entry_.shape.size()) {
-    const safetensors_entry& s = header.entries[by.scales];
-    scales_.resize(s.bytes() / size_of(s.type->type));
-    decode(s.type->type, file.read(header.data + s.offsets[0], s.bytes()), scales_);
-    strides_.resize(block_.size(), 0);
-    if (scales_.size() == 1) return;
-    std::uint64_t stride = 1;
-    for (std::size_t i = strides_.size(); i-- > 0; stride *= s.shape[i]) strides_[i] = stride;
+  explicit scale_names(std::unordered_set<std::string_view> all) : all_(std::move(all)) {
+    for (const std::string_view name : all_) {
+      const std::size_t module = module_size(name);
+      if (!sounds_like_scale(name.substr(module))) continue;
+      scales_.push_back(name);
+      if (!is_of_activations(name.substr(module))) of_weights_[name.substr(0, module)].push_back(name);
+    }
+    std::ranges::sort(scales_);
+    for (auto& [module, names] : of_weights_) std::ranges::sort(names);
   }
 
-  [[nodiscard]] std::uint64_t left() const noexcept override { return in_.left() * sizeof(double); }
-
-  void read(std::span<std::uint8_t> into) override {
-    static_assert(std::endian::native == std::endian::little);
-    codes_.resize(into.size() / sizeof(double));
-    values_.resize(codes_.size());
-    in_.read(codes_);
-    decode(entry_.type->type, codes_, values_);
-    for (double& value : values_) {
-      value *= scales_[scale_];
-      advance();
+  // Those that say something of these codes, by their names.
+  [[nodiscard]] std::vector<std::string_view> beside(std::string_view codes) const {
+    const std::size_t module = module_size(codes);
+    const std::string_view local = codes.substr(module);
+    std::vector<std::string_view> found;
+    add_after(codes.substr(0, module + stem_of(local).size()), "_:-", found);
+    add_after(codes, ".", found);
+    for (const std::string_view alone : {"scale", "scales", "scale_inv"})
+      if (const auto there = all_.find(std::string{codes.substr(0, module)}.append(alone)); there != all_.end())
+        found.push_back(*there);
+    if (local.starts_with("weight")) {
+      if (const auto of = of_weights_.find(codes.substr(0, module)); of != of_weights_.end())
+        for (const std::string_view name : of->second)
+          if (!belongs_to_longer(name, module)) found.push_back(name);
+      // MODULE_scale beside MODULE.weight.
+      if (module > 0) add_after(codes.substr(0, module - 1), "_", found);
     }
-    std::memcpy(into.data(), values_.data(), into.size());
+    std::ranges::sort(found);
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    std::erase(found, codes);
+    return found;
   }
 
  private:
-  // To the next element; its scale changes where a block ends.
-  void advance() {
-    for (std::size_t i = at_.size(); i-- > 0;) {
-      if (++at_[i] == entry_.shape[i]) {
-        scale_ -= strides_[i] * ((at_[i] - 1) / block_[i]);
-        at_[i] = 0;
-        continue;
+  static std::string_view stem_of(std::string_view local) {
+    for (const std::string_view ending : {"_packed", "_blocks"})
+      if (local.size() > ending.size() && local.ends_with(ending)) return local.substr(0, local.size() - ending.size());
+    return local;
+  }
+  // Names of scales that go on after `start` with one of the separators.
+  void add_after(std::string_view start, std::string_view separators, std::vector<std::string_view>& to) const {
+    for (const char separator : separators) {
+      const std::string with = std::string{start} + separator;
+      for (auto name = std::ranges::lower_bound(scales_, std::string_view{with});
+           name != scales_.end() && name->starts_with(with); ++name)
+        if (!is_of_activations(name->substr(with.size())) && !belongs_to_longer(*name, with.size()))
+          to.push_back(*name);
+    }
+  }
+  // Whether a part of the name, longer than so much, names another tensor: gate_up_scale beside gate and gate_up.
+  [[nodiscard]] bool belongs_to_longer(std::string_view name, std::size_t than) const {
+    for (std::size_t i = than + 1; i < name.size(); ++i) {
+      if (name[i] != '_' && name[i] != ':' && name[i] != '-') continue;
+      const std::string_view part = name.substr(0, i);
+      if (!sounds_like_scale(part.substr(module_size(part))) && all_.contains(part)) return true;
+    }
+    return false;
+  }
+
+  std::unordered_set<std::string_view> all_;
+  std::vector<std::string_view> scales_;                                            // in order
+  std::unordered_map<std::string_view, std::vector<std::string_view>> of_weights_;  // by module
+};
+
+class recognition {
+ public:
+  recognition(const file_reader& file, const safetensors_header& header, const model_index* index, bool pairs)
+      : file_(file), header_(header), index_(index), pairs_(pairs), names_(all_names(header, index)) {
+    for (std::size_t i = 0; i < header_.entries.size(); ++i) by_name_.emplace(header_.entries[i].name, i);
+  }
+
+  void run() {
+    all_.resize(header_.entries.size());
+    for (std::size_t i = 0; i < header_.entries.size(); ++i) {
+      const safetensors_entry& e = header_.entries[i];
+      const std::string_view local = std::string_view{e.name}.substr(module_size(e.name));
+      if (!(is_float8(e) || (pairs_ && is_byte(e))) || sounds_like_scale(local)) continue;
+      const auto beside = names_.beside(e.name);
+      if (!beside.empty())
+        recognise(i, beside);
+      else if (is_float8(e))
+        plain_.push_back(i);
+      else if (local.starts_with("weight") || local.ends_with("_packed") || local.ends_with("blocks"))
+        has_open_bytes_ = true;
+    }
+    refuse_plain_beside_scaled();
+    refuse_one_name_twice();
+  }
+
+  [[nodiscard]] std::vector<std::optional<scaled_tensor>> take() { return std::move(all_); }
+  // Whether there are codes, or what may be codes, without scales.
+  [[nodiscard]] bool is_open() const { return !plain_.empty() || has_open_bytes_; }
+
+ private:
+  static std::unordered_set<std::string_view> all_names(const safetensors_header& header, const model_index* index) {
+    std::unordered_set<std::string_view> all;
+    for (const safetensors_entry& e : header.entries) all.insert(e.name);
+    if (index != nullptr)
+      for (const auto& [name, file] : index->elsewhere()) all.insert(name);
+    return all;
+  }
+  [[nodiscard]] std::optional<placed_tensor> find(const std::string& name) const {
+    if (const auto here = by_name_.find(name); here != by_name_.end())
+      return placed_tensor{nullptr, header_.data, header_.entries[here->second]};
+    if (index_ != nullptr && index_->elsewhere().contains(name)) return index_->find(name);
+    return std::nullopt;
+  }
+
+  // Why conventions that have these names do not fit, the nearer the later.
+  struct reasons {
+    std::string wrong_type;
+    std::string wrong_shape;
+    std::string incomplete;
+    [[nodiscard]] const std::string& best() const {
+      return !incomplete.empty() ? incomplete : !wrong_shape.empty() ? wrong_shape : wrong_type;
+    }
+  };
+
+  void recognise(std::size_t i, const std::vector<std::string_view>& beside) {
+    const safetensors_entry& codes = header_.entries[i];
+    reasons why;
+    bool has_names = false;
+    for (const scale_convention& by : scale_conventions()) {
+      if (!holds(codes, by.codes) || !codes.name.ends_with(by.of_codes)) continue;
+      const std::string base = codes.name.substr(0, codes.name.size() - by.of_codes.size());
+      const std::string scales = base + std::string{by.of_scales};
+      if (std::ranges::find(beside, scales) == beside.end()) continue;
+      has_names = true;
+      if (auto found = fitted(codes, by, base, scales, beside, why)) {
+        all_[i] = std::move(found);
+        return;
       }
-      if (at_[i] % block_[i] == 0) scale_ += strides_[i];
-      return;
+    }
+    if (!has_names && is_byte(codes)) return;  // integers of some other scheme, which are not decoded
+    std::vector<std::string> names;
+    for (const std::string_view name : beside) {
+      const auto there = find(std::string{name});
+      names.push_back(there ? described(there->entry) : in_quotes(std::string{name}));
+    }
+    const std::string& reason = why.best();
+    throw input_error(file_.path(), "tensor " + described(codes),
+                      "has " + joined(names) + " beside it, " +
+                          (reason.empty() ? "and no convention that is known says what that scales" : reason) +
+                          ": it is not decoded without its scales; " + std::string{way_out});
+  }
+
+  std::optional<scaled_tensor> fitted(const safetensors_entry& codes, const scale_convention& by,
+                                      const std::string& base, const std::string& scales,
+                                      const std::vector<std::string_view>& beside, reasons& why) const {
+    scaled_tensor made{.by = &by,
+                       .name = base + std::string{by.of_numbers},
+                       .shape = {},
+                       .block = {},
+                       .scales = {},
+                       .second = {},
+                       .used_up = {}};
+    made.scales = *find(scales);
+    const safetensors_entry& of = made.scales.entry;
+    if ((kind_of_scales(of) & by.scales) == 0) {
+      why.wrong_type = "and as scales " + in_quotes(of.name) + " has the wrong type";
+      return std::nullopt;
+    }
+    const auto numbers = shape_of_numbers(by, codes.shape);
+    const auto block = numbers ? block_of(by.extent, *numbers, of.shape) : std::nullopt;
+    if (!block || of.bytes() > most_scales) {
+      why.wrong_shape = "and the shape of " + in_quotes(of.name) + " fits no blocks of it";
+      return std::nullopt;
+    }
+    made.shape = *numbers;
+    made.block = *block;
+    std::vector<std::string> known{scales};
+    if (by.second != second_level::none) {
+      const std::string second = base + std::string{by.of_second};
+      made.second = find(second);
+      if (!made.second) {
+        why.incomplete =
+            "and " + in_quotes(second) + ", by which " + std::string{by.whose} + " scales the tensor, is missing";
+        return std::nullopt;
+      }
+      if (made.second->entry.type->type != dtype::float32 || made.second->entry.bytes() != sizeof(float)) {
+        why.incomplete = "and " + in_quotes(second) + " is not one float32 number";
+        return std::nullopt;
+      }
+      known.push_back(second);
+    }
+    for (const std::string_view name : beside)
+      if (std::ranges::find(known, name) == known.end()) {
+        why.incomplete = "which do not go together in any convention that is known";
+        return std::nullopt;
+      }
+    for (const std::string& name : known)
+      if (const auto here = by_name_.find(name); here != by_name_.end()) made.used_up.push_back(here->second);
+    return made;
+  }
+
+  void refuse_plain_beside_scaled() const {
+    std::unordered_map<std::string_view, std::size_t> scaled;  // by their names in their modules
+    const auto local = [&](std::size_t i) {
+      const std::string_view name = header_.entries[i].name;
+      return name.substr(module_size(name));
+    };
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      if (all_[i] && is_float8(header_.entries[i])) scaled.emplace(local(i), i);
+    for (const std::size_t i : plain_) {
+      const auto other = scaled.find(local(i));
+      if (other == scaled.end()) continue;
+      throw input_error(file_.path(), "tensor " + described(header_.entries[i]),
+                        "has no scales beside it, as " + in_quotes(header_.entries[other->second].name) + " has in " +
+                            in_quotes(all_[other->second]->scales.entry.name) +
+                            ": if they lie in another file of the model, keep that file and the index "
+                            "(model.safetensors.index.json) in the same folder; " +
+                            std::string{way_out});
     }
   }
 
-  const safetensors_entry& entry_;
-  std::vector<std::uint64_t> block_;
-  file_stream in_;
-  std::vector<double> scales_;
-  std::vector<std::uint64_t> strides_;  // in scales_, of the next block of each dimension
-  std::vector<std::uint64_t> at_;       // the element
-  std::uint64_t scale_ = 0;             // in scales_
-  std::vector<std::uint8_t> codes_;
-  std::vector<double> values_;
+  void refuse_one_name_twice() const {
+    std::unordered_set<std::string_view> names;
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      if (all_[i] && !(names.insert(all_[i]->name).second &&
+                       (all_[i]->name == header_.entries[i].name || !by_name_.contains(all_[i]->name))))
+        throw input_error(
+            file_.path(), "tensor " + described(header_.entries[i]),
+            "decodes to " + in_quotes(all_[i]->name) + ", which there is already; " + std::string{way_out});
+  }
+
+  const file_reader& file_;
+  const safetensors_header& header_;
+  const model_index* index_;
+  bool pairs_;
+  std::unordered_map<std::string_view, std::size_t> by_name_;
+  scale_names names_;
+  std::vector<std::optional<scaled_tensor>> all_;
+  std::vector<std::size_t> plain_;  // codes without scales
+  bool has_open_bytes_ = false;
 };
 
 }  // namespace
 
-std::vector<std::optional<block_scales>> block_scales_of(const std::vector<safetensors_entry>& entries) {
-  std::unordered_map<std::string_view, std::size_t> by_name;
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    if (can_scale(entries[i]) && entries[i].name.ends_with(suffix)) by_name.emplace(entries[i].name, i);
-  std::vector<std::optional<block_scales>> all(entries.size());
-  if (by_name.empty()) return all;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!has_narrow_codes(entries[i])) continue;
-    const auto found = by_name.find(entries[i].name + std::string{suffix});
-    if (found == by_name.end()) continue;
-    if (const auto block = block_of(entries[i].shape, entries[found->second].shape))
-      all[i] = block_scales{.scales = found->second, .block = *block};
+std::vector<std::optional<scaled_tensor>> scaled_tensors_of(const file_reader& file, const safetensors_header& header,
+                                                            const read_limits& limits, bool pairs) {
+  const auto may_be_codes = [&](const safetensors_entry& e) { return is_float8(e) || (pairs && is_byte(e)); };
+  if (limits.raw_codes || std::ranges::none_of(header.entries, may_be_codes))
+    return std::vector<std::optional<scaled_tensor>>(header.entries.size());
+  // The index is read where the file alone does not tell.
+  try {
+    recognition alone(file, header, nullptr, pairs);
+    alone.run();
+    if (!alone.is_open()) return alone.take();
+  } catch (const input_error&) {
+    const model_index index(file.path(), limits);
+    if (index.elsewhere().empty()) throw;
   }
-  return all;
+  const model_index index(file.path(), limits);
+  recognition of_model(file, header, &index, pairs);
+  of_model.run();
+  return of_model.take();
 }
 
-std::string text_of(const block_scales& of, const std::vector<safetensors_entry>& entries) {
-  const safetensors_entry& scales = entries[of.scales];
-  std::string text = "values are codes times their " + std::string{suffix};
-  if (checked_product(scales.shape).value_or(0) == 1) return text;
-  for (std::size_t i = 0; i < of.block.size(); ++i)
-    text += (i == 0 ? ", one for each block of " : "x") + std::to_string(of.block[i]);
+std::string text_of(const scaled_tensor& of) {
+  const scale_convention& by = *of.by;
+  std::string text =
+      by.codes == code_kind::float8 ? "values are codes times their " : "values are codes, two in a byte, times their ";
+  text += by.of_scales;
+  if (by.second != second_level::none)
+    text += (by.second == second_level::divides ? " over " : " times ") + std::string{by.of_second};
+  if (of.block != of.shape)
+    for (std::size_t i = 0; i < of.block.size(); ++i)
+      text += (i == 0 ? ", one for each block of " : "x") + std::to_string(of.block[i]);
+  text += ", as in " + std::string{by.whose};
+  for (const placed_tensor* const t : {&of.scales, of.second ? &*of.second : nullptr})
+    if (t != nullptr && t->file) {
+      text += "; scales are in " + t->file->path();
+      break;
+    }
   return text;
-}
-
-std::unique_ptr<byte_stream> open_scaled(const file_reader& file, const safetensors_header& header, std::size_t index,
-                                         const block_scales& by) {
-  return std::make_unique<scaled_stream>(file, header, index, by);
 }
 
 }  // namespace ulp::io

@@ -1,5 +1,4 @@
-// 8-bit floats that are scaled in blocks: the values of NAME are its codes times those of NAME_scale_inv, one for each block,
-// as DeepSeek-V3 and checkpoints of its kind have it (deepseek-ai/DeepSeek-V3, inference/kernel.py, weight_dequant).
+// Tensors that a .safetensors has as codes and scales: which they are, and their numbers.
 #ifndef ULP_IO_DUMPS_BLOCK_SCALES_HPP
 #define ULP_IO_DUMPS_BLOCK_SCALES_HPP
 
@@ -10,24 +9,36 @@
 #include <string>
 #include <vector>
 
+#include "model_index.hpp"
 #include "safetensors_header.hpp"
+#include "scale_conventions.hpp"
 
 namespace ulp::io {
 
-struct block_scales {
-  std::size_t scales = 0;            // which entry they are
-  std::vector<std::uint64_t> block;  // its extents
+struct scaled_tensor {
+  const scale_convention* by = nullptr;
+  std::string name;  // of the numbers
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> block;  // its extents in the numbers, one for each dimension
+  placed_tensor scales;
+  std::optional<placed_tensor> second;
+  std::vector<std::size_t> used_up;  // entries of the file that are these scales
 };
 
-// Of each entry its scales, where they are there and their shape fits.
-[[nodiscard]] std::vector<std::optional<block_scales>> block_scales_of(const std::vector<safetensors_entry>& entries);
+// Of each entry how it is decoded, where it is codes with scales, in this file or in another of the model. Throws input_error
+// where scales lie beside codes and it cannot be said how they belong together, and where codes lack the scales that others of
+// the file have: codes are not decoded without their scales. `limits.raw_codes`: they are, and nothing is scaled.
+// `pairs`: bytes may be two codes each.
+[[nodiscard]] std::vector<std::optional<scaled_tensor>> scaled_tensors_of(const file_reader& file,
+                                                                          const safetensors_header& header,
+                                                                          const read_limits& limits, bool pairs = true);
 
-// "values are codes times their _scale_inv, one for each block of 128x128".
-[[nodiscard]] std::string text_of(const block_scales& of, const std::vector<safetensors_entry>& entries);
+// "values are codes times their _scale_inv, one for each block of 128x128, as in DeepSeek".
+[[nodiscard]] std::string text_of(const scaled_tensor& of);
 
-// The products as doubles, which hold them exactly, little-endian. The file must outlive the stream.
+// The numbers, float32, little-endian. Header and file must outlive the stream.
 [[nodiscard]] std::unique_ptr<byte_stream> open_scaled(const file_reader& file, const safetensors_header& header,
-                                                       std::size_t index, const block_scales& by);
+                                                       std::size_t index, const scaled_tensor& by);
 
 }  // namespace ulp::io
 

@@ -12,10 +12,13 @@ namespace {
 class safetensors_reader final : public dump_reader {
  public:
   safetensors_reader(const std::string& path, const read_limits& limits)
-      : file_(path), header_(read_safetensors_header(file_, limits)), scales_(block_scales_of(header_.entries)) {
+      : file_(path),
+        header_(read_safetensors_header(file_, limits)),
+        scaled_(scaled_tensors_of(file_, header_, limits)) {
     std::vector<bool> is_scale(header_.entries.size());
-    for (const auto& s : scales_)
-      if (s) is_scale[s->scales] = true;
+    for (const auto& s : scaled_)
+      if (s)
+        for (const std::size_t i : s->used_up) is_scale[i] = true;
     for (std::size_t i = 0; i < header_.entries.size(); ++i)
       if (!is_scale[i]) add(i);
   }
@@ -27,7 +30,7 @@ class safetensors_reader final : public dump_reader {
 
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
     const std::size_t of = entries_.at(index);
-    if (scales_[of]) return open_scaled(file_, header_, of, *scales_[of]);
+    if (scaled_[of]) return open_scaled(file_, header_, of, *scaled_[of]);
     return std::make_unique<file_stream>(file_, header_.data + header_.entries[of].offsets[0],
                                          header_.entries[of].bytes());
   }
@@ -35,21 +38,29 @@ class safetensors_reader final : public dump_reader {
  private:
   void add(std::size_t i) {
     const safetensors_entry& found = header_.entries[i];
+    if (const auto& scaled = scaled_[i]) {
+      tensors_.push_back({.name = scaled->name,
+                          .type = dtype::float32,
+                          .shape = scaled->shape,
+                          .numel = checked_product(scaled->shape).value()});
+      entries_.push_back(i);
+      notes_.add(scaled->name, text_of(*scaled));
+      return;
+    }
     if (found.type->type == dtype::unknown) {
       ignored_.push_back(in_quotes(found.name) + " (" + std::string(found.type->name) + ")");
       return;
     }
     tensors_.push_back({.name = found.name,
-                        .type = scales_[i] ? dtype::float64 : found.type->type,
+                        .type = found.type->type,
                         .shape = found.shape,
                         .numel = checked_product(found.shape).value()});
     entries_.push_back(i);
-    if (scales_[i]) notes_.add(found.name, text_of(*scales_[i], header_.entries));
   }
 
   file_reader file_;
   safetensors_header header_;
-  std::vector<std::optional<block_scales>> scales_;  // of the entries
+  std::vector<std::optional<scaled_tensor>> scaled_;  // of the entries
   std::vector<tensor> tensors_;
   std::vector<std::size_t> entries_;  // of tensors_
   std::vector<std::string> ignored_;

@@ -455,8 +455,8 @@ TEST_CASE("scales of blocks go into the values, and not into the output") {
   const converted all = convert_file("a.safetensors", file, "b.npz", {.to = float16});
   REQUIRE(all.arrays.size() == 2);
   CHECK((all.arrays[0].converted && all.arrays[1].left_out));
-  CHECK(all.notes ==
-        std::vector<std::string>{"'w': values are codes times their _scale_inv, one for each block of 1x2"});
+  CHECK(all.notes == std::vector<std::string>{
+                         "'w': values are codes times their _scale_inv, one for each block of 1x2, as in DeepSeek"});
   const converted one = convert_file("a.safetensors", file, "b.npy", {.to = float16});
   CHECK(as<std::uint16_t>(values_of(one.bytes)) == std::vector<std::uint16_t>{0x3800, 0x3C00, 0x4200, 0xC600});
   const converted scales = convert_file("a.safetensors", file, "b.safetensors",

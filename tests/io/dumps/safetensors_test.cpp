@@ -277,23 +277,21 @@ TEST_CASE("safetensors: 8-bit floats with scales of blocks are the products") {
   const auto check = [&](std::size_t rows, std::size_t columns, std::size_t of_rows, std::size_t of_columns,
                          const std::string& shape, const std::vector<float>& scales, const std::string& blocks) {
     INFO(rows << "x" << columns << " with scales " << shape);
-    std::vector<double> values;
+    std::vector<float> values;
     const std::size_t in_a_row = (columns + of_columns - 1) / of_columns;
     for (std::size_t r = 0; r < rows; ++r)
       for (std::size_t c = 0; c < columns; ++c) {
         const bool is_first = r + c == 0;
         const bool is_last = r + 1 == rows && c + 1 == columns;
-        values.push_back((is_first  ? 2.0
-                          : is_last ? -2.0
-                                    : 1.0) *
-                         static_cast<double>(scales[r / of_rows * in_a_row + c / of_columns]));
+        values.push_back((is_first ? 2.0F : is_last ? -2.0F : 1.0F) * scales[r / of_rows * in_a_row + c / of_columns]);
       }
     const contents read = place.open("a.safetensors", file(rows, columns, shape, scales));
     REQUIRE(read.tensors.size() == 1);
     CHECK(read.table("w") == count_cells(values));
-    CHECK(read.steps[0].tensors[0].type == dtype::float64);
-    CHECK(read.notes == std::vector<std::string>{place.path("a.safetensors") +
-                                                 ": 'w': values are codes times their _scale_inv" + blocks});
+    CHECK(read.steps[0].tensors[0].type == dtype::float32);
+    CHECK(read.notes ==
+          std::vector<std::string>{place.path("a.safetensors") + ": 'w': values are codes times their _scale_inv" +
+                                   blocks + ", as in DeepSeek"});
   };
   const std::string of_128 = ", one for each block of 128x128";
   check(4, 6, 4, 6, "[1,1]", {0.1F}, "");
@@ -303,7 +301,13 @@ TEST_CASE("safetensors: 8-bit floats with scales of blocks are the products") {
   check(4, 6, 2, 3, "[2,2]", {1.0F, 0.1F, 0.3F, 7.0F}, ", one for each block of 2x3");
   check(3, 4, 1, 4, "[3,1]", {1.0F, 0.1F, 0.3F}, ", one for each block of 1x4");
 
-  const contents raw_codes = place.open("a.safetensors", file(4, 6, "[3,5]", std::vector<float>(15, 2.0F)));
+  // Without a shape that fits they are codes where that is asked for, and nothing else.
+  const std::string misfit = file(4, 6, "[3,5]", std::vector<float>(15, 2.0F));
+  CHECK(place.error("a.safetensors", misfit).find("the shape of 'w_scale_inv' fits no blocks of it") !=
+        std::string::npos);
+  source_options as_they_are;
+  as_they_are.limits.raw_codes = true;
+  const contents raw_codes = place.open("a.safetensors", misfit, as_they_are);
   CHECK(raw_codes.tensors.size() == 2);
   CHECK(raw_codes.steps[0].tensors[0].type == dtype::float8_e4m3fn);
 }

@@ -27,6 +27,7 @@ struct run_text {
   std::vector<std::string> groups;  // NAME=REGEX
   std::string attempts = "last";
   bool allow_empty = false;
+  bool raw_codes = false;
   std::vector<std::string> limits;  // NAME=VALUE
   friend bool operator==(const run_text&, const run_text&) = default;
 

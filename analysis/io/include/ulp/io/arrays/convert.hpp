@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ulp/formats/block_formats.hpp>
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/io/bytes/limits.hpp>
@@ -36,11 +37,23 @@ enum class array_file_kind : std::uint8_t { npy, npz, safetensors, raw };
 // The elements of a raw file, little-endian; of unsigned integers they are codes.
 enum class raw_type : std::uint8_t { f32, f64, u8, u16, u32 };
 
+// Codes and scales of a block row, in the arrays that a conversion to it writes (convert_blocks.hpp): `codes` and `scale`, or of
+// several NAME.codes and NAME.scale, with `global_amax`, `block` and `tensor` beside them where the row needs them. The numbers
+// are the float32 array NAME, or `dequantized`; nothing else of the file is converted or copied.
+struct block_source {
+  const block_format* row = nullptr;
+  std::optional<int> axis;  // along which blocks run, from the end where it is below 0; the last
+  bool packed = false;      // two codes in a byte, the first in the low half
+  bool swizzled = false;    // scale codes in tiles of 128 x 4
+  unsigned threads = 0;
+};
+
 struct file_conversion_options {
-  format to;                    // of at most 32 bits
-  conversion how;               // of its random stream only the seed is used
-  std::optional<format> from;   // of codes
-  std::optional<raw_type> raw;  // where the input is a raw file, which nothing else says
+  format to;                           // of at most 32 bits
+  conversion how;                      // of its random stream only the seed is used
+  std::optional<format> from;          // of codes
+  std::optional<block_source> blocks;  // in place of `from`: what the input's codes are
+  std::optional<raw_type> raw;         // where the input is a raw file, which nothing else says
   // float32 numbers instead of codes; for formats whose numbers float32 holds.
   bool values = false;
   // Two codes in a byte, the first in the low half: the last dimension of an array (the first, where it is stored by

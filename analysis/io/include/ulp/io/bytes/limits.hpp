@@ -30,6 +30,9 @@ struct read_limits {
   // First indices of one array, where these are steps or micro-batches: each takes time and some bytes of memory, however
   // few elements it has. Long trainings have some hundred thousand steps.
   std::uint64_t rows = 1'000'000;
+  // No limit, but said where these are: codes are read as numbers though scales lie beside them, and these as tensors of their
+  // own (docs/inputs.md).
+  bool raw_codes = false;
 };
 
 struct limit_name {
