@@ -83,7 +83,8 @@ std::string nan_text(const format& f) {
     case specials::ieee: return "above infinity; quiet " + code;
     case specials::nan_all_ones:
       return f.has_sign ? fmt::format("{} and {} only", code, hex(f, f.nan_code() | f.sign_mask())) : code + " only";
-    case specials::nan_negative_zero: return code + " only, in place of -0";
+    case specials::nan_negative_zero:
+    case specials::nan_negative_zero_and_infinity: return code + " only, in place of -0";
     case specials::none: break;
   }
   return "none";

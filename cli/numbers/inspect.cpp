@@ -82,7 +82,7 @@ std::string meaning_of_exponent(const format& f, const unpacked& x, int biased) 
     case number_class::zero: return "zero";
     case number_class::infinity: return "infinity";
     case number_class::nan:
-      if (f.top == specials::nan_negative_zero) return "NaN, in place of -0";
+      if (f.nan_is_negative_zero()) return "NaN, in place of -0";
       if (f.top == specials::nan_all_ones && f.fraction_bits > 0) return "NaN, all ones";
       return "NaN";
     case number_class::finite: break;

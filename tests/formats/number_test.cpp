@@ -26,7 +26,9 @@ namespace {
 
 using all_types =
     std::tuple<float16_t, bfloat16_t, cbfloat16_t, tf32_t, float8_e4m3fn_t, float8_e5m2_t, float8_e4m3fnuz_t,
-               float8_e5m2fnuz_t, float6_e3m2_t, float6_e2m3_t, float4_e2m1_t, dlfloat16_t>;
+               float8_e5m2fnuz_t, float6_e3m2_t, float6_e2m3_t, float4_e2m1_t, dlfloat16_t, number<binary8p3se>,
+               number<ending_below(float8_e4m3fnuz, 1)>, number<ending_below(float8_e4m3fn, 7)>,
+               number<ending_below(float8_e5m2, 6)>, number<ending_below(binary8p4se, 3)>>;
 
 template <class Check, class... T>
 void for_each(std::tuple<T...>*, Check check) {
