@@ -265,8 +265,7 @@ std::optional<parsed<format>> p3109_format(std::string_view name) {
   const auto [bits, precision, has_sign, has_infinity] = *read;
   if (!has_sign)
     return parsed<format>{{},
-                          "P3109's formats without sign are not here, only the signed ones, as binary" +
-                              std::to_string(bits) + "p" + std::to_string(precision) + (has_infinity ? "se" : "sf")};
+                          "P3109's formats without sign are not here, only the signed ones, binary<K>p<P>se and sf"};
   const int exponent_bits = bits - precision;
   if (precision < 2 || precision > 53 || exponent_bits < 2 || exponent_bits > 11)
     return parsed<format>{{}, "of P3109's formats those of precision 2..53 with 2..11 exponent bits, K - P, are here"};
