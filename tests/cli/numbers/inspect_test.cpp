@@ -150,5 +150,6 @@ TEST_CASE("formats lists the catalogue and describes any format") {
   CHECK(card_has("binary8p4se", "0x7F"));
   CHECK(card_has("binary8p4se", "|x| > 232, becomes infinity"));
   CHECK(run_ulp("inspect 230 --format e4m3fnuz,max=224").out.find("0x7E = 224") != std::string::npos);
-  CHECK(run_ulp("inspect 0x7F --format e4m3fnuz,max=224").out.find("= 240") != std::string::npos);
+  CHECK(run_ulp("inspect 0x7F --format e4m3fnuz,max=224").out.find("240 (never a result of this format)") !=
+        std::string::npos);
 }
