@@ -383,16 +383,19 @@ parsed<format> read_format(std::string_view name) {
 }  // namespace
 
 parsed<format> parse_format(std::string_view name) {
-  if (const ambiguous_name_listener tell = listener)
-    if (const auto [row, word] = of_ocp(name); row != nullptr) tell(row->name, ocp_note(name, word, *row));
+  if (const ambiguous_name_listener tell = listener) {
+    const std::string whole = apart(name).name;
+    if (const auto [row, word] = of_ocp(whole); row != nullptr) tell(row->name, ocp_note(whole, word, *row));
+  }
   return read_format(name);
 }
 
 std::optional<format> find_format(std::string_view name) { return parse_format(name).value; }
 
 std::string note_on_name(std::string_view name) {
-  const auto [row, word] = of_ocp(name);
-  return row == nullptr ? "" : ocp_note(name, word, *row);
+  const std::string whole = apart(name).name;
+  const auto [row, word] = of_ocp(whole);
+  return row == nullptr ? "" : ocp_note(whole, word, *row);
 }
 
 void listen_for_ambiguous_names(ambiguous_name_listener tell) noexcept { listener = tell; }

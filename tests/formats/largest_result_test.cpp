@@ -118,6 +118,8 @@ TEST_CASE("names of formats with a largest number of their own") {
   CHECK(find_format("e4m3,max=224,specials=fnuz") == to_224);
   CHECK(find_format("E4M3,max=240") == ending_below(float8_e4m3fn, 7));
   CHECK(find_format("e4m3,max=240") == ieee_format(4, 3));  // where it ends anyway
+  CHECK(note_on_name("e4m3,max=240") == note_on_name("e4m3"));
+  CHECK(note_on_name("e4m3fn,max=240").empty());
   CHECK(find_format("e4m3fn,max=448") == float8_e4m3fn);
   CHECK(find_format("e5m2,max=57344") == float8_e5m2);
   CHECK(find_format("float16,max=448")->max_finite_code() == 0x5F00);
