@@ -92,9 +92,13 @@ format format_of(const ulp_format& f) {
 format format_of(const ulp_format* f) { return format_of(checked(f, "the format")); }
 
 ulp_format c_format_of(const format& f) noexcept {
-  return {
-      f.exponent_bits,   f.fraction_bits, f.bias, static_cast<std::int32_t>(f.top), static_cast<std::int32_t>(f.bottom),
-      f.has_sign ? 1 : 0, f.withheld};
+  return {f.exponent_bits,
+          f.fraction_bits,
+          f.bias,
+          static_cast<std::int32_t>(f.top),
+          static_cast<std::int32_t>(f.bottom),
+          f.has_sign ? 1 : 0,
+          f.withheld};
 }
 
 std::optional<format> optional_format_of(const ulp_format& f) {

@@ -60,8 +60,8 @@ class aligned_unit {
     const bool rounds = how.rounding == rounding{} || how.rounding == rounding{.direction = direction::toward_zero};
     return is_narrow(a) && is_narrow(b) && rounds && how.align_bits && *how.align_bits <= 28 && !how.late &&
            how.exact_group == 0 && !how.outer && !how.products && !how.sums && how.order.size <= most_products &&
-           how.align == direction::toward_zero && to.precision() <= 24 && to.has_subnormals() &&
-           to.has_sign && ends_with_binade;
+           how.align == direction::toward_zero && to.precision() <= 24 && to.has_subnormals() && to.has_sign &&
+           ends_with_binade;
   }
 
   aligned_unit(const accumulation& how, const format& a, const format& b) noexcept

@@ -51,9 +51,9 @@ typedef struct ulp_format {
   int32_t exponent_bits; /* 2..11 */
   int32_t fraction_bits; /* 0..52 */
   int32_t bias;
-  int32_t top;      /* ULP_SPECIALS_... */
-  int32_t bottom;   /* ULP_LOWEST_... */
-  int32_t has_sign; /* 0 or 1 */
+  int32_t top;       /* ULP_SPECIALS_... */
+  int32_t bottom;    /* ULP_LOWEST_... */
+  int32_t has_sign;  /* 0 or 1 */
   uint64_t withheld; /* how many of the largest numbers no rounding delivers; usually 0 */
 } ulp_format;
 
