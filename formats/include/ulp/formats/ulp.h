@@ -22,7 +22,8 @@
 extern "C" {
 #endif
 
-/* Larger where functions or fields were added; a library takes callers of its own number and of smaller ones. */
+/* Larger where functions or fields were added. 3 made ulp_format larger: a library takes callers of its own number, and from 3 on
+ * of smaller ones. */
 #define ULP_C_VERSION 3
 /* That of the library. */
 int ulp_c_version(void);
