@@ -82,18 +82,23 @@ format format_of(const ulp_format& f) {
   const format made{.exponent_bits = f.exponent_bits,
                     .fraction_bits = f.fraction_bits,
                     .bias = std::clamp(f.bias, -bias, bias),
-                    .top = as(f.top, ulp::specials::none, "specials"),
+                    .top = as(f.top, ulp::specials::nan_negative_zero_and_infinity, "specials"),
                     .bottom = as(f.bottom, ulp::lowest_binade::normals_without_zero, "the lowest binade"),
-                    .has_sign = flag(f.has_sign, "has_sign")};
+                    .has_sign = flag(f.has_sign, "has_sign"),
+                    .withheld = f.withheld};
   if (!made.is_valid()) refuse("the format is not valid");
   return made;
 }
 format format_of(const ulp_format* f) { return format_of(checked(f, "the format")); }
 
 ulp_format c_format_of(const format& f) noexcept {
-  return {
-      f.exponent_bits,   f.fraction_bits, f.bias, static_cast<std::int32_t>(f.top), static_cast<std::int32_t>(f.bottom),
-      f.has_sign ? 1 : 0};
+  return {f.exponent_bits,
+          f.fraction_bits,
+          f.bias,
+          static_cast<std::int32_t>(f.top),
+          static_cast<std::int32_t>(f.bottom),
+          f.has_sign ? 1 : 0,
+          f.withheld};
 }
 
 std::optional<format> optional_format_of(const ulp_format& f) {
@@ -259,7 +264,8 @@ constexpr bool equal(A a, B b) {
 }
 static_assert(equal(ULP_SPECIALS_NONE, ulp::specials::none) &&
               equal(ULP_SPECIALS_NAN_ALL_ONES, ulp::specials::nan_all_ones) &&
-              equal(ULP_SPECIALS_NAN_NEGATIVE_ZERO, ulp::specials::nan_negative_zero));
+              equal(ULP_SPECIALS_NAN_NEGATIVE_ZERO, ulp::specials::nan_negative_zero) &&
+              equal(ULP_SPECIALS_NAN_NEGATIVE_ZERO_AND_INFINITY, ulp::specials::nan_negative_zero_and_infinity));
 static_assert(equal(ULP_LOWEST_NORMALS_AND_ZERO, ulp::lowest_binade::normals_and_zero) &&
               equal(ULP_LOWEST_NORMALS_WITHOUT_ZERO, ulp::lowest_binade::normals_without_zero));
 static_assert(equal(ULP_NEAREST_AWAY, ulp::direction::nearest_away) &&

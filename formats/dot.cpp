@@ -387,7 +387,7 @@ void check_accumulation(const accumulation& how) {
 }
 
 // Bits from the largest to the last of a format's numbers.
-int range_bits(const format& f) { return f.emax() - f.min_quantum_exponent() + 1; }
+int range_bits(const format& f) { return f.last_exponent() - f.min_quantum_exponent() + 1; }
 
 // Of products, or exact groups of them, times the scales: 128 bits hold them, and sums of them that are aligned.
 void check_products(const accumulation& how, const number_span& a, const number_span& b, const block_scales* scales) {
@@ -397,7 +397,7 @@ void check_products(const accumulation& how, const number_span& a, const number_
     bits = range_bits(a.format()) + range_bits(b.format()) + carries;
     if (bits > 100) refuse("the operands' range is too wide for exact groups");
     // Of a group beside the exponent of its scales.
-    const int above = std::max(a.format().emax() + b.format().emax(), 0) + carries + 4;
+    const int above = std::max(a.format().last_exponent() + b.format().last_exponent(), 0) + carries + 4;
     if (above + *how.align_bits > 90) refuse("exact groups and align_bits are too long together");
   }
   if (scales == nullptr) return;

@@ -226,8 +226,10 @@ std::string exact_decimal(const unpacked& x) {
   return sign + digits.substr(0, digits.size() - places) + "." + digits.substr(digits.size() - places);
 }
 
-std::string shortest_decimal(const format& in, code of) {
+std::string shortest_decimal(const format& of_numbers, code of) {
   const std::uint64_t code = of;
+  format in = of_numbers;
+  in.withheld = 0;  // results end there, numbers do not
   const unpacked x = decode(in, code);
   const std::string exact = exact_decimal(x);
   if (x.kind != number_class::finite) return exact;

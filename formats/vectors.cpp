@@ -98,8 +98,10 @@ std::vector<std::uint64_t> pattern_magnitudes(const format& f, std::size_t want)
                                  clipped(one + 1),
                                  f.max_finite_code() - 1,
                                  f.max_finite_code(),
-                                 clipped(f.max_finite_code() + 1)};
-  if (f.has_infinity())
+                                 clipped(f.max_finite_code() + 1),
+                                 f.last_number_code(),
+                                 clipped(f.last_number_code() + 1)};
+  if (f.top == specials::ieee)
     chosen.insert({f.nan_code(), f.infinity_code() + (f.fraction_bits > 1 ? 1 : 0), f.magnitude_mask()});
 
   std::set<std::uint64_t> fields;
@@ -302,7 +304,7 @@ class vector_maker {
       for (const bool more : {false, true}) {
         const std::uint64_t unit = std::uint64_t{1} << place;
         const std::uint64_t x = (whole & ~(unit - 1)) + (more ? unit : 0);
-        if (x > from_.max_finite_code()) continue;
+        if (x > from_.last_number_code()) continue;
         const std::uint64_t y = sub(from_, t.value, decode(from_, x), toward_zero).code;
         for (const std::uint64_t near : around(y)) emit_sum(x, near);
       }

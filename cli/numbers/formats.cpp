@@ -45,6 +45,15 @@ struct named_format {
   ulp::format format;
 };
 
+// The catalogue's row of a format, or where it has a largest number of its own, of the whole one.
+const catalog_entry* entry_of(const named_format& named) {
+  if (const catalog_entry* const entry = find_entry(named.name)) return entry;
+  format whole = named.format;
+  if (whole.withheld == 0) return nullptr;
+  whole.withheld = 0;
+  return find_entry(to_string(whole));
+}
+
 // For machines exact values instead of short ones.
 table overview(const std::vector<named_format>& formats, bool exact) {
   using row = named_format;
@@ -58,7 +67,7 @@ table overview(const std::vector<named_format>& formats, bool exact) {
     return value_if(r.format.has_subnormals(), fmt::format("2^{}", r.format.min_quantum_exponent()));
   };
   const auto source_of = [](const row& r) {
-    const catalog_entry* const entry = find_entry(r.name);
+    const catalog_entry* const entry = entry_of(r);
     return entry != nullptr ? std::string{entry->source} : "by its name";
   };
   const std::vector<column<row>> columns = {
@@ -83,7 +92,8 @@ std::string nan_text(const format& f) {
     case specials::ieee: return "above infinity; quiet " + code;
     case specials::nan_all_ones:
       return f.has_sign ? fmt::format("{} and {} only", code, hex(f, f.nan_code() | f.sign_mask())) : code + " only";
-    case specials::nan_negative_zero: return code + " only, in place of -0";
+    case specials::nan_negative_zero:
+    case specials::nan_negative_zero_and_infinity: return code + " only, in place of -0";
     case specials::none: break;
   }
   return "none";
@@ -114,8 +124,9 @@ void print_thresholds(const format& f) {
   line("overflows", fmt::format("{}, becomes {}", bound(t.overflow.closed ? ">=" : ">", t.overflow), delivered));
 }
 
-void print_card(const std::string& name, const format& f) {
-  const catalog_entry* const entry = find_entry(name);
+void print_card(const named_format& named) {
+  const auto& [name, f] = named;
+  const catalog_entry* const entry = entry_of(named);
   const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<18}{}\n", what, value); };
   const auto number = [&](std::string_view what, std::uint64_t code) {
     const unpacked x = decode(f, code);
@@ -123,7 +134,7 @@ void print_card(const std::string& name, const format& f) {
     line(what, fmt::format("{}  {}{}", hex(f, code), power, decimal_on_screen(x)));
   };
   fmt::print("{}", name);
-  if (entry != nullptr) {
+  if (entry != nullptr && f.withheld == 0) {
     if (name != entry->name) fmt::print(" = {}", entry->name);
     std::string aliases;
     for (const auto alias : entry->aliases)
@@ -134,6 +145,10 @@ void print_card(const std::string& name, const format& f) {
   line("bits", fmt::format("{}: {} sign, {} exponent, {} fraction; bias {}", f.width(), f.has_sign ? "1" : "no",
                            f.exponent_bits, f.fraction_bits, f.bias));
   number("largest", f.max_finite_code());
+  if (f.withheld != 0)
+    line("above it", fmt::format("{} {}: read as numbers, never a result",
+                                 f.withheld == 1 ? "one code, up to" : fmt::format("{} codes, up to", f.withheld),
+                                 brief(f, f.last_number_code())));
   number(f.has_zero() ? "least normal" : "least", f.min_normal_code());
   if (f.has_subnormals())
     number("least subnormal", 1);
@@ -151,7 +166,7 @@ void print_card(const std::string& name, const format& f) {
   print_thresholds(f);
   if (entry != nullptr) {
     line("source", std::string{entry->source});
-    if (!entry->note.empty()) line("note", std::string{entry->note});
+    if (!entry->note.empty() && f.withheld == 0) line("note", std::string{entry->note});
   }
 }
 
@@ -223,7 +238,7 @@ int run(const options& o) {
   if (!cards) return done;
   for (std::size_t i = 0; i < formats.size(); ++i) {
     if (i > 0) fmt::print("\n");
-    print_card(formats[i].name, formats[i].format);
+    print_card(formats[i]);
   }
   return done;
 }
@@ -235,11 +250,14 @@ command formats_command() {
   command made{.name = "formats", .help = "list the number formats: layout, range, special codes, source"};
   made.add("NAME", &o->names,
            "formats to describe: names, aliases, or e<E>m<M> like e6m9, with options: e6m9,bias=30,specials=none "
-           "(specials ieee, fn, fnuz or none; subnormals=no)");
+           "(specials ieee, fn, fnuz, none or p3109; subnormals=no); any with a largest number of its own: "
+           "e4m3fnuz,max=224; IEEE P3109's as binary8p3se, binary6p3sf");
   made.add("--blocks", &o->blocks,
            "list the formats of blocks instead: MX, NVFP4, FP8 with scales, a row for each dialect");
   add_output(made, o->output);
-  made.footer = "Example:\n  ulp formats cbfloat16 e4m3 e6m9,bias=30,specials=none";
+  made.footer =
+      "Examples:\n  ulp formats cbfloat16 e4m3 e6m9,bias=30,specials=none\n"
+      "  ulp formats e4m3fnuz,max=224 binary8p4se";
   made.run = [o] { return run(*o); };
   return made;
 }

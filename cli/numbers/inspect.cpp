@@ -82,7 +82,7 @@ std::string meaning_of_exponent(const format& f, const unpacked& x, int biased) 
     case number_class::zero: return "zero";
     case number_class::infinity: return "infinity";
     case number_class::nan:
-      if (f.top == specials::nan_negative_zero) return "NaN, in place of -0";
+      if (f.nan_is_negative_zero()) return "NaN, in place of -0";
       if (f.top == specials::nan_all_ones && f.fraction_bits > 0) return "NaN, all ones";
       return "NaN";
     case number_class::finite: break;
@@ -240,7 +240,9 @@ int run(const options& o) {
     line("exactly", exact + (exact.ends_with("digits)") ? ", all with --json" : ""));
     line("hexadecimal", hexadecimal(x));
     line("binary", binary_scientific(x));
-    line("shortest", fmt::format("{} (reads back as this number)", shortest_decimal(f, result.code)));
+    const bool is_result = (result.code & f.magnitude_mask()) <= f.max_finite_code();
+    line("shortest", fmt::format("{} ({})", shortest_decimal(f, result.code),
+                                 is_result ? "reads back as this number" : "never a result of this format"));
   }
   if (x.kind != number_class::nan) {
     line("below", neighbour(f, next_down(f, result.code), result.code, "smallest"));

@@ -70,7 +70,7 @@ struct vector_line {
 // The NaN that NVIDIA's processors give for every NaN, measured for 16, 8 and, in 32 bits, 19-bit formats: all ones but
 // the sign. Precondition: f.has_nan().
 [[nodiscard]] constexpr std::uint64_t canonical_nan_code(const format& f) noexcept {
-  return f.top == specials::nan_negative_zero ? f.nan_code() : f.magnitude_mask();
+  return f.nan_is_negative_zero() ? f.nan_code() : f.magnitude_mask();
 }
 
 // The result of a line's operands with its random bits. Rounding to integers raises inexact, NaNs keep their payload.

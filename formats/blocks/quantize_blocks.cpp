@@ -70,6 +70,9 @@ class quantizer {
       : row_(row), x_(x), of_(of), grid_(grid), tensor_(tensor), encode_(row, how, counting) {
     const detail::kernels* const loops = detail::loops_in_use().load(std::memory_order_relaxed);
     loops_ = loops != nullptr ? loops : &detail::baseline_kernels;
+    if (row.rule == amax_rule::nvfp4_two_level)
+      may_be_infinite_ =
+          std::ranges::any_of(tensor, [](const tensor_level& t) { return std::isinf(t.encode / 0x1p-6F); });
   }
 
   // Where all is one block in one row, whose parts are done side by side.
@@ -178,10 +181,17 @@ class quantizer {
       scale(from.data(), width, whole, by, scaled.data());
       if (const std::size_t rest = count - whole * width; rest != 0)
         scale(from.data() + whole * width, rest, 1, by + whole, scaled.data() + whole * width);
+      if (may_be_infinite_) replace_products_of_zero(from, scaled);
       const std::size_t place = r * of_.columns + at;
       encode_({scaled.data(), count}, place, codes.subspan(place, count), counts);
       at += count;
     }
+  }
+
+  // By an infinite factor a zero becomes NaN, with a sign on x86, and that torchao's f32_to_f4_unpacked takes for -1.5.
+  static void replace_products_of_zero(std::span<const float> from, std::span<float> products) {
+    for (std::size_t i = 0; i < from.size(); ++i)
+      if (from[i] == 0 && products[i] != products[i]) products[i] = -1.5F;
   }
 
   const block_format& row_;
@@ -191,6 +201,7 @@ class quantizer {
   std::span<const tensor_level> tensor_;
   detail::element_encoder encode_;
   const detail::kernels* loops_;
+  bool may_be_infinite_ = false;  // a factor of nvfp4_two_level
 };
 
 // Rows that follow each other are one long row, where no block ends at their edge or one block is all.

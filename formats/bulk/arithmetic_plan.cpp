@@ -19,7 +19,7 @@ bool rounds_from(const format& lanes, const format& to, const rounding& mode) {
 
 bool has_exact_products(const format& lanes, const format& a, const format& b) {
   return a.min_quantum_exponent() + b.min_quantum_exponent() >= lanes.min_quantum_exponent() &&
-         a.emax() + b.emax() + 1 <= lanes.emax();
+         a.last_exponent() + b.last_exponent() + 1 <= lanes.emax();
 }
 
 }  // namespace
@@ -58,6 +58,7 @@ std::optional<lane_operation> plan_native_operation(operation op, const format& 
 
 std::optional<code_grid> plan_grid(const format& in, const rounding& mode) {
   if (in.width() != 16 || !in.has_sign || !in.has_subnormals() || in.top != specials::ieee) return {};
+  if (in.withheld != 0) return {};  // what is beyond the largest is the next code
   if (in.exponent_bits > binary32.exponent_bits || in.bias < 1 || in.bias > binary32.bias) return {};
   if (mode.direction == direction::stochastic || mode.flush != flush::never || mode.daz) return {};
   code_grid grid;

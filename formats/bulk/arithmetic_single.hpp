@@ -31,11 +31,11 @@ inline std::size_t random_words(operation op, operand_list of) {
   if (op == operation::div || op == operation::sqrt) return 1;
   const format& b = of[1]->format;
   if (op == operation::add || op == operation::sub) {
-    see(a.emax(), a.min_quantum_exponent());
-    see(b.emax(), b.min_quantum_exponent());
+    see(a.last_exponent(), a.min_quantum_exponent());
+    see(b.last_exponent(), b.min_quantum_exponent());
   } else {
-    see(a.emax() + b.emax() + 1, a.min_quantum_exponent() + b.min_quantum_exponent());
-    if (op == operation::fma) see(of[2]->format.emax(), of[2]->format.min_quantum_exponent());
+    see(a.last_exponent() + b.last_exponent() + 1, a.min_quantum_exponent() + b.min_quantum_exponent());
+    if (op == operation::fma) see(of[2]->format.last_exponent(), of[2]->format.min_quantum_exponent());
   }
   return std::min(most_random_words, static_cast<std::size_t>(highest + 1 - lowest) / 32 + 1);
 }

@@ -15,12 +15,12 @@ enum class layout : std::uint8_t {
   half,         // float16, for which there is an instruction
   same_fields,  // codes are upper parts of floats
   ieee,         // infinity and NaN in the highest binade
-  other
+  other         // one code that is infinity or NaN, or none, and maybe -0 is NaN
 };
 
 struct decode_vectors {
-  vector magnitude, largest, infinity_code, min_normal, normal_offset, subnormal_offset, infinity, quiet, nan, sign,
-      negative_zero;
+  vector magnitude, largest, infinity_code, min_normal, normal_offset, subnormal_offset, infinity, quiet, special, nan,
+      sign, negative_zero;
   shift_count dropped, to_sign;
 };
 
@@ -38,7 +38,7 @@ ULP_VECTOR_INLINE vector number_of_code(const decode_vectors& v, vector code) {
   }
   const mask is_special = above(magnitude, v.largest);
   if constexpr (Layout == layout::other) {
-    value = chosen(value, v.nan, is_special);
+    value = chosen(value, v.special, is_special);
     value = chosen(value, v.nan, equal(code, v.negative_zero));
   } else {
     value = either_where(is_special, value, v.infinity);
@@ -68,6 +68,7 @@ ULP_VECTOR void decode_lanes(const decode_plan<std::uint32_t>& plan, const Code*
                          .subnormal_offset = all_of(plan.subnormal_offset),
                          .infinity = all_of(0x7F800000),
                          .quiet = all_of(0x400000),
+                         .special = all_of(plan.plain_nan != 0 ? plan.plain_nan : 0x7F800000),
                          .nan = all_of(0x7FC00000),
                          .sign = all_of(0x80000000),
                          .negative_zero = all_of(plan.negative_zero != 0 ? plan.magnitude_mask + 1 : ~0u),
@@ -97,7 +98,8 @@ ULP_VECTOR void decode_lanes(const decode_plan<std::uint32_t>& plan, const Code*
 
 template <class Code>
 void decode(const decode_plan<std::uint32_t>& plan, const Code* codes, float* numbers, std::size_t size, bool streams) {
-  if (plan.plain_nan != 0) return decode_lanes<layout::other>(plan, codes, numbers, size, streams);
+  if (plan.plain_nan != 0 || plan.negative_zero != 0)
+    return decode_lanes<layout::other>(plan, codes, numbers, size, streams);
   if (plan.normal_offset == 0) return decode_lanes<layout::same_fields>(plan, codes, numbers, size, streams);
   const bool half = plan.sign_position == 15 && plan.dropped == 13 && plan.normal_offset == (127 - 15) << 23;
   if (half && sizeof(Code) == 2) return decode_lanes<layout::half>(plan, codes, numbers, size, streams);

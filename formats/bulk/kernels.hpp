@@ -34,7 +34,7 @@ struct encode_plan {
   // The field of numbers in the lowest binade of the format. Results of smaller numbers are on its grid.
   std::int32_t lowest_field = 0;
   Bits largest = 0;           // finite code
-  std::array<Bits, 2> limit;  // what the code is at most, by sign: the largest or the next one, infinity or NaN
+  std::array<Bits, 2> limit;  // what larger codes become, by sign: the largest, infinity or NaN
   int random_bits = 0;        // N of stochastic ways
   int widening = 0;           // zeros put behind a significand, so that
   bool carries = false;       // N bits do not fit: only for stochastic loops of definition a that take any N
@@ -66,7 +66,7 @@ struct decode_plan {
   Bits subnormal_offset = 0;  // and to those of the integer that a subnormal code is
   Bits largest = 0;           // finite code
   Bits payload_mask = 0;      // of NaN, as bits of a number
-  Bits plain_nan = 0;         // what NaN is, or 0 where codes above the largest have a payload, infinity with none
+  Bits plain_nan = 0;         // what codes above the largest are, or 0: infinity, or NaN where they have a payload
   Bits negative_zero = 0;     // what is added to -0 to make it NaN
 };
 

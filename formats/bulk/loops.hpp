@@ -136,9 +136,10 @@ template <way_of_rounding Way, class Bits, class Number>
     const Bits flushed =
         daz | mask<Bits>(x.magnitude < (negative & plan.zero_below[1]) + (~negative & plan.zero_below[0]));
     const Bits wide_code = x.code - plan.below_lowest;
-    const Bits over = mask<Bits>(wide_code > plan.largest) & ~flushed & ~unknown;
+    const Bits beyond = mask<Bits>(wide_code > plan.largest);
+    const Bits over = beyond & ~flushed & ~unknown;
     const Bits limit = (negative & plan.limit[1]) + (~negative & plan.limit[0]);
-    const Bits limited = wide_code < limit ? wide_code : limit;
+    const Bits limited = (beyond & limit) + (~beyond & wide_code);
     const Bits code = limited & ~(flushed | mask<Bits>(limited < plan.zero_below_code));
     const Bits no_code = mask<Bits>(code == 0);
     const Bits is_zero = mask<Bits>(x.magnitude == 0);

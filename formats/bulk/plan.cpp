@@ -86,10 +86,11 @@ std::optional<encode_plan<Bits>> plan_encoding(const treatment& how, int power, 
   plan.lowest_field = std::min(lowest_field, static_cast<int>(numbers.exponent_field_mask()) + 2 * width);
 
   plan.largest = static_cast<Bits>(how.format.max_finite_code());
+  const auto beyond = static_cast<Bits>(how.format.has_infinity() ? how.format.infinity_code() : how.format.nan_code());
   for (const bool negative : {false, true}) {
     const bool finite = how.rounding.overflow != overflow_mode::ieee || !how.format.has_nan() ||
                         points_to_zero(how.rounding.direction, negative);
-    plan.limit[negative ? 1 : 0] = plan.largest + (finite ? 0 : 1);
+    plan.limit[negative ? 1 : 0] = finite ? plan.largest : beyond;
   }
   if (stochastic) {
     plan.random_bits = how.rounding.random_bits;
@@ -184,14 +185,14 @@ std::optional<decode_plan<Bits>> plan_decoding(const format& from) {
   if (!from.has_sign || !from.has_zero() || from.fraction_bits > numbers.fraction_bits || from.width() > 32) return {};
   const bool same_fields = from.bias == numbers.bias && from.has_subnormals() && from.top == specials::ieee &&
                            from.exponent_bits == numbers.exponent_bits;
-  const bool are_normal = from.min_quantum_exponent() >= numbers.emin() && from.emax() <= numbers.emax();
+  const bool are_normal = from.min_quantum_exponent() >= numbers.emin() && from.last_exponent() <= numbers.emax();
   if (!same_fields && !are_normal) return {};
 
   decode_plan<Bits> plan;
   plan.dropped = numbers.fraction_bits - from.fraction_bits;
   plan.sign_position = from.width() - 1;
   plan.magnitude_mask = static_cast<Bits>(from.magnitude_mask());
-  plan.largest = static_cast<Bits>(from.max_finite_code());
+  plan.largest = static_cast<Bits>(from.last_number_code());
   if (!same_fields) {
     plan.min_normal_code = static_cast<Bits>(from.min_normal_code());
     // Fields that wrap around here are added to others, and come back.
@@ -202,9 +203,9 @@ std::optional<decode_plan<Bits>> plan_decoding(const format& from) {
   const Bits quiet_nan = static_cast<Bits>(numbers.nan_code());
   if (from.top == specials::ieee)
     plan.payload_mask = layout::implicit - 1;
-  else
+  else if (!from.has_infinity())
     plan.plain_nan = quiet_nan;
-  if (from.top == specials::nan_negative_zero) plan.negative_zero = quiet_nan;
+  if (from.nan_is_negative_zero()) plan.negative_zero = quiet_nan;
   return plan;
 }
 

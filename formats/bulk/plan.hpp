@@ -23,11 +23,13 @@ template <class Bits, class Number>
 [[nodiscard]] std::optional<encode_plan<Bits>> plan_encoding(const treatment& how, int power, const format& elements,
                                                              const exact_factor& factor, bool may_carry);
 
-// Whether plain loops do what the plan says: no counts, no flushing, one grid of float's.
+// Whether plain loops do what the plan says: no counts, no flushing, one grid of float's, and no code between the largest and
+// what takes the place of larger ones.
 template <class Bits>
 [[nodiscard]] constexpr bool is_plain(const encode_plan<Bits>& plan) noexcept {
   return plan.below_lowest == 0 && plan.zero_below[0] == 0 && plan.zero_below[1] == 0 && plan.zero_below_code == 0 &&
-         plan.daz_below == 0 && plan.zero_sign != 0 && plan.left_out_below == 0;
+         plan.daz_below == 0 && plan.zero_sign != 0 && plan.left_out_below == 0 && plan.limit[0] <= plan.largest + 1 &&
+         plan.limit[1] <= plan.largest + 1;
 }
 
 // The same for quick loops. nullopt where it is not plain, or a number in it would leave float's range.

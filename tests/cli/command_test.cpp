@@ -185,7 +185,7 @@ TEST_CASE("wrong usage is one line and exit code 2") {
 TEST_CASE("unknown names list the near ones") {
   CHECK(run_ulp("inspect 1 --format flaot16").err ==
         "ulp: unknown format 'flaot16'; near: float16; `ulp formats` lists them, others are "
-        "e<2..11>m<1..52>[,bias=N][,specials=...][,subnormals=...]\n");
+        "e<2..11>m<1..52>[,bias=N][,specials=...][,subnormals=...], and any with ,max=X\n");
   CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scaler torch --format fp16,cb16").err ==
         "ulp: format 'fp16,cb16': expected a single format; ulp outcomes and ulp sweep take several\n");
   CHECK(run_ulp("scalers torhc").err.find("near: torch, ") != std::string::npos);

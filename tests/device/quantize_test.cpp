@@ -79,6 +79,9 @@ const std::vector<format> quick_formats = [] {
   for (const catalog_entry& e : format_catalog())
     if (plan_rounding(e.format, {})) all.push_back(e.format);
   all.push_back({.exponent_bits = 5, .fraction_bits = 10, .bias = 40});
+  all.push_back(ending_below(float8_e4m3fn, 7));
+  all.push_back(ending_below(float16, 0x7BFF - 0x5F00));
+  all.push_back(ending_below(bfloat16, 6));
   all.push_back({.exponent_bits = 4, .fraction_bits = 5, .bias = -30, .top = specials::nan_all_ones});
   return all;
 }();

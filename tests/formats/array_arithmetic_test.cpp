@@ -27,6 +27,8 @@ std::vector<mix> mixes() {
   constexpr format narrow = ieee_format(8, 14);
   constexpr format shifted{.exponent_bits = 8, .fraction_bits = 7, .bias = 120};
   constexpr format tiny{.exponent_bits = 8, .fraction_bits = 7, .bias = 147};
+  constexpr format to_224 = ending_below(float8_e4m3fnuz, 1);
+  constexpr format to_448 = ending_below(float16, 0x7BFF - 0x5F00);
   constexpr format large{.exponent_bits = 7, .fraction_bits = 8, .bias = 62};
   return {{"float16", float16, all_of_format(float16)},
           {"bfloat16", bfloat16, all_of_format(bfloat16)},
@@ -34,6 +36,9 @@ std::vector<mix> mixes() {
           {"e4m3fn", float8_e4m3fn, all_of_format(float8_e4m3fn)},
           {"e5m2fnuz", float8_e5m2fnuz, all_of_format(float8_e5m2fnuz)},
           {"e2m1", float4_e2m1, all_of_format(float4_e2m1)},
+          {"e4m3fnuz to 224", to_224, all_of_format(to_224)},
+          {"float16 to 448", to_448, all_of_format(to_448)},
+          {"binary8p4se", binary8p4se, all_of_format(binary8p4se)},
           {"dlfloat16", dlfloat16, all_of_format(dlfloat16)},
           {"tf32", tf32, all_of_format(tf32)},
           {"float32", binary32, all_of_format(binary32)},

@@ -56,14 +56,41 @@ static void formats_and_roundings(void) {
   f.bias = INT32_MIN;
   REFUSED(ulp_format_width(&f, &width), "not valid");
   f.bias = 15;
-  f.top = 4;
+  f.top = 5;
   REFUSED(ulp_format_width(&f, &width), "specials");
+  f = float16;
+  f.withheld = 0x7800;
+  REFUSED(ulp_format_width(&f, &width), "not valid");
   f = float16;
   f.has_sign = 2;
   REFUSED(ulp_format_width(&f, &width), "has_sign");
   OK(ulp_rounding_by_name("stochastic:B,bits=8", &r));
   CHECK(r.direction == ULP_STOCHASTIC && r.definition == ULP_STOCHASTIC_B && r.random_bits == 8);
   REFUSED(ulp_rounding_by_name("upwards", &r), "upwards");
+}
+
+static void largest_numbers_of_ones_own(void) {
+  const ulp_format to_224 = format_of("e4m3fnuz,max=224");
+  const ulp_format p3109 = format_of("binary8p3se");
+  ulp_rounding saturating = {
+      ULP_NEAREST_EVEN, ULP_OVERFLOW_SATURATE, ULP_FLUSH_NEVER, 0, ULP_TININESS_AFTER_ROUNDING, 0, 0};
+  ulp_result result;
+  ulp_format f;
+  char name[64];
+  double x;
+  CHECK(to_224.withheld == 1 && p3109.withheld == 0);
+  CHECK(p3109.top == ULP_SPECIALS_NAN_NEGATIVE_ZERO_AND_INFINITY);
+  OK(ulp_format_name(&to_224, name, sizeof name, NULL));
+  CHECK(strcmp(name, "float8_e4m3fnuz,max=224") == 0);
+  OK(ulp_encode(&to_224, 230, NULL, NULL, &result));
+  CHECK(result.code == 0x7E && result.flags == ULP_INEXACT);
+  OK(ulp_encode(&to_224, 240, NULL, NULL, &result));
+  CHECK(result.code == 0x80 && result.flags == (ULP_OVERFLOW | ULP_INEXACT));
+  OK(ulp_encode(&to_224, -240, &saturating, NULL, &result));
+  CHECK(result.code == 0xFE && result.flags == (ULP_OVERFLOW | ULP_INEXACT));
+  OK(ulp_decode(&to_224, 0x7F, &x));
+  CHECK(x == 240);
+  REFUSED(ulp_format_by_name("e4m3fnuz,max=230", &f), "the nearest are 224 and 240");
 }
 
 static void single_numbers(void) {
@@ -315,6 +342,7 @@ int main(void) {
   CHECK(ulp_c_version() == ULP_C_VERSION);
   CHECK(strcmp(ulp_last_error(), "") == 0);
   formats_and_roundings();
+  largest_numbers_of_ones_own();
   single_numbers();
   random_numbers();
   arrays();

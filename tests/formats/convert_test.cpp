@@ -26,6 +26,13 @@ std::vector<named_format> all_formats() {
         named_format{"e4m3 of tiny numbers", {4, 3, 140}}, named_format{"e4m3 of tinier numbers", {4, 3, 160}},
         named_format{"e5m3 without subnormals, fnuz",
                      {5, 3, 120, specials::nan_negative_zero, lowest_binade::normals_and_zero}},
+        named_format{"e4m3fnuz to 224", ending_below(float8_e4m3fnuz, 1)},
+        named_format{"e4m3fn to 240", ending_below(float8_e4m3fn, 7)},
+        named_format{"float16 to 448", ending_below(float16, 0x7BFF - 0x5F00)},
+        named_format{"bfloat16 to 1", ending_below(bfloat16, 0x7F7F - 0x3F80)},
+        named_format{"float6_e3m2 to 16", ending_below(float6_e3m2, 3)},
+        named_format{"binary8p3se to 40960", ending_below(binary8p3se, 1)},
+        named_format{"binary12p6se", p3109_extended(12, 6)},
         named_format{"e3m4 without sign", {3, 4, 3, specials::ieee, lowest_binade::subnormals, false}}})
     all.push_back(f);
   return all;

@@ -23,14 +23,26 @@ inline constexpr std::array small_formats{
     named_format{"float16", float16}, named_format{"bfloat16", bfloat16}, named_format{"cbfloat16", cbfloat16},
     named_format{"float8_e4m3fn", float8_e4m3fn}, named_format{"float8_e5m2", float8_e5m2}};
 
-// What is not IEEE-style or not signed.
+constexpr format ending_below(format f, std::uint64_t withheld) {
+  f.withheld = withheld;
+  return f;
+}
+
+// What is not IEEE-style or not signed, or ends at a largest number of its own.
 inline constexpr std::array formats_of_other_kinds{named_format{"float8_e4m3fnuz", float8_e4m3fnuz},
                                                    named_format{"float8_e5m2fnuz", float8_e5m2fnuz},
                                                    named_format{"float6_e3m2", float6_e3m2},
                                                    named_format{"float6_e2m3", float6_e2m3},
                                                    named_format{"float4_e2m1", float4_e2m1},
                                                    named_format{"float8_e8m0", float8_e8m0},
-                                                   named_format{"dlfloat16", dlfloat16}};
+                                                   named_format{"dlfloat16", dlfloat16},
+                                                   named_format{"binary8p3se", binary8p3se},
+                                                   named_format{"binary8p4se", binary8p4se},
+                                                   named_format{"e4m3fnuz to 224", ending_below(float8_e4m3fnuz, 1)},
+                                                   named_format{"e4m3fn to 240", ending_below(float8_e4m3fn, 7)},
+                                                   named_format{"e5m2 to 20480", ending_below(float8_e5m2, 6)},
+                                                   named_format{"e2m1 to 3", ending_below(float4_e2m1, 2)},
+                                                   named_format{"binary8p4se to 1", ending_below(binary8p4se, 62)}};
 
 inline constexpr std::array deterministic{direction::nearest_even,    direction::nearest_away,
                                           direction::toward_zero,     direction::toward_positive,
@@ -65,9 +77,10 @@ constexpr bool same(const encoded& a, const encoded& b) { return a.code == b.cod
 inline std::string describe(const format& f) {
   std::ostringstream out;
   out << 'e' << f.exponent_bits << 'm' << f.fraction_bits << " bias " << f.bias;
-  constexpr std::array tops{"", " fn", " fnuz", " all finite"};
+  constexpr std::array tops{"", " fn", " fnuz", " all finite", " p3109"};
   constexpr std::array bottoms{"", " no subnormals", " no zero"};
   out << tops[static_cast<std::size_t>(f.top)] << bottoms[static_cast<std::size_t>(f.bottom)];
+  if (f.withheld != 0) out << " less " << f.withheld;
   return out.str();
 }
 

@@ -265,8 +265,8 @@ TEST_CASE("every kind of special operand meets every other") {
 TEST_CASE("vectors are codes of their format, the same each time, as many as promised") {
   std::vector<format> formats;
   for (const catalog_entry& entry : format_catalog()) formats.push_back(entry.format);
-  for (const char* const name :
-       {"e2m1", "e2m52", "e11m1", "e3m7", "e5m10,specials=none", "e6m9,bias=-40", "e5m10,bias=60"})
+  for (const char* const name : {"e2m1", "e2m52", "e11m1", "e3m7", "e5m10,specials=none", "e6m9,bias=-40",
+                                 "e5m10,bias=60", "e4m3fnuz,max=224", "e5m2,max=20480", "e2m1,max=1", "binary6p3se"})
     formats.push_back(find_format(name).value());
   for (const format& to : formats)
     for (const format& from : {to, float16, float8_e4m3fnuz, binary64})

@@ -239,6 +239,34 @@ class Limits(unittest.TestCase):
             self.assertTrue(np.array_equal(ulpscope.quantize(x, name), half), name)
         self.assertIn("cbfloat16", ulpscope.formats())
 
+    def test_a_largest_number_of_ones_own(self):
+        name = "e4m3fnuz,max=224"
+        info = ulpscope.finfo(name)
+        self.assertEqual((info.max, info.min, info.max_code, info.name), (224, -224, 0x7E, "float8_e4m3fnuz,max=224"))
+        self.assertEqual(info, ulpscope.finfo(info.name))
+        self.assertEqual(hash(info), hash(ulpscope.finfo(info.name)))
+        self.assertNotEqual(info, ulpscope.finfo("e4m3fnuz"))
+        x = np.float32([230, -230, 232, 233, 240, -1e9, 3])
+        for given in (name, info):
+            np.testing.assert_array_equal(
+                ulpscope.quantize(x, given), np.float32([224, -224, 224, np.nan, np.nan, np.nan, 3])
+            )
+            np.testing.assert_array_equal(
+                ulpscope.quantize(x, given, saturate=True), np.float32([224, -224, 224, 224, 224, -224, 3])
+            )
+            self.assertEqual(ulpscope.encode(x, given).tolist()[:5], [0x7E, 0xFE, 0x7E, 0x80, 0x80])
+            self.assertEqual(ulpscope.decode(np.uint8([0x7E, 0x7F]), given).tolist(), [224, 240])
+        with self.assertRaisesRegex(ValueError, "the nearest are 224 and 240"):
+            ulpscope.finfo("e4m3fnuz,max=230")
+
+    def test_p3109(self):
+        info = ulpscope.finfo("binary8p3se")
+        self.assertEqual((info.max, info.smallest_subnormal, info.infinity_code, info.nan_code), (49152, 2.0**-17, 0x7F, 0x80))
+        codes = ulpscope.encode(np.float32([1, -1, 1e9, -1e9, np.nan, -0.0]), "Binary8p3se")
+        self.assertEqual(codes.tolist(), [0x40, 0xC0, 0x7F, 0xFF, 0x80, 0])
+        numbers = ulpscope.decode(codes, info)
+        np.testing.assert_array_equal(numbers, np.float32([1, -1, np.inf, -np.inf, np.nan, 0]))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -157,11 +157,22 @@ struct fields {
     return (std::uint64_t{negative && in.has_sign} << (in.exponent_bits + in.fraction_bits)) |
            (exponent << in.fraction_bits) | fraction;
   }
-  std::uint64_t infinity(bool negative) const { return code(negative, top_exponent(), 0); }
-  std::uint64_t largest(bool negative) const {
+  std::uint64_t infinity(bool negative) const {
+    return code(negative, top_exponent(), in.top == specials::ieee ? 0 : top_fraction());
+  }
+  bool negative_zero_is_nan() const {
+    return in.top == specials::nan_negative_zero || in.top == specials::nan_negative_zero_and_infinity;
+  }
+  bool infinity_exists() const {
+    return in.top == specials::ieee || in.top == specials::nan_negative_zero_and_infinity;
+  }
+  std::uint64_t largest(bool negative) const { return last(negative) - in.withheld; }
+  // The last number that there is, delivered or not.
+  std::uint64_t last(bool negative) const {
     switch (in.top) {
       case specials::ieee: return code(negative, top_exponent() - 1, top_fraction());
       case specials::nan_all_ones:
+      case specials::nan_negative_zero_and_infinity:
         // Below the code of all ones: without a fraction that is the exponent below.
         return in.fraction_bits == 0 ? code(negative, top_exponent() - 1, 0)
                                      : code(negative, top_exponent(), top_fraction() - 1);
@@ -178,19 +189,21 @@ struct fields {
         return {code(negative, top_exponent(), quiet | kept), flags};
       }
       case specials::nan_all_ones: return {code(negative, top_exponent(), top_fraction()), flags};
-      case specials::nan_negative_zero: return {code(true, 0, 0), flags};
+      case specials::nan_negative_zero:
+      case specials::nan_negative_zero_and_infinity: return {code(true, 0, 0), flags};
       case specials::none: break;
     }
     return {largest(false), flags | status::invalid};
   }
   encoded zero(bool negative, status flags) const {
     if (!zero_exists()) return {0, status::underflow | status::inexact};
-    return {code(negative && in.top != specials::nan_negative_zero, 0, 0), flags};
+    return {code(negative && !negative_zero_is_nan(), 0, 0), flags};
   }
   // Where an overflow goes that does not stay finite.
   std::uint64_t beyond(bool negative) const {
     switch (in.top) {
-      case specials::ieee: return infinity(negative);
+      case specials::ieee:
+      case specials::nan_negative_zero_and_infinity: return infinity(negative);
       case specials::nan_all_ones:
       case specials::nan_negative_zero: return nan(negative, 0, status::none).code;
       case specials::none: break;
@@ -224,7 +237,7 @@ encoded infinite(const fields& f, bool negative, const rounding& mode, status fl
   if (flags != status::none) return {saturates ? f.largest(negative) : f.beyond(negative), flags};  // x / 0
   if (negative && !f.in.has_sign) return f.nan(true, 0, status::invalid);
   if (saturates || !f.nan_exists()) return {f.largest(negative), status::overflow | status::inexact};
-  return {f.beyond(negative), f.in.top == specials::ieee ? status::none : status::invalid};
+  return {f.beyond(negative), f.infinity_exists() ? status::none : status::invalid};
 }
 
 // The two grids on which a result can lie.
@@ -542,6 +555,12 @@ exact_value value_of(const format& from, std::uint64_t code) {
       if (exponent != f.top_exponent() || fraction != f.top_fraction()) break;
       x.kind = number_class::nan;
       return x;
+    case specials::nan_negative_zero_and_infinity:
+      if (exponent == f.top_exponent() && fraction == f.top_fraction()) {
+        x.kind = number_class::infinity;
+        return x;
+      }
+      [[fallthrough]];
     case specials::nan_negative_zero:
       if (!x.negative || exponent != 0 || fraction != 0) break;
       x.kind = number_class::nan;

@@ -1,6 +1,7 @@
 // The oracle: conversion and arithmetic by definition, on exact integers, sharing no algorithm with the library.
 //
-// Of a format it reads the raw row only (exponent_bits, fraction_bits, bias, top, bottom, has_sign). An operation is
+// Of a format it reads the raw row only (exponent_bits, fraction_bits, bias, top, bottom, has_sign,
+// withheld). An operation is
 // done on fractions of whole numbers of any length, none of whose digits are dropped (roots, which have no end, are taken
 // to 256 digits and a mark that there is more); a rounding is decided by
 // comparing the exact result with its two neighbours, overflow and tininess by comparing values, and a code is put

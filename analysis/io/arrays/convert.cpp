@@ -58,7 +58,7 @@ std::unique_ptr<array_output> output_in(array_file_kind kind, atomic_file& to, c
 bool holds_one(array_file_kind kind) { return kind == array_file_kind::npy || kind == array_file_kind::raw; }
 
 bool float32_holds(const format& f) {
-  return f.precision() <= binary32.precision() && f.emax() <= binary32.emax() &&
+  return f.precision() <= binary32.precision() && f.last_exponent() <= binary32.emax() &&
          f.min_quantum_exponent() >= binary32.min_quantum_exponent();
 }
 

@@ -125,7 +125,7 @@ const optimizer_entry* find_optimizer(std::string_view name) {
 optimizer make_optimizer(const optimizer_entry& entry, const optimizer_setup& setup) {
   const format& f = setup.weights;
   if (!f.is_valid() || !f.has_sign || !f.has_zero() || f.width() > 32 || f.exponent_bits > 8 || f.fraction_bits > 23 ||
-      f.emax() > 127 || f.min_quantum_exponent() < -149)
+      f.last_exponent() > 127 || f.min_quantum_exponent() < -149)
     throw std::invalid_argument("weights must be in a format with sign and zero whose numbers float32 holds");
   const default_processor_state processor;
   for (const auto& row : rows()) {

@@ -55,11 +55,13 @@ class aligned_unit {
   // Whether 64 bits hold what is added. Operands have at most 11 significand bits.
   [[nodiscard]] static bool takes(const accumulation& how, const format& a, const format& b) noexcept {
     const auto is_narrow = [](const format& f) { return f.precision() <= 11 && f.has_zero(); };
+    const format& to = how.accumulator;
+    const bool ends_with_binade = (to.max_finite_code() & to.fraction_mask()) == to.fraction_mask();
     const bool rounds = how.rounding == rounding{} || how.rounding == rounding{.direction = direction::toward_zero};
     return is_narrow(a) && is_narrow(b) && rounds && how.align_bits && *how.align_bits <= 28 && !how.late &&
            how.exact_group == 0 && !how.outer && !how.products && !how.sums && how.order.size <= most_products &&
-           how.align == direction::toward_zero && how.accumulator.precision() <= 24 &&
-           how.accumulator.has_subnormals() && how.accumulator.has_sign;
+           how.align == direction::toward_zero && to.precision() <= 24 && to.has_subnormals() && to.has_sign &&
+           ends_with_binade;
   }
 
   aligned_unit(const accumulation& how, const format& a, const format& b) noexcept

@@ -76,7 +76,7 @@ class dot_products {
 class exact_products {
  public:
   explicit exact_products(const matmul_operands& x) : x_(x) {
-    const auto range = [](const format& f) { return f.emax() - f.min_quantum_exponent() + 1; };
+    const auto range = [](const format& f) { return f.last_exponent() - f.min_quantum_exponent() + 1; };
     const int carries = 64 - std::countl_zero(std::uint64_t{x.depth});
     if (x.a_format.precision() > 11 || x.b_format.precision() > 11) return;
     if (range(x.a_format) + range(x.b_format) + carries > 126) return;

@@ -52,9 +52,10 @@ stored_weights weights_of(const joint_cell& c, const format& to) {
   stored_weights made;
   const int bits = to.fraction_bits;
   const int k = c.weight_exponent;
+  const bool ends_within_binade = (to.max_finite_code() & to.fraction_mask()) != to.fraction_mask();
   const auto add = [&](kept_weight kept, int exponent) {
     kept.overflows = exponent > to.emax();
-    kept.may_overflow = to.top == specials::nan_all_ones && exponent == to.emax();
+    kept.may_overflow = ends_within_binade && exponent == to.emax();
     made.add(kept);
   };
   if (k == zero_weight) {

@@ -149,7 +149,7 @@ bool holds(const format& container, const format& f) noexcept {
   if (container == f) return true;
   return container.has_subnormals() && container.fraction_bits >= f.fraction_bits &&
          container.min_quantum_exponent() <= f.min_quantum_exponent() &&
-         to_double(container, container.max_finite_code()) >= to_double(f, f.max_finite_code()) &&
+         to_double(container, container.max_finite_code()) >= to_double(f, f.last_number_code()) &&
          container.has_sign >= f.has_sign && container.has_negative_zero() >= f.has_negative_zero() &&
          container.has_infinity() >= f.has_infinity() && container.has_nan() >= f.has_nan();
 }

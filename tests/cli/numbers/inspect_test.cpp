@@ -124,7 +124,7 @@ TEST_CASE("a name that OCP uses for another format has a note") {
 
 TEST_CASE("formats lists the catalogue and describes any format") {
   const auto all = nlohmann::json::parse(run_ulp("formats --json").out);
-  CHECK(all.size() == 15);
+  CHECK(all.size() == 18);
   CHECK(all.at(0).at("format") == "float16");
   const auto run = run_ulp("formats e4m3");
   CHECK(run.out.find("0x77  240") != std::string::npos);
@@ -144,4 +144,12 @@ TEST_CASE("formats lists the catalogue and describes any format") {
   CHECK(card_has("dlfloat16", "|x| < 4.6611603465862572193145751953125e-10 (nearest-away)"));
   CHECK(card_has("e8m0", "no sign, 8 exponent, 0 fraction"));
   CHECK(card_has("e6m9,bias=30,specials=none", "0x7FFF  17163091968"));
+  CHECK(card_has("e4m3fnuz,max=224", "0x7E  224"));
+  CHECK(card_has("e4m3fnuz,max=224", "one code, up to 240: read as numbers, never a result"));
+  CHECK(card_has("e4m3fnuz,max=224", "|x| > 232, becomes NaN"));
+  CHECK(card_has("binary8p4se", "0x7F"));
+  CHECK(card_has("binary8p4se", "|x| > 232, becomes infinity"));
+  CHECK(run_ulp("inspect 230 --format e4m3fnuz,max=224").out.find("0x7E = 224") != std::string::npos);
+  CHECK(run_ulp("inspect 0x7F --format e4m3fnuz,max=224").out.find("240 (never a result of this format)") !=
+        std::string::npos);
 }

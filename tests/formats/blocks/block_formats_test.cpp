@@ -209,6 +209,44 @@ TEST_CASE("a small block beside a large one in NVFP4") {
   CHECK(codes[0] == 7);
 }
 
+// pytorch/ao nvfp4_quantize with per_tensor_amax_to_scale and f32_to_f4_unpacked, its steps in PyTorch on x86: the factor
+// (1 / scale of the tensor) / scale of the block is infinite, 0 times that is NaN, and its bits, cut to a code, are -1.5.
+TEST_CASE("in torchao's NVFP4 of two levels zeros of a tensor of tiny numbers become -1.5") {
+  struct example {
+    float amax;
+    std::vector<std::uint8_t> scales;
+    std::vector<std::uint8_t> codes;  // of amax, -amax / 2, -0, 0; amax / 1000, 0; 0
+  };
+  const std::vector<example> all{
+      {6e-34F, {126, 46, 8}, {7, 13, 8, 0, 7, 0, 0}},       {4e-34F, {126, 46, 8}, {7, 13, 8, 0, 7, 0, 11}},
+      {2e-35F, {126, 46, 8}, {7, 13, 8, 0, 7, 0, 11}},      {1e-36F, {126, 46, 8}, {7, 15, 11, 11, 7, 11, 11}},
+      {7.8e-36F, {126, 46, 8}, {7, 15, 11, 11, 7, 11, 11}}, {7.9e-36F, {126, 46, 8}, {7, 13, 8, 0, 7, 11, 11}},
+      {1e-40F, {126, 46, 8}, {7, 15, 11, 11, 7, 11, 11}},   {1e-42F, {126, 127, 127}, {7, 15, 11, 11}}};
+  for (const example& e : all) {
+    INFO(e.amax);
+    std::vector<float> x(48);
+    x[0] = e.amax;
+    x[1] = -e.amax / 2;
+    x[2] = -0.0F;
+    x[16] = e.amax / 1000;
+    for (const matrix_extent of : {matrix_extent{1, 48}, matrix_extent{3, 16}}) {
+      std::vector<std::uint8_t> codes(48);
+      std::vector<std::uint8_t> scales(3);
+      quantize_blocks(row_of("torchao_nvfp4_twolevel"), x, of, codes, scales);
+      for (std::uint8_t& scale : scales) scale &= 0x7F;  // of NaN too
+      CHECK(scales == e.scales);
+      std::vector<std::uint8_t> expected(16, e.codes[3]);
+      std::copy_n(e.codes.begin(), 3, expected.begin());
+      CHECK(std::vector<std::uint8_t>(codes.begin(), codes.begin() + 16) == expected);
+      if (e.codes.size() == 4) continue;  // the other scales are NaN
+      expected.assign(16, e.codes[5]);
+      expected[0] = e.codes[4];
+      CHECK(std::vector<std::uint8_t>(codes.begin() + 16, codes.begin() + 32) == expected);
+      CHECK(std::vector<std::uint8_t>(codes.begin() + 32, codes.end()) == std::vector<std::uint8_t>(16, e.codes[6]));
+    }
+  }
+}
+
 TEST_CASE("parts and threads make no difference, short blocks are as if filled with zeros") {
   for (const block_format& row : block_formats()) {
     INFO(row.name);

@@ -90,7 +90,8 @@ void check_holds(const expected_count& count, const moments& truth) {
 }  // namespace
 
 TEST_CASE("means and variances hold those of all draws, in three definitions and all ways to flush") {
-  for (const format& to : {float16, cbfloat16, *find_format("e4m3fn"), *find_format("e5m2"), *find_format("dlfloat16")})
+  for (const format& to : {float16, cbfloat16, *find_format("e4m3fn"), *find_format("e5m2"), *find_format("dlfloat16"),
+                           *find_format("e4m3fnuz,max=224"), *find_format("e5m2,max=20480")})
     for (const double scale : {1.0, 0x1p7})
       for (const auto definition : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
         for (const flush f : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})

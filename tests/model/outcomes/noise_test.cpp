@@ -118,8 +118,8 @@ TEST_CASE("with the error ladder SQNR, MSE and cosine are those of rounding ever
   counter.add(values);
   const cell_table table = counter.take();
   std::size_t exact = 0;
-  for (const char* const name :
-       {"float16", "cbfloat16", "bfloat16", "tf32", "float8_e5m2", "float8_e4m3fn", "e3m8", "float6_e3m2", "dlfloat16"})
+  for (const char* const name : {"float16", "cbfloat16", "bfloat16", "tf32", "float8_e5m2", "float8_e4m3fn", "e3m8",
+                                 "float6_e3m2", "dlfloat16", "e4m3fnuz,max=224", "binary8p3se"})
     for (const direction d : {direction::nearest_even, direction::nearest_away})
       for (const flush how : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
         for (const double scale : {0x1p-30, 0x1p-22, 0x1p-14, 0x1p-3, 1.0, 0x1p9}) {

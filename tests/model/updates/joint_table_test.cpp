@@ -177,8 +177,13 @@ TEST_CASE("stochastic means are exact with all random bits, and in ranges with s
   }
 }
 
-TEST_CASE("formats with more fraction bits than places, and float8_e4m3fn, are ranges that hold the count") {
-  for (const format& f : {ieee_format(5, 14), ieee_format(8, 23), float8_e4m3fn}) {
+TEST_CASE("formats with more fraction bits than places, or that end within a binade, are ranges that hold the count") {
+  format e5m2_to_20480 = float8_e5m2;
+  e5m2_to_20480.withheld = 6;
+  format e4m3fnuz_to_224 = float8_e4m3fnuz;
+  e4m3fnuz_to_224.withheld = 1;
+  for (const format& f :
+       {ieee_format(5, 14), ieee_format(8, 23), float8_e4m3fn, e5m2_to_20480, e4m3fnuz_to_224, binary8p4se}) {
     const pairs p = adversarial(f, 15, 20'000);
     check_ranges(p, f, {});
     for (std::size_t i = 0; i < p.weights.size(); i += 7) {

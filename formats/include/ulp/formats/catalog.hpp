@@ -72,10 +72,24 @@ inline constexpr format dlfloat16{.exponent_bits = 6,
                                   .top = specials::nan_all_ones,
                                   .bottom = lowest_binade::normals_and_zero};
 
+// IEEE P3109 interim report 4.0: signed formats of K = 8 bits and precision P with infinities, the bias 2^(K - P - 1), and
+// NaN in place of -0. Without infinities binary8p3sf and binary8p4sf are float8_e5m2fnuz and float8_e4m3fnuz.
+[[nodiscard]] constexpr format p3109_extended(int bits, int precision) noexcept {
+  return {.exponent_bits = bits - precision,
+          .fraction_bits = precision - 1,
+          .bias = 1 << (bits - precision - 1),
+          .top = specials::nan_negative_zero_and_infinity};
+}
+inline constexpr format binary8p3se = p3109_extended(8, 3);
+inline constexpr format binary8p4se = p3109_extended(8, 4);
+inline constexpr format binary8p5se = p3109_extended(8, 5);
+
 // The rounding that a format's own definition prescribes where nothing else is said: nearest-away ("nearest up") for
 // DLFloat16, nearest-even for all others.
 [[nodiscard]] constexpr direction default_direction(const format& f) noexcept {
-  return f == dlfloat16 ? direction::nearest_away : direction::nearest_even;
+  format whole = f;
+  whole.withheld = 0;
+  return whole == dlfloat16 ? direction::nearest_away : direction::nearest_even;
 }
 
 struct catalog_entry {

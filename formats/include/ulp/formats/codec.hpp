@@ -117,16 +117,17 @@ constexpr unpacked decode_outermost(const format& from, std::uint64_t code) noex
   const std::uint64_t magnitude = code & from.magnitude_mask();
   unpacked x;
   x.negative = (code & from.sign_mask()) != 0;
-  if (magnitude > from.max_finite_code()) {
-    x.kind = from.has_infinity() && fraction == 0 ? number_class::infinity : number_class::nan;
-    if (from.has_infinity() && fraction != 0) {
+  if (magnitude > from.last_number_code()) {
+    const bool infinite = from.has_infinity() && magnitude == from.infinity_code();
+    x.kind = infinite ? number_class::infinity : number_class::nan;
+    if (from.top == specials::ieee && !infinite) {
       x.signaling = (fraction & from.quiet_bit()) == 0;
       x.significand = from.fraction_bits > 1 ? (fraction & ~from.quiet_bit()) << (65 - from.fraction_bits) : 0;
     }
     return x;
   }
   if (magnitude == 0 && from.has_zero()) {
-    if (x.negative && from.top == specials::nan_negative_zero) x.kind = number_class::nan;
+    if (x.negative && from.nan_is_negative_zero()) x.kind = number_class::nan;
     return x;
   }
   x.kind = number_class::finite;

@@ -27,6 +27,8 @@ enum class specials : std::uint8_t {
   nan_negative_zero,
   // Every code is a finite number (OCP Microscaling Formats 1.0, 5.3.2 and 5.3.3).
   none,
+  // As nan_negative_zero, but the all-ones magnitude is infinity (IEEE P3109 interim report 4.0, the extended domain).
+  nan_negative_zero_and_infinity,
 };
 
 // What the exponent field 0 means.
@@ -43,6 +45,8 @@ struct format {
   specials top = specials::ieee;
   lowest_binade bottom = lowest_binade::subnormals;
   bool has_sign = true;  // without: no negative numbers, and no sign bit in the code
+  // How many of the largest numbers no rounding delivers: results end below them. Their codes are numbers still.
+  std::uint64_t withheld = 0;
 
   friend constexpr bool operator==(const format&, const format&) = default;
 
@@ -51,9 +55,10 @@ struct format {
   [[nodiscard]] constexpr bool is_valid() const noexcept {
     // Infinity and NaN share an exponent, so there they take a fraction bit.
     const bool one_bit = fraction_bits == 0 && !has_sign && !has_zero() && top != specials::ieee;
-    if (top == specials::nan_negative_zero && !(has_sign && has_zero())) return false;
+    if (nan_is_negative_zero() && !(has_sign && has_zero())) return false;
     return exponent_bits >= 2 && exponent_bits <= 11 && (fraction_bits >= 1 || one_bit) && fraction_bits <= 52 &&
-           emax() <= 1023 && min_quantum_exponent() >= -1074;
+           withheld <= last_number_code() - min_normal_code() && last_exponent() <= 1023 &&
+           min_quantum_exponent() >= -1074;
   }
 
   // Size of a code in bits: 2..64.
@@ -79,29 +84,41 @@ struct format {
   }
   [[nodiscard]] constexpr std::uint64_t code_mask() const noexcept { return sign_mask() | magnitude_mask(); }
 
-  [[nodiscard]] constexpr bool has_infinity() const noexcept { return top == specials::ieee; }
+  [[nodiscard]] constexpr bool has_infinity() const noexcept {
+    return top == specials::ieee || top == specials::nan_negative_zero_and_infinity;
+  }
+  [[nodiscard]] constexpr bool nan_is_negative_zero() const noexcept {
+    return top == specials::nan_negative_zero || top == specials::nan_negative_zero_and_infinity;
+  }
   [[nodiscard]] constexpr bool has_nan() const noexcept { return top != specials::none; }
   [[nodiscard]] constexpr bool has_zero() const noexcept { return bottom != lowest_binade::normals_without_zero; }
   [[nodiscard]] constexpr bool has_negative_zero() const noexcept {
-    return has_sign && has_zero() && top != specials::nan_negative_zero;
+    return has_sign && has_zero() && !nan_is_negative_zero();
   }
   [[nodiscard]] constexpr bool has_subnormals() const noexcept { return bottom == lowest_binade::subnormals; }
 
   // Exponent of the smallest normal binade, [2^emin, 2^(emin+1)).
   [[nodiscard]] constexpr int emin() const noexcept { return (has_subnormals() ? 1 : 0) - bias; }
-  // Exponent of the largest finite number: its binade is [2^emax, 2^(emax+1)).
+  // Exponent of the largest result, max_finite_code(): its binade is [2^emax, 2^(emax+1)).
   [[nodiscard]] constexpr int emax() const noexcept {
     return static_cast<int>(max_finite_code() >> fraction_bits) - bias;
+  }
+  // Exponent of the last number, last_number_code(), which an operand may have.
+  [[nodiscard]] constexpr int last_exponent() const noexcept {
+    return static_cast<int>(last_number_code() >> fraction_bits) - bias;
   }
   // Exponent of the unit in the last place of the smallest binade, and of the subnormals where there are any: then the
   // smallest subnormal is 2^this.
   [[nodiscard]] constexpr int min_quantum_exponent() const noexcept { return emin() - fraction_bits; }
 
   // Positive codes; or in sign_mask() for the negative ones.
-  [[nodiscard]] constexpr std::uint64_t max_finite_code() const noexcept {
-    const std::uint64_t reserved = top == specials::ieee ? fraction_mask() + 1 : top == specials::nan_all_ones ? 1 : 0;
-    return magnitude_mask() - reserved;
+  // The last one that is a number: codes above it are infinity and NaN.
+  [[nodiscard]] constexpr std::uint64_t last_number_code() const noexcept {
+    const bool one_special = top == specials::nan_all_ones || top == specials::nan_negative_zero_and_infinity;
+    return magnitude_mask() - (top == specials::ieee ? fraction_mask() + 1 : one_special ? 1 : 0);
   }
+  // The largest finite number that a rounding delivers.
+  [[nodiscard]] constexpr std::uint64_t max_finite_code() const noexcept { return last_number_code() - withheld; }
   // The smallest number above zero.
   [[nodiscard]] constexpr std::uint64_t min_positive_code() const noexcept { return has_zero() ? 1 : 0; }
   [[nodiscard]] constexpr std::uint64_t min_normal_code() const noexcept {
@@ -109,13 +126,14 @@ struct format {
   }
   // Precondition: has_infinity().
   [[nodiscard]] constexpr std::uint64_t infinity_code() const noexcept {
-    return exponent_field_mask() << fraction_bits;
+    return top == specials::ieee ? exponent_field_mask() << fraction_bits : magnitude_mask();
   }
   // The canonical quiet NaN. Precondition: has_nan().
   [[nodiscard]] constexpr std::uint64_t nan_code() const noexcept {
     switch (top) {
       case specials::ieee: return infinity_code() | quiet_bit();
-      case specials::nan_negative_zero: return sign_mask();
+      case specials::nan_negative_zero:
+      case specials::nan_negative_zero_and_infinity: return sign_mask();
       case specials::nan_all_ones:
       case specials::none: break;
     }

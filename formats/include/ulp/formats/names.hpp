@@ -18,9 +18,13 @@ namespace ulp {
 // The format of a catalogue name or alias, or of `e<E>m<M>`, E in 2..11, M in 1..52: IEEE-style with bias 2^(E-1)-1
 // unless options say otherwise, separated by commas: "e6m9,bias=30,specials=none".
 //   bias=N           so that float64 holds every finite number of the format
-//   specials=ieee|fn|fnuz|none   the values of `specials` in their order, under the names of ml_dtypes; with fnuz the
-//                    bias is 2^(E-1) where none is given
+//   specials=ieee|fn|fnuz|none|p3109   the values of `specials` in their order, under the names of ml_dtypes; with fnuz and
+//                    p3109 the bias is 2^(E-1) where none is given
 //   subnormals=yes|no            no: lowest_binade::normals_and_zero
+// Behind any name, "e4m3fnuz,max=224":
+//   max=X            the largest number that roundings deliver, a normal number of the format (format::withheld)
+// IEEE P3109's signed formats are binary<K>p<P>se, and binary<K>p<P>sf without infinities, of precision 2 and more with at
+// least two exponent bits.
 // Upper and lower case are the same, but for OCP's own words: "E4M3", "E3M2", "E2M3", "E2M1" are OCP's formats, where
 // "e4m3" is the pattern (it has infinities and ends at 240; so has "float8_e4m3", the name of ml_dtypes). A catalogue
 // alias wins over the pattern. The error of an unknown name lists near ones. Allocates.
@@ -34,7 +38,7 @@ namespace ulp {
 [[nodiscard]] std::string note_on_name(std::string_view name);
 
 // The name that parse_format reads back to this format: the catalogue's, or e<E>m<M> with the options that differ from
-// what it means alone, "e4m3,bias=30,specials=none". A format without sign or, E8M0 apart, without zero has no such
+// what it means alone, "e4m3,bias=30,specials=none"; with ,max=X where it has a largest number of its own. A format without sign or, E8M0 apart, without zero has no such
 // name, and gets sign=no or zero=no in it. Allocates.
 [[nodiscard]] std::string to_string(const format& f);
 

@@ -1,4 +1,5 @@
-// Adjacent numbers of a format and the size of its steps. constexpr, no exceptions, no allocation.
+// Adjacent numbers of a format and the size of its steps: of all that its codes stand for, those above a largest result of
+// its own (format::withheld) too. constexpr, no exceptions, no allocation.
 #ifndef ULP_FORMATS_NEIGHBOURS_HPP
 #define ULP_FORMATS_NEIGHBOURS_HPP
 
@@ -28,7 +29,7 @@ constexpr std::int64_t place_of(const format& in, std::uint64_t code) noexcept {
 
 // The last place, infinity's where there is one.
 constexpr std::uint64_t last_place(const format& in) noexcept {
-  return in.has_infinity() ? in.infinity_code() : in.max_finite_code();
+  return in.has_infinity() ? in.infinity_code() : in.last_number_code();
 }
 
 }  // namespace detail
@@ -71,7 +72,7 @@ constexpr std::uint64_t last_place(const format& in) noexcept {
 // the gap beside zero is wider than the unit there.
 [[nodiscard]] constexpr int ulp_exponent(const format& in, const unpacked& x) noexcept {
   if (x.kind != number_class::finite) return in.min_quantum_exponent();
-  return std::clamp(x.exponent, in.emin(), in.emax()) - in.fraction_bits;
+  return std::clamp(x.exponent, in.emin(), in.last_exponent()) - in.fraction_bits;
 }
 
 // How far the number of a code is from the exact value x, in units in the last place of x, 2^ulp_exponent(in, x): its

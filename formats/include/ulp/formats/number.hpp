@@ -202,7 +202,7 @@ class number {
   friend constexpr bool isfinite(number x) noexcept { return !is_nan(x) && !isinf(x); }
   friend constexpr bool isnormal(number x) noexcept {
     const std::uint64_t magnitude = x.code_ & F.magnitude_mask();
-    return magnitude >= F.min_normal_code() && magnitude <= F.max_finite_code();
+    return magnitude >= F.min_normal_code() && magnitude <= F.last_number_code();
   }
   friend constexpr bool signbit(number x) noexcept { return (x.code_ & F.sign_mask()) != 0; }
   friend constexpr number abs(number x) noexcept { return signbit(x) ? -x : x; }
@@ -228,8 +228,9 @@ class number {
   static constexpr number of(const encoded& e) noexcept { return from_code(e.code); }
   static constexpr code_type narrow(std::uint64_t code) noexcept { return static_cast<code_type>(code); }
   static constexpr bool is_nan(number x) noexcept {
-    if (F.top == specials::nan_negative_zero) return x.code_ == F.sign_mask();
-    return F.has_nan() && (x.code_ & F.magnitude_mask()) > (F.has_infinity() ? F.infinity_code() : F.max_finite_code());
+    if (F.nan_is_negative_zero()) return x.code_ == F.sign_mask();
+    return F.has_nan() &&
+           (x.code_ & F.magnitude_mask()) > (F.has_infinity() ? F.infinity_code() : F.last_number_code());
   }
   static constexpr std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
     if constexpr (has_shortcut) return shortcut::add(a, b);
@@ -295,7 +296,7 @@ class std::numeric_limits<ulp::number<F, R>> {
   static constexpr bool is_exact = false;
   static constexpr bool has_infinity = F.has_infinity();
   static constexpr bool has_quiet_NaN = F.has_nan();
-  static constexpr bool has_signaling_NaN = F.has_infinity() && F.fraction_bits > 1;
+  static constexpr bool has_signaling_NaN = F.top == ulp::specials::ieee && F.fraction_bits > 1;
   static constexpr std::float_denorm_style has_denorm = F.has_subnormals() ? std::denorm_present : std::denorm_absent;
   static constexpr bool has_denorm_loss = false;
   static constexpr std::float_round_style round_style =

@@ -38,7 +38,7 @@ namespace ulp {
 // The decimal with the fewest significant digits that becomes this code without overflow in the format's own rounding
 // (nearest-away for DLFloat16, nearest-even for all others), and among those the one nearest to its value, of two the one
 // with an even last digit: "0.1" for float16 0x2E66.
-[[nodiscard]] std::string shortest_decimal(const format& in, code of);
+[[nodiscard]] std::string shortest_decimal(const format& of_numbers, code of);
 
 // As C's %a writes a normal double, subnormal numbers too: "0x1.94p-14", "0x1p+3", "-0x0p+0", "inf", "nan".
 [[nodiscard]] std::string hexadecimal(const unpacked& x);

@@ -22,8 +22,9 @@
 extern "C" {
 #endif
 
-/* Larger where functions or fields were added; a library takes callers of its own number and of smaller ones. */
-#define ULP_C_VERSION 2
+/* Larger where functions or fields were added. 3 made ulp_format larger: a library takes callers of its own number, and from 3 on
+ * of smaller ones. */
+#define ULP_C_VERSION 3
 /* That of the library. */
 int ulp_c_version(void);
 
@@ -38,19 +39,27 @@ const char* ulp_last_error(void);
 
 /* ---- formats ---- */
 
-enum { ULP_SPECIALS_IEEE, ULP_SPECIALS_NAN_ALL_ONES, ULP_SPECIALS_NAN_NEGATIVE_ZERO, ULP_SPECIALS_NONE };
+enum {
+  ULP_SPECIALS_IEEE,
+  ULP_SPECIALS_NAN_ALL_ONES,
+  ULP_SPECIALS_NAN_NEGATIVE_ZERO,
+  ULP_SPECIALS_NONE,
+  ULP_SPECIALS_NAN_NEGATIVE_ZERO_AND_INFINITY
+};
 enum { ULP_LOWEST_SUBNORMALS, ULP_LOWEST_NORMALS_AND_ZERO, ULP_LOWEST_NORMALS_WITHOUT_ZERO };
 
 typedef struct ulp_format {
   int32_t exponent_bits; /* 2..11 */
   int32_t fraction_bits; /* 0..52 */
   int32_t bias;
-  int32_t top;      /* ULP_SPECIALS_... */
-  int32_t bottom;   /* ULP_LOWEST_... */
-  int32_t has_sign; /* 0 or 1 */
+  int32_t top;       /* ULP_SPECIALS_... */
+  int32_t bottom;    /* ULP_LOWEST_... */
+  int32_t has_sign;  /* 0 or 1 */
+  uint64_t withheld; /* how many of the largest numbers no rounding delivers; usually 0 */
 } ulp_format;
 
-/* A name of the catalogue, or e<E>m<M>[,bias=N][,specials=ieee|fn|fnuz|none][,subnormals=yes|no]. */
+/* A name of the catalogue, binary<K>p<P>se or sf of IEEE P3109, or e<E>m<M>[,bias=N][,specials=ieee|fn|fnuz|none|p3109]
+ * [,subnormals=yes|no]; behind each [,max=X]. */
 int ulp_format_by_name(const char* name, ulp_format* format);
 /* Writes the name that reads back to this format, as much of it as `size` bytes hold with the zero at their end; `needed`,
  * where it is not null, gets its length with that. */

@@ -40,8 +40,8 @@ struct nearest {
 
   // Infinity and NaN.
   static constexpr bool is_rare(std::uint64_t a) noexcept {
-    if constexpr (F.top == specials::nan_negative_zero) return a == F.nan_code();
-    return (a & F.magnitude_mask()) > F.max_finite_code();
+    if (F.nan_is_negative_zero() && a == F.nan_code()) return true;
+    return (a & F.magnitude_mask()) > F.last_number_code();
   }
 
   struct integer {
@@ -75,12 +75,17 @@ struct nearest {
   }
 
   static constexpr std::uint64_t deliver(std::uint64_t magnitude, std::uint64_t negative) noexcept {
-    if constexpr (F.top == specials::nan_negative_zero) {
-      if (magnitude > F.max_finite_code()) return F.nan_code();
-      return magnitude | (magnitude != 0 ? negative << (F.exponent_bits + fraction_bits) : 0);
+    constexpr std::uint64_t beyond = F.has_infinity() ? F.infinity_code()
+                                     : F.has_nan()    ? F.nan_code()
+                                                      : F.max_finite_code();
+    const std::uint64_t sign = negative << (F.exponent_bits + fraction_bits);
+    if constexpr (F.nan_is_negative_zero()) {
+      if (magnitude > F.max_finite_code()) return F.has_infinity() ? beyond | sign : beyond;
+      return magnitude | (magnitude != 0 ? sign : 0);
     }
-    constexpr std::uint64_t beyond = F.has_nan() ? F.max_finite_code() + 1 : F.max_finite_code();  // infinity, or NaN
-    return std::min(magnitude, beyond) | (negative << (F.exponent_bits + fraction_bits));
+    if constexpr (beyond > F.max_finite_code() + 1)
+      return (magnitude > F.max_finite_code() ? beyond : magnitude) | sign;
+    return std::min(magnitude, beyond) | sign;
   }
 
   // |x| and |y| with their signs: added. An addend whose bits do not fit below the other's is moved up to the last
@@ -111,7 +116,7 @@ struct nearest {
     const std::uint64_t swap = (a ^ b) & (0 - std::uint64_t{less ? 1u : 0u});
     const std::uint64_t large = a ^ swap;
     const std::uint64_t small = b ^ swap;
-    if (is_rare(large) || (F.top == specials::nan_negative_zero && is_rare(small))) [[unlikely]]
+    if (is_rare(large) || (F.nan_is_negative_zero() && is_rare(small))) [[unlikely]]
       return ulp::add(F, a, b, mode).code;
     const integer x = magnitude_of(large);
     const integer y = magnitude_of(small);
