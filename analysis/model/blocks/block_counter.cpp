@@ -27,11 +27,22 @@ constexpr std::size_t counter_limit = std::size_t{1} << 31;  // keeps counts bel
 
 std::uint32_t bits_of(float x) noexcept { return std::bit_cast<std::uint32_t>(x); }
 
+// Their fractions, 23 bits, go up to there.
 template <std::size_t N>
-std::uint8_t place_in(const std::array<significands, N>& places, std::uint32_t fraction) noexcept {
-  const auto significand = std::bit_cast<float>((std::uint32_t{bias} << fraction_bits) | fraction);
-  const auto at = std::ranges::lower_bound(places, significand, {}, &significands::high);
-  return static_cast<std::uint8_t>(at - places.begin());
+constexpr std::array<std::uint32_t, N> ends_of(const std::array<significands, N>& places) {
+  std::array<std::uint32_t, N> ends{};
+  for (std::size_t i = 0; i < N; ++i) ends[i] = std::bit_cast<std::uint32_t>(places[i].high) & (least_normal - 1);
+  return ends;
+}
+constexpr auto ends_of_amax_places = ends_of(amax_places);
+constexpr auto ends_of_element_places = ends_of(element_places);
+
+// Without branches, which nobody could predict.
+template <std::size_t N>
+std::uint8_t place_in(const std::array<std::uint32_t, N>& ends, std::uint32_t fraction) noexcept {
+  std::uint32_t place = 0;
+  for (const std::uint32_t end : ends) place += fraction > end ? 1 : 0;
+  return static_cast<std::uint8_t>(place);
 }
 
 // A nonzero number, normalised.
@@ -62,6 +73,7 @@ class block_counter {
  public:
   // Blocks of one row of blocks, in those columns.
   void add(const float* x, std::size_t stride, span_of rows, span_of columns, std::size_t width) {
+    kernel_ = &detail::block_kernel_in_use();
     find_amax(x, stride, rows, columns, width);
     find_origins(x, stride, rows, columns, width);
     for (std::size_t r = rows.begin; r < rows.end; ++r)
@@ -88,23 +100,20 @@ class block_counter {
     }
     classes_.clear();
     cells_.clear();
+    if (least_exponent_ <= greatest_exponent_) {
+      table.least_exponent = static_cast<std::int16_t>(least_exponent_);
+      table.greatest_exponent = static_cast<std::int16_t>(greatest_exponent_);
+    }
+    least_exponent_ = greatest_ordinary + 1;
+    greatest_exponent_ = least_ordinary - 1;
     return table;
   }
 
  private:
   void find_amax(const float* x, std::size_t stride, span_of rows, span_of columns, std::size_t width) {
     amax_.assign((columns.size() + width - 1) / width, 0);
-    for (std::size_t r = rows.begin; r < rows.end; ++r) {
-      const float* const row = x + r * stride + columns.begin;
-      if (width == 1) {
-        kernel_.raise(row, columns.size(), amax_.data());
-        continue;
-      }
-      for (std::size_t b = 0; b < amax_.size(); ++b) {
-        const std::size_t begin = b * width;
-        amax_[b] = std::max(amax_[b], kernel_.greatest(row + begin, std::min(width, columns.size() - begin)));
-      }
-    }
+    for (std::size_t r = rows.begin; r < rows.end; ++r)
+      kernel_->raise(x + r * stride + columns.begin, columns.size(), width, amax_.data());
   }
 
   // Counts the blocks, and the elements of those that have no origin.
@@ -115,7 +124,7 @@ class block_counter {
       std::uint32_t origin = detail::origin_of_others;
       const normalised amax{amax_[b] | (amax_[b] == 0 ? 1U : 0U)};
       if (amax_[b] != 0 && amax.exponent >= least_ordinary && amax.exponent <= greatest_ordinary) {
-        const std::uint8_t place = place_in(amax_places, amax.fraction);
+        const std::uint8_t place = place_in(ends_of_amax_places, amax.fraction);
         see_exponent(amax.exponent);
         ++ordinary_[place];
         origin = place * detail::per_place + static_cast<std::uint32_t>(amax.exponent + bias) * detail::per_binade;
@@ -131,10 +140,8 @@ class block_counter {
   }
 
   void see_exponent(int exponent) noexcept {
-    const bool first = std::ranges::all_of(ordinary_, [](std::uint64_t n) { return n == 0; });
-    const auto k = static_cast<std::int16_t>(exponent);
-    rest_.least_exponent = first ? k : std::min(rest_.least_exponent, k);
-    rest_.greatest_exponent = first ? k : std::max(rest_.greatest_exponent, k);
+    least_exponent_ = std::min(least_exponent_, exponent);
+    greatest_exponent_ = std::max(greatest_exponent_, exponent);
   }
 
   // A block that is not ordinary.
@@ -156,7 +163,8 @@ class block_counter {
       });
       return;
     }
-    block_class of{.exponent = static_cast<std::int16_t>(amax.exponent), .place = place_in(amax_places, amax.fraction)};
+    block_class of{.exponent = static_cast<std::int16_t>(amax.exponent),
+                   .place = place_in(ends_of_amax_places, amax.fraction)};
     ++classes_[of.key()];
     visit([&](std::uint32_t bits) {
       const std::uint32_t magnitude = bits & magnitude_mask;
@@ -164,7 +172,7 @@ class block_counter {
       const normalised element{magnitude};
       ++cells_[block_cell{.of = of.key(),
                           .below = static_cast<std::uint16_t>(amax.exponent - element.exponent),
-                          .place = place_in(element_places, element.fraction),
+                          .place = place_in(ends_of_element_places, element.fraction),
                           .negative = bits != magnitude}
                    .key()];
     });
@@ -173,7 +181,7 @@ class block_counter {
   // Elements of a row, whose origins are those from `at` on.
   void count(const float* x, std::size_t at, std::size_t size) {
     std::array<std::uint32_t, detail::kernel_tile> indices;
-    const std::uint32_t least = kernel_.index(x, origins_.data() + at, size, indices.data());
+    const std::uint32_t least = kernel_->index(x, origins_.data() + at, size, indices.data());
     if (least < least_normal - 1)
       correct_subnormal(x, at, size, indices);
     else if (least != ~std::uint32_t{0})
@@ -193,7 +201,7 @@ class block_counter {
       const normalised element{magnitude};
       least_field_ = std::min(least_field_, element.exponent + bias);
       if (magnitude >= least_normal) continue;
-      const std::uint8_t place = place_in(element_places, element.fraction);
+      const std::uint8_t place = place_in(ends_of_element_places, element.fraction);
       const auto row = static_cast<std::uint32_t>(std::ranges::find(place_of_row, place) - place_of_row.begin());
       indices[i] = origins_[at + i] + static_cast<std::uint32_t>(-(element.exponent + bias)) * detail::per_binade +
                    (bits != magnitude ? detail::per_binade / 2 : 0) + row;
@@ -204,7 +212,7 @@ class block_counter {
   void collect() {
     counted_ = 0;
     zeros_ += std::exchange(counts_[detail::zero_index], 0);
-    const int rows = std::clamp(rest_.greatest_exponent + bias - least_field_, 0, 276) + 1;
+    const int rows = std::clamp(greatest_exponent_ + bias - least_field_, 0, 276) + 1;
     for (std::uint8_t place = 0; place < ordinary_.size(); ++place) {
       if (ordinary_[place] == 0) continue;
       const std::uint32_t of = block_class{.place = place}.key();
@@ -221,7 +229,7 @@ class block_counter {
     least_field_ = 255;
   }
 
-  const detail::block_kernel& kernel_ = detail::block_kernel_in_use();
+  const detail::block_kernel* kernel_ = nullptr;
   std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(detail::counts_size);
   std::vector<std::uint32_t> amax_;
   std::vector<std::uint32_t> origins_;
@@ -229,6 +237,9 @@ class block_counter {
   std::map<std::uint32_t, std::uint64_t> classes_;
   std::map<std::uint32_t, std::uint64_t> cells_;
   block_table rest_;
+  // Of ordinary blocks; the least is above the greatest where there are none.
+  int least_exponent_ = greatest_ordinary + 1;
+  int greatest_exponent_ = least_ordinary - 1;
   std::uint64_t numel_ = 0;
   std::uint64_t zeros_ = 0;
   std::size_t counted_ = 0;

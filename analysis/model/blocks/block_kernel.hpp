@@ -37,14 +37,14 @@ inline constexpr std::size_t counts_size = others_begin + 256 * per_binade;
 inline constexpr std::size_t kernel_tile = 256;
 
 struct block_kernel {
-  // The greatest of the bits without sign, of `size` elements.
-  std::uint32_t (*greatest)(const float* x, std::size_t size);
-  // Likewise of each element and what `greatest` holds.
-  void (*raise)(const float* x, std::size_t size, std::uint32_t* greatest);
+  // What `greatest` holds for each block of `width` elements, the last of which may be short, becomes the greatest of it and
+  // of the bits without sign of the block's elements.
+  void (*raise)(const float* x, std::size_t size, std::size_t width, std::uint32_t* greatest);
   // Indices of at most kernel_tile elements, and of their bits without sign the least above zero, less one. Subnormal
   // elements get an index that means nothing.
   std::uint32_t (*index)(const float* x, const std::uint32_t* origins, std::size_t size, std::uint32_t* indices);
 };
+// Of the level at which cells are counted: force_counting_kernel.
 [[nodiscard]] const block_kernel& block_kernel_in_use() noexcept;
 
 }  // namespace ulp::detail

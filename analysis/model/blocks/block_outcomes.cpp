@@ -25,7 +25,8 @@ rounding element_rounding(const block_format& row, const std::optional<rounding>
 
 // Of integers that stand for themselves over 2^fraction_bits, cut to those from `least` to `largest`.
 outcome_thresholds integer_thresholds(const block_element& e, direction way, bool negative) {
-  const double end = std::ldexp(negative ? -static_cast<double>(e.least) : static_cast<double>(e.largest), e.fraction_bits);
+  const double end =
+      std::ldexp(negative ? -static_cast<double>(e.least) : static_cast<double>(e.largest), e.fraction_bits);
   const auto at = [&](double integer, bool closed) {
     return threshold{magnitude_of(std::ldexp(integer, -e.fraction_bits)), closed};
   };
@@ -39,9 +40,7 @@ outcome_thresholds integer_thresholds(const block_element& e, direction way, boo
       t.nonzero = at(0.5, true);
       t.overflow = at(end + 0.5, true);
       break;
-    default:
-      t.nonzero = at(1, true);
-      t.overflow = at(end + 1, true);
+    default: t.nonzero = at(1, true); t.overflow = at(end + 1, true);
   }
   t.normal = t.nonzero;
   return t;
@@ -66,7 +65,8 @@ void add(count_range& to, std::uint64_t n, bool certain) {
 
 void add(block_outcomes& to, std::uint64_t n, outcome_range what, bool may_be_lost) {
   const std::array<count_range*, 4> of{&to.underflow, &to.subnormal, &to.normal, &to.overflow};
-  for (int o = what.low; o <= what.high; ++o) add(*of[static_cast<std::size_t>(o)], n, what.low == what.high && !may_be_lost);
+  for (int o = what.low; o <= what.high; ++o)
+    add(*of[static_cast<std::size_t>(o)], n, what.low == what.high && !may_be_lost);
 }
 
 }  // namespace
@@ -116,9 +116,9 @@ struct block_outcome_counter::state {
   void add_class(block_outcomes& to, const block_class& c, scale_range scale) const {
     const bool is_nan = scale.low == nan_scale;
     if (scale.high == nan_scale) add(to.nan_blocks, c.blocks, is_nan);
-    if (is_nan) return;
+    if (is_nan || (c.exponent == ordinary && row.scale == scale_type::e8m0)) return;
     const scale_range usual = scales.relative(0, greatest_ordinary, c.place);
-    if (scale.low >= usual.low && scale.high <= usual.high && (usual.exact() || c.exponent == ordinary)) return;
+    if (usual.exact() && scale.exact() && scale.low == usual.low) return;
     const bool apart = scale.high != nan_scale && (scale.high < usual.low || scale.low > usual.high);
     add(to.clamped_blocks, c.blocks, apart);
   }

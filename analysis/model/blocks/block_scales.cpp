@@ -15,7 +15,8 @@ constexpr int greatest_exponent = 127;
 // The scale of a block of each of these, with zeros beside it; the numbers that the code of 1 stands for.
 std::vector<float> scales_of(const block_format& row, const std::vector<float>& amax) {
   const std::size_t width = std::max<std::size_t>(1, row.block.columns);
-  const matrix_extent of = row.block.columns == 0 ? matrix_extent{amax.size(), 1} : matrix_extent{1, amax.size() * width};
+  const matrix_extent of =
+      row.block.columns == 0 ? matrix_extent{amax.size(), 1} : matrix_extent{1, amax.size() * width};
   const block_conversion how{.block = block_extent{1, 1}};  // of rows whose scale is of a row or a tensor
   std::vector<float> x(of.rows * of.columns);
   for (std::size_t i = 0; i < amax.size(); ++i) x[i * width] = amax[i];

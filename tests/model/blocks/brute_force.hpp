@@ -29,7 +29,8 @@ class brute_force {
     dequantize_blocks(row_, ones, scales.span(row_), of, units);
     count_elements(found, x, codes, units);
     found.overflow.low = found.overflow.high = scales.counts.overflowed;
-    const std::uint64_t others = found.nonzero() - found.underflow.low - found.subnormal.low - found.overflow.low - found.lost.low;
+    const std::uint64_t others =
+        found.nonzero() - found.underflow.low - found.subnormal.low - found.overflow.low - found.lost.low;
     found.normal = {others, others};
     for (std::size_t down = 0; down < grid.down; ++down)
       for (std::size_t across = 0; across < grid.across; ++across) count_block(found, x, of, grid, units, down, across);
@@ -61,7 +62,8 @@ class brute_force {
   void count_elements(block_outcomes& to, std::span<const float> x, std::span<const std::uint8_t> codes,
                       std::span<const float> units) const {
     const format* const numbers = row_.element.numbers;
-    const auto magnitude = static_cast<std::uint8_t>(numbers != nullptr ? numbers->sign_mask() - 1 : (1U << row_.element.width) - 1);
+    const auto magnitude =
+        static_cast<std::uint8_t>(numbers != nullptr ? numbers->sign_mask() - 1 : (1U << row_.element.width) - 1);
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (x[i] == 0) {
         ++to.zero;
@@ -85,7 +87,8 @@ class brute_force {
     float amax = 0;
     float unit = 0;
     for (std::size_t r = down * grid.block.rows; r < std::min(of.rows, (down + 1) * grid.block.rows); ++r)
-      for (std::size_t c = across * grid.block.columns; c < std::min(of.columns, (across + 1) * grid.block.columns); ++c) {
+      for (std::size_t c = across * grid.block.columns; c < std::min(of.columns, (across + 1) * grid.block.columns);
+           ++c) {
         const float magnitude = std::fabs(x[r * of.columns + c]);
         if (!(magnitude <= amax) && !std::isnan(amax)) amax = magnitude;
         unit = units[r * of.columns + c];
