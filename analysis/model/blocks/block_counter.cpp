@@ -57,7 +57,7 @@ struct normalised {
 };
 
 constexpr auto place_of_row = [] {
-  std::array<std::uint8_t, detail::rows_used> places{};
+  std::array<std::uint8_t, detail::element_rows> places{};
   for (std::size_t row = 0; row < places.size(); ++row) places[row] = detail::place_of_row(row);
   return places;
 }();

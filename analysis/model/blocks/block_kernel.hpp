@@ -13,7 +13,7 @@ namespace ulp::detail {
 
 // What is left of a significand to the next power of two, 2^23 (1 - f), at least 1.5 * 2^15, lies at or between two halves of
 // binades. Their numbers added are the row: 30 for a power of two, falling to 0.
-inline constexpr std::size_t rows_used = 31;
+inline constexpr std::size_t element_rows = 31;
 [[nodiscard]] constexpr std::uint8_t place_of_row(std::size_t row) noexcept {
   const std::size_t c = (30 - row) / 4;  // of 2 - 2^-c, at it or above
   if (row < 2) return 17;
