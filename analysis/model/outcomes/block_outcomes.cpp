@@ -1,4 +1,4 @@
-#include <ulp/model/blocks/block_outcomes.hpp>
+#include <ulp/model/outcomes/block_outcomes.hpp>
 
 #include <algorithm>
 #include <array>

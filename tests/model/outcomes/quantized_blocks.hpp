@@ -1,6 +1,6 @@
 // What a block format makes of an array, element by element, by quantize_blocks.
-#ifndef ULP_TESTS_MODEL_BLOCKS_BRUTE_FORCE_HPP
-#define ULP_TESTS_MODEL_BLOCKS_BRUTE_FORCE_HPP
+#ifndef ULP_TESTS_MODEL_OUTCOMES_QUANTIZED_BLOCKS_HPP
+#define ULP_TESTS_MODEL_OUTCOMES_QUANTIZED_BLOCKS_HPP
 
 #include <cmath>
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 #include <ulp/formats/block_formats.hpp>
 #include <ulp/formats/codec.hpp>
-#include <ulp/model/blocks/block_outcomes.hpp>
+#include <ulp/model/outcomes/block_outcomes.hpp>
 
-namespace ulp::tests {
+namespace ulp::test {
 
-class brute_force {
+class quantized_blocks {
  public:
-  brute_force(const block_format& row, const std::optional<rounding>& how) : row_(row), how_(how) {}
+  quantized_blocks(const block_format& row, const std::optional<rounding>& how) : row_(row), how_(how) {}
 
   block_outcomes operator()(std::span<const float> x, matrix_extent of) const {
     const block_grid grid = grid_of(row_, of);
@@ -126,6 +126,6 @@ class brute_force {
   std::optional<rounding> how_;
 };
 
-}  // namespace ulp::tests
+}  // namespace ulp::test
 
 #endif

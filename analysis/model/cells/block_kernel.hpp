@@ -1,13 +1,13 @@
 // The loops over float32 elements by which count_blocks counts, for each level of the processor. Integer operations on the bits
 // alone.
-#ifndef ULP_MODEL_BLOCKS_BLOCK_KERNEL_HPP
-#define ULP_MODEL_BLOCKS_BLOCK_KERNEL_HPP
+#ifndef ULP_MODEL_CELLS_BLOCK_KERNEL_HPP
+#define ULP_MODEL_CELLS_BLOCK_KERNEL_HPP
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-#include <ulp/model/blocks/block_table.hpp>
+#include <ulp/model/cells/block_table.hpp>
 
 namespace ulp::detail {
 

@@ -9,8 +9,8 @@
 //
 // Values are float32 numbers. A matrix falls into blocks as block_formats.hpp says; a block of several rows and one column lies along
 // the other axis.
-#ifndef ULP_MODEL_BLOCKS_BLOCK_TABLE_HPP
-#define ULP_MODEL_BLOCKS_BLOCK_TABLE_HPP
+#ifndef ULP_MODEL_CELLS_BLOCK_TABLE_HPP
+#define ULP_MODEL_CELLS_BLOCK_TABLE_HPP
 
 #include <array>
 #include <cstdint>

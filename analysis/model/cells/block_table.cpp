@@ -1,4 +1,4 @@
-#include <ulp/model/blocks/block_table.hpp>
+#include <ulp/model/cells/block_table.hpp>
 
 #include <algorithm>
 #include <stdexcept>

@@ -7,7 +7,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
-#include <ulp/model/blocks/block_table.hpp>
+#include <ulp/model/cells/block_table.hpp>
 #include <utility>
 
 #include "block_kernel.hpp"

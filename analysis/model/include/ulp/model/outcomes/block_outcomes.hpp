@@ -1,8 +1,8 @@
 // What a block format makes of the elements of a block table, as counts. Nothing is modelled: an element is counted as one outcome
 // only where every element that its cell can stand for has that outcome, under every scale that its block's class can stand
 // for; else the count is a range. docs/block-tables.md has the argument, and what makes ranges.
-#ifndef ULP_MODEL_BLOCKS_BLOCK_OUTCOMES_HPP
-#define ULP_MODEL_BLOCKS_BLOCK_OUTCOMES_HPP
+#ifndef ULP_MODEL_OUTCOMES_BLOCK_OUTCOMES_HPP
+#define ULP_MODEL_OUTCOMES_BLOCK_OUTCOMES_HPP
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <string>
 
 #include <ulp/formats/block_formats.hpp>
-#include <ulp/model/blocks/block_table.hpp>
+#include <ulp/model/cells/block_table.hpp>
 #include <ulp/model/cells/ranges.hpp>
 
 namespace ulp {

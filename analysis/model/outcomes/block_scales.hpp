@@ -1,13 +1,13 @@
 // The scales that a row gives to blocks of each class, found by the row's own code at both ends of what amax may be.
-#ifndef ULP_MODEL_BLOCKS_BLOCK_SCALES_HPP
-#define ULP_MODEL_BLOCKS_BLOCK_SCALES_HPP
+#ifndef ULP_MODEL_OUTCOMES_BLOCK_SCALES_HPP
+#define ULP_MODEL_OUTCOMES_BLOCK_SCALES_HPP
 
 #include <array>
 #include <cstddef>
 #include <vector>
 
 #include <ulp/formats/block_formats.hpp>
-#include <ulp/model/blocks/block_table.hpp>
+#include <ulp/model/cells/block_table.hpp>
 
 namespace ulp::detail {
 

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "cells/cell_kernel.hpp"
+#include "cell_kernel.hpp"
 
 namespace ulp::detail {
 namespace {
