@@ -272,7 +272,8 @@ block_table count_blocks(std::span<const float> x, matrix_extent of, block_exten
     pieces[piece] = counter.take();
     pieces[piece].block = block;
   };
-  const int useful = std::min(static_cast<int>(threads), tbb::info::default_concurrency());  // oneTBB complains of more
+  const int processors = tbb::info::default_concurrency();
+  const int useful = threads == 0 ? processors : std::min(static_cast<int>(threads), processors);  // oneTBB complains of more
   if (useful > 1 && pieces.size() > 1)
     tbb::task_arena(useful).execute([&] { tbb::parallel_for(std::size_t{0}, pieces.size(), count); });
   else

@@ -132,8 +132,8 @@ struct block_table {
   friend bool operator==(const block_table&, const block_table&) = default;
 };
 
-// Reads x once or twice, in integer operations on its bits. An extent of 0 is all there is. `threads`: at most; they do not
-// change the result. Throws std::invalid_argument where x is not that matrix.
+// Reads x once or twice, in integer operations on its bits. An extent of 0 is all there is. `threads`: at most, 0: one for each
+// processor; they do not change the result. Throws std::invalid_argument where x is not that matrix.
 [[nodiscard]] block_table count_blocks(std::span<const float> x, matrix_extent of, block_extent block,
                                        unsigned threads = 1);
 
