@@ -6,6 +6,7 @@
 #include <ulp/io/merge/merge.hpp>
 #include <ulp/io/recording/check.hpp>
 #include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/cell_counter.hpp>
 
 #include "encoding/numbers.hpp"
 #include "support/catch.hpp"
