@@ -9,6 +9,7 @@
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/io/merge/ranks.hpp>
 #include <ulp/io/recording/recording.hpp>
+#include <ulp/model/cells/block_table.hpp>
 
 #include "command.hpp"
 #include "listening.hpp"
@@ -48,6 +49,8 @@ class row_contents {
     errors_ += row.table.has_errors ? 1 : 0;
     codes_ += row.codes.empty() ? 0 : 1;
     for (const edge_counts& e : row.table.edges) ++edges_[e.at / row.unit()];
+    if (row.blocks == nullptr) return;
+    for (const block_table& t : *row.blocks) ++blocks_[fmt::format("{}x{}", t.block.rows, t.block.columns)];
   }
   [[nodiscard]] std::string text(std::uint64_t rows) const {
     if (rows == 0) return "-";
@@ -64,6 +67,7 @@ class row_contents {
     part(errors_, "error ladder");
     part(codes_, "complete codes");
     for (const auto& [at, n] : edges_) part(n, "edge at " + shortest(at));
+    for (const auto& [extent, n] : blocks_) part(n, "blocks of " + extent);
     return all;
   }
 
@@ -74,6 +78,7 @@ class row_contents {
   std::uint64_t errors_ = 0;
   std::uint64_t codes_ = 0;
   std::map<double, std::uint64_t> edges_;
+  std::map<std::string, std::uint64_t> blocks_;
 };
 
 struct account {
@@ -269,6 +274,7 @@ summary summary_of(const source& from, const account& a, const std::vector<std::
 int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.run.files());
   source_options how = o.run.how_to_read();
+  how.with_blocks = true;
   how.infer = false;  // as it was recorded
   const std::unique_ptr<source> from = open_run(o.run, how, on_stderr());
   if (o.digest) {

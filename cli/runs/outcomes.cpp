@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <ulp/ask/runs/block_outcome_answer.hpp>
 #include <ulp/ask/runs/outcome_answer.hpp>
+#include <ulp/report/tables/block_outcome_table.hpp>
 #include <ulp/report/tables/outcome_table.hpp>
 #include <ulp/report/tables/sorted.hpp>
 
@@ -18,6 +20,7 @@ namespace {
 
 struct options {
   outcome_question asked;
+  std::string axis = "last";
   row_order order;
   output_options output;
 };
@@ -50,8 +53,29 @@ void print_heading(const outcome_question& o, const counted_outcomes& all) {
                  : "");
 }
 
+int run_of_blocks(const options& o) {
+  const block_outcome_answer answer =
+      block_outcomes_over(o.asked, o.axis == "other", on_stderr(),
+                          [&](const block_outcome_answer& none) { check_order(block_outcome_table(none), o.order); });
+  table rows = block_outcome_table(answer);
+  arrange(rows, o.order, on_stderr());
+  if (!o.output.json && o.output.csv.empty()) {
+    for (const block_case& format : answer.formats)
+      fmt::print("{}: {}, elements of {} rounded {}, a scale for {} x {}\n", format.format_name, format.row.name,
+                 format.row.element.name, format.rounding_name, format.row.block.rows, format.row.block.columns);
+    fmt::print(
+        "of the values as recorded. underflow: nonzero rounded to zero; overflow: beyond the largest number, where most "
+        "saturate;\nlost to NaN: in a block whose scale is NaN; clamped: blocks whose scale is an end of its type\n"
+        "[low, high] where the block tables do not decide\n\n");
+  }
+  write_table("outcomes", rows, o.output);
+  return done;
+}
+
 int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.asked.run.files());
+  if (asks_of_blocks(o.asked)) return run_of_blocks(o);
+  if (o.axis != "last") throw usage_error("--axis: is used with formats of blocks");
   const outcome_answer answer = outcomes_over(
       o.asked, on_stderr(), [&](const counted_outcomes& none) { check_order(outcome_table(none, {}), o.order); });
   table rows = outcome_table(answer.counted, answer.tensors);
@@ -68,8 +92,13 @@ command outcomes_command() {
   command made{.name = "outcomes", .help = "count the values that underflow, become subnormal or overflow in a format"};
   add_run(made, o->asked.run);
   add_groups(made, o->asked.run);
-  made.add("--format", &o->asked.formats, "the formats (see ulp formats)",
-           {.type = "F,...", .required = true, .split_at_commas = true});
+  made.add(
+      "--format", &o->asked.formats,
+      "the formats (see ulp formats), or formats of blocks (see ulp formats --blocks), of dumps or recordings made with "
+      "ulp record --blocks",
+      {.type = "F,...", .required = true, .split_at_commas = true});
+  made.add("--axis", &o->axis, "of formats of blocks: along the last axis, or along the other one of its matrix",
+           {.show_default = true, .one_of = {"last", "other"}});
   made.add("--scale", &o->asked.scales, "loss scales on the true gradient",
            {.type = "S,...", .show_default = true, .split_at_commas = true});
   made.add("--by", &o->asked.by, "separate rows by tensor, kind, step, group, or several of them; sum over the rest",

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <set>
@@ -32,16 +33,47 @@ struct options {
   bool no_sums = false;
   bool with_errors = false;
   bool joint = false;
+  std::vector<std::string> blocks;
+  std::string axis = "last";
   std::string learning_rate;
   std::vector<std::string> edges;
   rank_options ranks;
 };
+
+// "32" along an axis, "128x128" both. Blocks that are squares are the same along either.
+std::vector<block_extent> blocks_of(const options& o) {
+  std::vector<block_extent> all;
+  const auto add = [&](block_extent block) {
+    if (std::ranges::find(all, block) == all.end()) all.push_back(block);
+  };
+  for (const std::string& text : o.blocks) {
+    block_extent block;
+    const char* const end = text.data() + text.size();
+    auto [rest, problem] = std::from_chars(text.data(), end, block.columns);
+    if (problem == std::errc{} && rest != end && *rest == 'x') {
+      block.rows = block.columns;
+      const auto second = std::from_chars(rest + 1, end, block.columns);
+      rest = second.ptr;
+      problem = second.ec;
+    }
+    constexpr std::size_t most = 65536;
+    if (problem != std::errc{} || rest != end || block.rows == 0 || block.columns == 0 || block.rows > most ||
+        block.columns > most)
+      throw usage_error(fmt::format(
+          "--blocks: '{}' is not a number of elements, as 32, or two, as 128x128, from 1 to 65536", printable(text)));
+    if (o.axis != "other") add(block);
+    if (o.axis != "last") add({block.columns, block.rows});
+  }
+  return all;
+}
 
 source_options how_to_read(const options& o) {
   source_options how = o.run.how_to_read();
   how.infer = false;
   how.with_sums = !o.no_sums;
   how.with_errors = o.with_errors;
+  how.blocks = blocks_of(o);
+  how.with_blocks = true;
   for (const std::string& edge : o.edges) how.edges.push_back(positive_number(edge, "--edge"));
   std::ranges::sort(how.edges);
   how.edges.erase(std::unique(how.edges.begin(), how.edges.end()), how.edges.end());
@@ -120,9 +152,10 @@ int record(const options& o, process_group* together) {
   const selection selected = o.run.selected();
   const std::unique_ptr<update_pairs> pairs = open_pairs(o, together != nullptr);
   std::unique_ptr<source> from = open_inputs(o, pairs.get(), together);  // before anything is written
-  if ((o.with_errors || !o.edges.empty()) && from->kind() != source_kind::dump)
-    throw usage_error(fmt::format("{}: {} holds no raw values; remove this option",
-                                  o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
+  for (const auto& [option, given] : {std::pair{"--with-errors", o.with_errors}, std::pair{"--edge", !o.edges.empty()},
+                                      std::pair{"--blocks", !o.blocks.empty()}})
+    if (given && from->kind() != source_kind::dump)
+      throw usage_error(fmt::format("{}: {} holds no raw values; remove this option", option, o.run.inputs.front()));
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
   refuse_planted(o.output);
@@ -222,6 +255,13 @@ command record_command() {
       "--joint", &o->joint,
       "add joint tables of weights and their updates, for ulp precision weights: weight/NAME with update/NAME, with "
       "wgrad/NAME and a learning rate, or with the weights of the next step");
+  made.add(
+      "--blocks", &o->blocks,
+      "add block tables, for ulp outcomes --format mxfp8: elements counted with the largest number of the block that "
+      "they share a scale with, blocks of so many along an axis, or of rows x columns",
+      {.type = "N,RxC,...", .split_at_commas = true});
+  made.add("--axis", &o->axis, "with --blocks: along the last axis, along the other one of its matrix, or both",
+           {.show_default = true, .one_of = {"last", "other", "both"}});
   made.add("--lr", &o->learning_rate, "with --joint: the learning rate (default: lr of --scalars)", {.type = "X"});
   add_ranks(made, o->ranks);
   made.footer =

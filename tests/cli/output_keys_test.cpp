@@ -184,6 +184,7 @@ printed all_commands() {
   }
   const std::vector<std::tuple<std::string, std::string, std::string>> tables = {
       {"ulp outcomes", "outcomes " + digits + " --format fp16 --by kind", ""},
+      {"ulp outcomes of blocks", "outcomes tests/data/digits.step00100.safetensors --format mxfp8", ""},
       {"ulp outcomes", "outcomes " + digits + " --format fp16 --by group --group all=. --rounding sr", ""},
       {"ulp replay", "replay " + digits + " --scaler pytorch --format fp16 --clip-value 1 --group NAME=.", "steps"},
       {"ulp replay", "replay tests/data/golden/inputs/loop_walk.csv --scaler deepspeed --format fp16", "steps"},

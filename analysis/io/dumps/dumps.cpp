@@ -13,8 +13,10 @@
 #include <ulp/model/cells/element_types.hpp>
 #include <ulp/model/cells/tensor_counter.hpp>
 
+#include "block_values.hpp"
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
+#include "source/blocks_of_both.hpp"
 #include "source/codes_of_both.hpp"
 
 namespace ulp::io {
@@ -67,6 +69,7 @@ class dump_source final : public source, public divisible {
         see_loss_scale(file, reader->said_loss_scale());
       }
     }
+    if (!without_blocks_.empty()) notes_.push_back("no blocks are counted of " + joined(without_blocks_));
     if (std::isnan(options_.factor) && !options_.factor_is_loss_scale && !loss_scale_file_.empty())
       add_loss_scale_note();
     for (const ignored_alike& alike : ignored_)
@@ -193,6 +196,8 @@ class dump_source final : public source, public divisible {
   void enter(const dump_step& step, const dump_file& file, const dump_reader::tensor& tensor) {
     const auto index = static_cast<std::uint32_t>(tensors_.size());
     const auto [found, added] = indices_.try_emplace(tensor.name, seen{index, step.number, &file, tensor.type});
+    if (const std::string why = why_no_blocks(tensor); added && !options_.blocks.empty() && !why.empty())
+      without_blocks_.push_back(printable(tensor.name) + ", which " + why);
     if (tensor.numel > max_numel) fail(file, tensor.name, "has more than the 2^40 elements that a table may have");
     if (added) {
       check_count(indices_.size(), options_.limits, file.path, "", "different tensors, with those of other inputs,");
@@ -265,8 +270,11 @@ class dump_source final : public source, public divisible {
       if (!taken[i]) continue;
       const dump_reader::tensor& tensor = reader->tensors()[i];
       counted_values all = repeated(std::move(counted[i]), tensor.times);
-      add({.tensor = indices[i], .type = tensor.type, .table = std::move(all.table), .codes = std::move(all.codes)},
-          file, into);
+      tensor_row row{
+          .tensor = indices[i], .type = tensor.type, .table = std::move(all.table), .codes = std::move(all.codes)};
+      if (!options_.blocks.empty() && why_no_blocks(tensor).empty())
+        row.blocks = blocks_of(*reader, i, options_.blocks);
+      add(std::move(row), file, into);
     }
   }
 
@@ -280,6 +288,7 @@ class dump_source final : public source, public divisible {
            "does not fit those of the other ranks of step " + std::to_string(into.key.step));
     there->codes = codes_of_both(*there, row);
     there->table.merge(row.table);
+    merge_blocks(*there, row);
   }
 
   // Memory does not grow with the tensors.
@@ -322,7 +331,8 @@ class dump_source final : public source, public divisible {
   run_header header_;
   bool several_ranks_ = false;
   std::vector<ignored_alike> ignored_;
-  std::string loss_scale_file_;  // the first that says one
+  std::vector<std::string> without_blocks_;  // tensors, and why
+  std::string loss_scale_file_;              // the first that says one
   double loss_scale_ = not_known;
   bool loss_scales_differ_ = false;
 };

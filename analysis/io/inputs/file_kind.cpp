@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/recording/block_tables.hpp>
 #include <ulp/io/recording/recording.hpp>
 
 #include "bytes/cursor.hpp"
@@ -68,6 +69,7 @@ bool begins_text(const std::string& /*path*/, std::string_view start, const read
 std::unique_ptr<source> open_one_recording(const std::vector<std::string>& paths, const source_options& options,
                                            const scalar_table& /*scalars*/) {
   const std::string& path = paths.front();
+  if (options.with_blocks) return read_ahead(open_with_blocks(path, {}, options.attempts));
   return options.merged && totals_are_as_good(path) ? open_totals(path, totals_with::cells, options.attempts)
                                                     : read_ahead(open_recording(path, options.attempts));
 }

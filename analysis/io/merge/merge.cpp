@@ -6,6 +6,7 @@
 
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/recording/block_tables.hpp>
 #include <ulp/io/recording/joint_tables.hpp>
 #include <ulp/io/recording/live_scales.hpp>
 #include <ulp/io/recording/recording.hpp>
@@ -123,9 +124,8 @@ class merged_recordings final : public source {
       if (part.empty) continue;
       input& in = inputs_.emplace_back();
       in.part = &part;
-      in.rows = part.end == std::numeric_limits<std::int64_t>::max()
-                    ? open_recording(part.path)
-                    : open_recording(part.path, std::numeric_limits<std::int64_t>::min(), part.end - 1);
+      constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+      in.rows = open_with_blocks(part.path, {.last = part.end == all ? all : part.end - 1});
       in.ids = tensors_.add(in.rows->tensors(), part);
       advance(in);
     }
@@ -154,6 +154,8 @@ class merged_recordings final : public source {
     note_dropped(merger_.dropped_sums(), "exact sums", "norms become estimates (see ulp record --no-sums)");
     note_dropped(merger_.dropped_errors(), "error ladder",
                  "SQNR, MSE and cosine become estimates (see ulp record --with-errors)");
+    note_dropped(merger_.dropped_blocks(), "block tables of the same blocks",
+                 "ulp outcomes has no counts of block formats (see ulp record --blocks)");
     return all;
   }
 

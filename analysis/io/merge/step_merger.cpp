@@ -10,6 +10,7 @@
 #include "bytes/text.hpp"
 #include "recording/schema.hpp"
 #include "recording/totals.hpp"
+#include "source/blocks_of_both.hpp"
 #include "source/codes_of_both.hpp"
 
 namespace ulp::io {
@@ -125,6 +126,10 @@ void step_merger::add_table(tensor_row&& row, const std::string& name, const std
   };
   compare_contents(row.table.has_sums, to.row.table.has_sums, to.dropped_sums, sums_);
   compare_contents(row.table.has_errors, to.row.table.has_errors, to.dropped_errors, errors_);
+  if (!merge_blocks(to.row, row) && !to.dropped_blocks) {
+    to.dropped_blocks = true;
+    if (blocks_.rows++ == 0) blocks_.path = row.blocks == nullptr ? path : to.path;
+  }
   to.row.codes = codes_of_both(to.row, row);
   if (to.row.parts != row.parts) to.row.parts = {};
   merge_table(to.row.table, row.table);
@@ -136,6 +141,7 @@ void step_merger::compare(const tensor_row& row, const std::string& name, const 
                            : !same(to.row.factor, row.factor)                       ? "factor"
                            : to.row.table != row.table || to.row.codes != row.codes ? "counts"
                            : to.row.parts != row.parts                              ? "parts of a sum"
+                           : !same_blocks(to.row, row)                              ? "block tables"
                                                                                     : nullptr;
   if (what != nullptr)
     throw input_error(path, describe(merged_.key) + ", tensor " + in_quotes(name),

@@ -30,6 +30,7 @@ class step_merger {
   };
   [[nodiscard]] const dropped& dropped_sums() const noexcept { return sums_; }
   [[nodiscard]] const dropped& dropped_errors() const noexcept { return errors_; }
+  [[nodiscard]] const dropped& dropped_blocks() const noexcept { return blocks_; }
 
  private:
   struct merged_row {
@@ -37,6 +38,7 @@ class step_merger {
     std::string path;  // of the first recording that has it
     bool dropped_sums = false;
     bool dropped_errors = false;
+    bool dropped_blocks = false;
   };
   void add_scalars(const step& row, const std::string& path);
   void add_table(tensor_row&& row, const std::string& name, const std::string& path);
@@ -48,6 +50,7 @@ class step_merger {
   std::uint64_t own_losses_ = 0;
   dropped sums_;
   dropped errors_;
+  dropped blocks_;
   step merged_;
   std::string path_;  // of the first recording
   std::vector<merged_row> rows_;

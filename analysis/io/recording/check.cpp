@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/encoding/block_content.hpp>
 #include <ulp/io/encoding/joint_content.hpp>
 #include <ulp/io/recording/live_scales.hpp>
 
@@ -307,25 +308,37 @@ class checker {
         }
     };
     if (has_table("extra")) all(io::extra_row, "step, attempt, microbatch, tensor, name, content");
-    if (has_table("extra")) joints();
+    if (has_table("extra")) {
+      extras_of_tensors("joint", "a joint table", "its joint table",
+                        [&](std::string_view content, const std::string& place) {
+                          static_cast<void>(parse_joint_content(content, path_, place));
+                        });
+      extras_of_tensors("blocks", "block tables", "its block tables",
+                        [&](std::string_view content, const std::string& place) {
+                          static_cast<void>(parse_block_content(content, path_, place));
+                        });
+    }
     if (has_table("extra")) scales();
     all(io::level_row, "width, block, ranks, steps, first_step, last_step, summary, cells");
     all(io::level_total_row, "width, block, ranks, kind, role, tensors, summary, cells");
   }
 
-  // Of rows with and without a step of theirs.
-  void joints() {
-    statement s(db_, "SELECT step, attempt, microbatch, tensor, content FROM extra WHERE name='joint'");
+  // Of rows with and without a step of theirs. `parse` throws input_error, whose reason begins with `its`.
+  template <class Parse>
+  void extras_of_tensors(const char* name, const char* what, const char* its, Parse parse) {
+    statement s(db_,
+                ("SELECT step, attempt, microbatch, tensor, content FROM extra WHERE name='" + std::string{name} + "'")
+                    .c_str());
     while (s.row()) {
       const std::string place = io::describe(io::key_at(s));
       const std::int64_t tensor = s.integer(3);
       if (tensor < 0 || static_cast<std::uint64_t>(tensor) >= tensors_.size())
-        add("extra", place, "a joint table of a tensor that is unknown");
+        add("extra", place, std::string{what} + " of a tensor that is unknown");
       try {
-        static_cast<void>(parse_joint_content(s.blob_at(4), path_, place));
+        parse(s.blob_at(4), place);
       } catch (const input_error& problem) {
         const std::string_view text = problem.what();
-        add("extra", place, std::string(text.substr(std::min(text.size(), text.find("its joint table")))));
+        add("extra", place, std::string(text.substr(std::min(text.size(), text.find(its)))));
       }
     }
   }

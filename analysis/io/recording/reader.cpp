@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ulp/io/recording/block_tables.hpp>
 #include <ulp/io/recording/recorded_steps.hpp>
 #include <utility>
 
+#include "block_table_rows.hpp"
 #include "database/sqlite.hpp"
 #include "encoding/tables.hpp"
 #include "lost_rows.hpp"
@@ -155,16 +157,20 @@ class opened : public source {
 
 class recording final : public opened {
  public:
-  recording(const std::string& path, const io::part_asked& asked) : opened(path, io::step_rows::with::tables, asked) {}
+  recording(const std::string& path, const io::part_asked& asked) : opened(path, io::step_rows::with::tables, asked) {
+    if (asked.with_blocks) blocks_.emplace(db());
+  }
 
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return recorded(); }
 
  private:
   void read_tables(step& into) override {
     tables_.read(row().summary(), row().cells(), {.tensors = recorded().size()}, into.tensors);
+    if (blocks_) blocks_->read(into, recorded());
   }
 
   io::table_reader tables_;
+  std::optional<io::block_table_rows> blocks_;
 };
 
 class recorded_steps final : public opened {
@@ -241,6 +247,11 @@ std::unique_ptr<source> open_recording(const std::string& path, which_attempts a
 std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last,
                                        which_attempts attempts) {
   return opened_steps<recording>(path, io::part_asked{.steps = {first, last}, .attempts = attempts});
+}
+
+std::unique_ptr<source> open_with_blocks(const std::string& path, step_bounds within, which_attempts attempts) {
+  return opened_steps<recording>(
+      path, io::part_asked{.steps = {within.first, within.last}, .attempts = attempts, .with_blocks = true});
 }
 
 std::unique_ptr<source> open_without_tensors(const std::string& path, step_bounds within, which_attempts attempts) {

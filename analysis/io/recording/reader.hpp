@@ -22,6 +22,7 @@ struct read_before {
 struct part_asked {
   steps_asked steps;
   which_attempts attempts = which_attempts::all;
+  bool with_blocks = false;  // block tables are read
   std::optional<read_before> before;
   // Nothing of later steps than the one that was written last, while more is being written: a job that was resumed may yet
   // repeat them.

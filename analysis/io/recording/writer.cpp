@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include <ulp/io/encoding/block_content.hpp>
 #include <ulp/io/encoding/joint_content.hpp>
 #include <ulp/io/recording/recording.hpp>
 
@@ -57,6 +58,7 @@ struct recording_writer::state {
   std::vector<group_total> totals;
   void insert(const step& row, const std::vector<tensor_info>& from);
   void insert(const step_key& of, const std::vector<joint_row>& joints);
+  void insert_blocks(const step& row);
 };
 
 // In one transaction, with a rollback journal, so that the file itself says what it is: who is killed here leaves a recording
@@ -207,6 +209,18 @@ void recording_writer::state::insert(const step_key& of, const std::vector<joint
   }
 }
 
+// Of the row inserted last.
+void recording_writer::state::insert_blocks(const step& row) {
+  if (std::ranges::all_of(row.tensors, [](const tensor_row& t) { return t.blocks == nullptr; })) return;
+  if (!io::has_extra(*db)) db->run(io::extra_schema);
+  statement insert_extra(*db, "INSERT INTO extra VALUES(?,?,?,?,?,?,?)");
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (const auto& blocks = row.tensors[i].blocks; blocks != nullptr)
+      io::insert_row(insert_extra, io::extra_row, row.key.step, std::int64_t{row.key.attempt},
+                     std::int64_t{row.key.microbatch}, std::int64_t{ids[i]}, std::string_view{"blocks"},
+                     statement::blob{block_content(*blocks)});
+}
+
 void recording_writer::write(const step& row, const std::vector<tensor_info>& tensors) { write(row, tensors, {}); }
 
 void recording_writer::write(const step& row, const std::vector<tensor_info>& tensors,
@@ -218,6 +232,7 @@ void recording_writer::write(const step& row, const std::vector<tensor_info>& te
       try {
         s.insert(row, tensors);
         s.insert(row.key, joints);
+        s.insert_blocks(row);
       } catch (const std::exception&) {
         if (sqlite3_extended_errcode(s.db->get()) != SQLITE_CONSTRAINT_PRIMARYKEY) throw;
         throw input_error(s.path, io::describe(row.key), "is in the recording already");

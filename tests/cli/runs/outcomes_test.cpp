@@ -166,3 +166,29 @@ TEST_CASE("SQNR is exact from dumps and recordings with errors, marked where it 
   CHECK(run_ulp("record tests/data/octaves/digits.ulp --with-errors -o " + (dir / "x.ulp").string()).err ==
         "ulp: --with-errors: tests/data/octaves/digits.ulp holds no raw values; remove this option\n");
 }
+
+TEST_CASE("formats of blocks are counted from block tables, in a recording as in the dump") {
+  const temporary_dir dir;
+  const std::string run = (dir / "run.ulp").string();
+  const std::string plain = (dir / "plain.ulp").string();
+  REQUIRE(run_ulp("record " + dump + " --blocks 32,128x128 --axis both -o " + run).exit_code == 0);
+  REQUIRE(run_ulp("record " + dump + " -o " + plain).exit_code == 0);
+  for (const std::string asked :
+       {" --format mxfp8,mxfp8_e5m2,mxfp4 --json", " --format mxfp8 --axis other --rounding rz --json",
+        " --format fp8_128x128 --by kind --json"}) {
+    CAPTURE(asked);
+    const auto recorded = run_ulp("outcomes " + run + asked);
+    CHECK(recorded.exit_code == 0);
+    CHECK(recorded.out == run_ulp("outcomes " + dump + asked).out);
+  }
+  CHECK(run_ulp("info " + run).out.find("blocks of 1x32") != std::string::npos);
+  CHECK(run_ulp("check " + run).exit_code == 0);
+  CHECK(run_ulp("outcomes " + plain + " --format mxfp8").err ==
+        "ulp: " + plain + ": recorded without blocks of 1x32: record with --blocks 32, or give the dumps\n");
+  CHECK(run_ulp("outcomes " + run + " --format mxfp8,fp16").err ==
+        "ulp: --format: mxfp8 has blocks that share a scale, fp16 has not: ask for them one after the other\n");
+  CHECK(run_ulp("outcomes " + run + " --format nvfp4").exit_code == 2);
+  CHECK(run_ulp("record " + dump + " --blocks 0 -o " + (dir / "none.ulp").string()).exit_code == 2);
+  CHECK(run_ulp("record " + plain + " --blocks 32 -o " + (dir / "none.ulp").string()).err ==
+        "ulp: --blocks: " + plain + " holds no raw values; remove this option\n");
+}

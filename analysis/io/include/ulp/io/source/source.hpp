@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <ulp/formats/block_formats.hpp>
 #include <ulp/io/bytes/limits.hpp>
 #include <ulp/io/bytes/regex.hpp>
 #include <ulp/model/cells/step.hpp>
@@ -135,6 +136,8 @@ struct source_options {
   // What nobody says is taken from where the input tells it: roles from the values of the first steps, of files only; the
   // factor 1 from a loss scale that is logged as 1 in every step. A note says so.
   bool infer = false;
+  std::vector<block_extent> blocks;  // dumps: the block tables to count; see tensor_row::blocks
+  bool with_blocks = false;          // of a recording: its block tables are read
   bool merged = false;  // tensors need not be distinguished: a recording gives its totals, see open_totals
   which_attempts attempts = which_attempts::all;  // of a recording
   bool allow_empty = false;                       // dumps without any tensor that is read are empty steps, not an error

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include <ulp/model/cells/element_types.hpp>
 
 namespace ulp {
+
+struct block_table;  // <ulp/model/cells/block_table.hpp>
 
 // What a tensor is.
 enum class tensor_kind : std::uint8_t { unknown, weight_grad, activation_grad, weight, update, activation };
@@ -77,6 +80,8 @@ struct tensor_row {
   cell_table table;
   std::vector<code_count> codes;  // of all elements, ascending; empty where the source does not keep them
   gradient_parts parts;
+  // Of blocks of several extents, where they were asked for; shared, as rows are copied.
+  std::shared_ptr<const std::vector<block_table>> blocks;
 
   // What the recorded values are divided by: 1, so that they stay as recorded, where the factor is not known.
   [[nodiscard]] double unit() const noexcept { return factor_known() ? factor : 1; }

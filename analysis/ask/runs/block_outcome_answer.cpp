@@ -1,0 +1,172 @@
+#include <ulp/ask/runs/block_outcome_answer.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/reading/repeated_steps.hpp>
+#include <ulp/ask/reading/run_notes.hpp>
+#include <ulp/formats/names.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/cells/block_table.hpp>
+#include <utility>
+
+namespace ulp {
+namespace {
+
+std::string text_of(const block_extent& block) { return fmt::format("{}x{}", block.rows, block.columns); }
+
+// As --blocks of ulp record is typed.
+std::string as_typed(const block_extent& block) {
+  if (block.rows == 1) return fmt::format("--blocks {}", block.columns);
+  if (block.columns == 1) return fmt::format("--blocks {} --axis other", block.rows);
+  return "--blocks " + text_of(block);
+}
+
+block_case case_of(const std::string& name, const rounding_text& typed, bool along_other) {
+  block_case made{.format_name = name, .row = *find_block_format(name), .rounding_name = {}};
+  std::optional<rounding> how;
+  if (typed.given() && made.row.element.numbers != nullptr) how = typed.value(*made.row.element.numbers);
+  const std::string why = typed.given() && made.row.element.numbers == nullptr
+                              ? "it rounds elements in its own way only"
+                              : why_block_tables_do_not_tell(made.row, how);
+  if (!why.empty())
+    throw std::invalid_argument(
+        fmt::format("--format {}: block tables do not tell of it: {}; ulp convert --to {} counts one file exactly",
+                    name, why, name));
+  if (made.row.block.rows == 0 || made.row.block.columns == 0)
+    throw std::invalid_argument(
+        fmt::format("--format {}: its scale is of a row or a tensor, of which there are no block tables", name));
+  made.rounding_name = to_string(how.value_or(rounding{.direction = made.row.rounding}));
+  if (along_other) std::swap(made.row.block.rows, made.row.block.columns);
+  return made;
+}
+
+outcome_key key_of(const block_outcome_answer& all, const tensor_row& row, const tensor_info& info,
+                   const step_key& key) {
+  outcome_key g;
+  if (all.is_by("group")) g.named = ulp::group_of(all.named, info.name);
+  if (all.is_by("tensor")) g.tensor = row.tensor;
+  if (all.is_by("kind")) g.kind = info.kind;
+  if (all.is_by("step")) g.step = key.step;
+  return g;
+}
+
+const block_table* table_of(const tensor_row& row, const block_extent& block) {
+  if (row.blocks == nullptr) return nullptr;
+  const auto at = std::ranges::find(*row.blocks, block, &block_table::block);
+  return at == row.blocks->end() ? nullptr : &*at;
+}
+
+// Tables that rows lack, by the blocks asked for.
+class missing_tables {
+ public:
+  void see(const tensor_row& row, const block_extent& asked) {
+    ++rows_;
+    if (!first_) first_ = asked;
+    if (row.blocks != nullptr)
+      for (const block_table& t : *row.blocks) there_.insert(text_of(t.block));
+  }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+  [[noreturn]] void refuse(const std::string& input, source_kind kind) const {
+    if (kind != source_kind::dump && kind != source_kind::recording)
+      throw std::invalid_argument(input + ": holds no raw values, so nothing is known of their blocks");
+    std::string has;
+    for (const std::string& block : there_) has += (has.empty() ? "" : ", ") + block;
+    throw std::invalid_argument(
+        kind == source_kind::dump
+            ? fmt::format("{}: has no tensor with blocks of {} that can be counted", input, text_of(*first_))
+            : fmt::format("{}: recorded {} blocks of {}: record with {}, or give the dumps", input,
+                          has.empty() ? "without" : "with blocks of " + has + ", without", text_of(*first_),
+                          as_typed(*first_)));
+  }
+  [[nodiscard]] std::string note() const {
+    return fmt::format("{} rows of tensors have no block tables and are left out", rows_);
+  }
+
+ private:
+  std::uint64_t rows_ = 0;
+  std::optional<block_extent> first_;
+  std::set<std::string> there_;
+};
+
+}  // namespace
+
+bool block_outcome_answer::is_by(const char* what) const { return std::ranges::find(by, what) != by.end(); }
+
+bool asks_of_blocks(const outcome_question& asked) {
+  const auto is_block = [](const std::string& name) { return find_block_format(name) != nullptr; };
+  const auto blocks = std::ranges::count_if(asked.formats, is_block);
+  if (blocks > 0 && static_cast<std::size_t>(blocks) < asked.formats.size())
+    throw std::invalid_argument(fmt::format(
+        "--format: {} has blocks that share a scale, {} has not: ask for them one after the other",
+        *std::ranges::find_if(asked.formats, is_block), *std::ranges::find_if_not(asked.formats, is_block)));
+  return blocks > 0;
+}
+
+block_outcome_answer block_outcomes_over(const outcome_question& o, bool along_other, listener& to,
+                                         const std::function<void(const block_outcome_answer&)>& look) {
+  block_outcome_answer all{.by = o.by, .formats = {}, .named = o.run.named_groups(), .groups = {}, .tensors = {}};
+  if (o.scales != std::vector<std::string>{"1"})
+    throw std::invalid_argument("--scale: blocks choose their own scale; remove this option");
+  std::vector<block_outcome_counter> counters;
+  source_options how = o.run.how_to_read();
+  how.with_sums = false;
+  how.with_blocks = true;
+  for (const std::string& name : o.formats) {
+    const block_case& made = all.formats.emplace_back(case_of(name, o.rounding, along_other));
+    counters.emplace_back(made.row, o.rounding.given() ? std::optional{o.rounding.value(*made.row.element.numbers)}
+                                                       : std::nullopt);
+    if (std::ranges::find(how.blocks, made.row.block) == how.blocks.end()) how.blocks.push_back(made.row.block);
+  }
+  if (all.is_by("group") != !all.named.empty())
+    throw std::invalid_argument(all.is_by("group") ? "--by group: say which groups by --group NAME=REGEX"
+                                                   : "--group: is used with --by group");
+  if (look) look(all);
+  const selection selected = o.run.selected();
+  const std::unique_ptr<source> from = open_run(o.run, how, to);
+  std::uint64_t steps = 0;
+  repeated_steps repeated;
+  missing_tables missing;
+  for_each_step(*from, selected, to, [&](const step& now) {
+    ++steps;
+    repeated.see(now.key, now.scalars);
+    for (const tensor_row& row : now.tensors) {
+      const tensor_info& info = from->tensors()[row.tensor];
+      if (!selected.takes(info)) continue;
+      std::vector<block_outcomes> here;
+      for (std::size_t f = 0; f < counters.size(); ++f) {
+        const block_table* const table = table_of(row, all.formats[f].row.block);
+        if (table == nullptr) {
+          missing.see(row, all.formats[f].row.block);
+          break;
+        }
+        here.push_back(counters[f](*table));
+      }
+      if (here.size() < counters.size()) continue;
+      block_outcome_group& sums = all.groups[key_of(all, row, info, now.key)];
+      sums.mixed_kinds = !sums.steps.empty() && (sums.mixed_kinds || sums.kind != info.kind);
+      sums.kind = info.kind;
+      sums.steps.insert(now.key.step);
+      sums.of.resize(counters.size());
+      for (std::size_t f = 0; f < counters.size(); ++f) sums.of[f] += here[f];
+    }
+  });
+  check_steps_counted(steps, o.run);
+  if (all.groups.empty() && missing.rows() > 0) missing.refuse(printable(o.run.inputs.front()), from->kind());
+  if (all.groups.empty())
+    throw std::invalid_argument(
+        o.run.inputs.front() + ": has no values of the selected tensors" +
+        (from->tensors().empty() ? " (a step log has none)" : near_tensors(o.run.tensor, *from)));
+  if (missing.rows() > 0) to.note(missing.note());
+  for (const std::string& line : repeated.lines(o.run)) to.note(line);
+  for (const std::string& line : group_notes(all.named, from->tensors(), selected)) to.note(line);
+  all.tensors = from->tensors();
+  return all;
+}
+
+}  // namespace ulp
