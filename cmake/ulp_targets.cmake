@@ -89,6 +89,20 @@ function(ulp_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
+# ulp_man_pages(PROGRAM): what its --help prints, and that of its commands, as manual pages, installed.
+function(ulp_man_pages program)
+  if(CMAKE_CROSSCOMPILING)
+    message(STATUS "${program} does not run here: its manual pages are left out")
+    return()
+  endif()
+  set(pages ${CMAKE_CURRENT_BINARY_DIR}/man)
+  set(tools ${PROJECT_SOURCE_DIR}/cmake/man_pages ${PROJECT_SOURCE_DIR}/cmake/man_page.awk)
+  add_custom_command(OUTPUT ${pages}/${program}.1
+    COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/man_pages ${pages} $<TARGET_FILE:${program}> DEPENDS ${program} ${tools} VERBATIM)
+  add_custom_target(${program}_man_pages ALL DEPENDS ${pages}/${program}.1)
+  install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endfunction()
+
 # ulp_test(NAME SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT seconds] [EXHAUSTIVE])
 # One Catch2 program, one ctest entry; it is told where the project, its tool and the shared data are. It is skipped if it says
 # so and has checked nothing. EXHAUSTIVE: exhaustive_NAME goes through what NAME takes strides through (tests/support/strides.hpp).
