@@ -100,6 +100,9 @@ if(MODE STREQUAL "installed")
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
   set(expected ${config_files}
     ${BINDIR}/ulp
+    ${DATADIR}/bash-completion/completions/ulp
+    ${DATADIR}/fish/vendor_completions.d/ulp.fish
+    ${DATADIR}/zsh/site-functions/_ulp
     ${LIBDIR}/cmake/ulpscope/Findre2.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets-${config}.cmake)
