@@ -78,15 +78,16 @@ function(ulp_library name)
   set_target_properties(ulp_${name} PROPERTIES
     EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON VERIFY_INTERFACE_HEADER_SETS ON)
   install(TARGETS ulp_${name} EXPORT ${arg_EXPORT}
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 endfunction()
 
-# ulp_program(NAME SOURCES ... [LINK ...]): an installed executable.
+# ulp_program(NAME SOURCES ... [LINK ...]): an executable, installed as the component of its name.
 function(ulp_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} ulp_compile)
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${name})
 endfunction()
 
 # ulp_man_pages(PROGRAM): what its --help prints, and that of its commands, as manual pages, installed.
@@ -100,7 +101,7 @@ function(ulp_man_pages program)
   add_custom_command(OUTPUT ${pages}/${program}.1
     COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/man_pages ${pages} $<TARGET_FILE:${program}> DEPENDS ${program} ${tools} VERBATIM)
   add_custom_target(${program}_man_pages ALL DEPENDS ${pages}/${program}.1)
-  install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${program})
 endfunction()
 
 # ulp_test(NAME SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT seconds] [EXHAUSTIVE])

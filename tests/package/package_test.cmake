@@ -102,6 +102,7 @@ if(MODE STREQUAL "installed")
     ${BINDIR}/ulp
     ${DATADIR}/bash-completion/completions/ulp
     ${DATADIR}/fish/vendor_completions.d/ulp.fish
+    ${DATADIR}/ulpscope/examples/digits.ulp
     ${DATADIR}/zsh/site-functions/_ulp
     ${LIBDIR}/cmake/ulpscope/Findre2.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets.cmake
@@ -112,8 +113,7 @@ if(MODE STREQUAL "installed")
       ${DATADIR}/applications/org.ulpscope.ulpscope.desktop
       ${DATADIR}/icons/hicolor/scalable/apps/org.ulpscope.ulpscope.svg
       ${DATADIR}/metainfo/org.ulpscope.ulpscope.metainfo.xml
-      ${DATADIR}/mime/packages/org.ulpscope.ulpscope.xml
-      ${DATADIR}/ulpscope/examples/digits.ulp)
+      ${DATADIR}/mime/packages/org.ulpscope.ulpscope.xml)
   endif()
   if(MPI)
     list(APPEND expected ${BINDIR}/ulp-mpi)
