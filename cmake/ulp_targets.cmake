@@ -98,9 +98,15 @@ function(ulp_man_pages program)
   endif()
   set(pages ${CMAKE_CURRENT_BINARY_DIR}/man)
   set(tools ${PROJECT_SOURCE_DIR}/cmake/man_pages ${PROJECT_SOURCE_DIR}/cmake/man_page.awk)
-  add_custom_command(OUTPUT ${pages}/${program}.1
-    COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/man_pages ${pages} $<TARGET_FILE:${program}> DEPENDS ${program} ${tools} VERBATIM)
-  add_custom_target(${program}_man_pages ALL DEPENDS ${pages}/${program}.1)
+  set(page ${pages}/${program}.1)
+  set(how)
+  if(ULP_PACKAGES)  # Debian's rules
+    string(APPEND page .gz)
+    set(how gzip)
+  endif()
+  add_custom_command(OUTPUT ${page}
+    COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/man_pages ${pages} $<TARGET_FILE:${program}> ${how} DEPENDS ${program} ${tools} VERBATIM)
+  add_custom_target(${program}_man_pages ALL DEPENDS ${page})
   install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${program})
 endfunction()
 
