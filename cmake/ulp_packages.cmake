@@ -7,6 +7,7 @@ set(made ${PROJECT_BINARY_DIR}/debian)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ulpscope)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_PACKAGE_VENDOR "The ulpscope developers")
 set(CPACK_PACKAGE_CONTACT "${ULP_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
