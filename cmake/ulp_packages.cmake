@@ -67,6 +67,7 @@ if(TARGET ulp-mpi)
 With this beside it, ulp joins the processes that a launcher of MPI started:
 each records the gradients of its rank, and the recordings become one."
     SHLIBDEPS ON DEPENDS "ulp (= ${version})" SUGGESTS "openmpi-bin")
+  install(FILES ${made}/ulp-mpi.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ulp-mpi EXCLUDE_FROM_ALL)
 endif()
 # Its modules are of this Python, and of no later one.
 math(EXPR next "${Python_VERSION_MINOR} + 1")
@@ -90,6 +91,7 @@ file(CONFIGURE OUTPUT ${made}/changelog.Debian @ONLY CONTENT
  -- @ULP_MAINTAINER@  @now@
 ")
 configure_file(CHANGELOG.md ${made}/changelog COPYONLY)
-execute_process(COMMAND gzip --best --no-name --force --keep changelog changelog.Debian
+file(WRITE ${made}/ulp-mpi.1 ".so man1/ulp.1\n")  # it is the same program
+execute_process(COMMAND gzip --best --no-name --force --keep changelog changelog.Debian ulp-mpi.1
   WORKING_DIRECTORY ${made} COMMAND_ERROR_IS_FATAL ANY)
 include(CPack)
