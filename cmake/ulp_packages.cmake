@@ -77,8 +77,8 @@ The Python package ulpscope records the gradients of training jobs, rounds
 arrays to small floating-point formats exactly, and answers the same questions
 as the program ulp."
   SHLIBDEPS ON SECTION python
-  DEPENDS "python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next}), python3-numpy" SUGGESTS "python3-torch"
-  CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/debian/postinst;${PROJECT_SOURCE_DIR}/cmake/debian/prerm")
+  DEPENDS "python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next}), python3-numpy" SUGGESTS "python3-torch")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/postinst ${PROJECT_SOURCE_DIR}/cmake/debian/prerm)
 
 # Its one entry leads to what all changes are in.
 file(MAKE_DIRECTORY ${made})
