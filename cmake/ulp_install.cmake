@@ -9,9 +9,9 @@ write_basic_package_version_file(ulpscope-config-version.cmake COMPATIBILITY Sam
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config-version.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
-install(EXPORT ulpscope-formats-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope COMPONENT dev)
+install(EXPORT ulpscope-formats-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope COMPONENT dev)
 if(ULP_BUILD_CLI)
-  install(FILES cmake/Findre2.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
-  install(EXPORT ulpscope-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
+  install(FILES cmake/Findre2.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope COMPONENT dev)
+  install(EXPORT ulpscope-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope COMPONENT dev)
 endif()

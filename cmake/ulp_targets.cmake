@@ -78,15 +78,36 @@ function(ulp_library name)
   set_target_properties(ulp_${name} PROPERTIES
     EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON VERIFY_INTERFACE_HEADER_SETS ON)
   install(TARGETS ulp_${name} EXPORT ${arg_EXPORT}
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 endfunction()
 
-# ulp_program(NAME SOURCES ... [LINK ...]): an installed executable.
+# ulp_program(NAME SOURCES ... [LINK ...]): an executable, installed as the component of its name.
 function(ulp_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} ulp_compile)
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${name})
+endfunction()
+
+# ulp_man_pages(PROGRAM): what its --help prints, and that of its commands, as manual pages, installed.
+function(ulp_man_pages program)
+  if(CMAKE_CROSSCOMPILING)
+    message(STATUS "${program} does not run here: its manual pages are left out")
+    return()
+  endif()
+  set(pages ${CMAKE_CURRENT_BINARY_DIR}/man)
+  set(tools ${PROJECT_SOURCE_DIR}/cmake/man_pages ${PROJECT_SOURCE_DIR}/cmake/man_page.awk)
+  set(page ${pages}/${program}.1)
+  set(how)
+  if(ULP_PACKAGES)  # Debian's rules
+    string(APPEND page .gz)
+    set(how gzip)
+  endif()
+  add_custom_command(OUTPUT ${page}
+    COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/man_pages ${pages} $<TARGET_FILE:${program}> ${how} DEPENDS ${program} ${tools} VERBATIM)
+  add_custom_target(${program}_man_pages ALL DEPENDS ${page})
+  install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${program})
 endfunction()
 
 # ulp_test(NAME SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT seconds] [EXHAUSTIVE])

@@ -16,7 +16,7 @@ anything is written; TypeError where an argument is of no such kind at all.
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 import numpy
 

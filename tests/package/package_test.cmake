@@ -1,5 +1,5 @@
 # cmake -D MODE=installed|folder|fetched|formats -D ROOT=<project> -D BUILD=<build folder> -D DIR=<scratch> -D VERSION=...
-#   -D LIBDIR=... -D BINDIR=... -D INCLUDEDIR=... -D DATADIR=... -D BUILD_TYPE=... -D VIEWER=<built?> -D MPI=<built?>
+#   -D LIBDIR=... -D BINDIR=... -D INCLUDEDIR=... -D DATADIR=... -D MANDIR=... -D BUILD_TYPE=... -D VIEWER=<built?> -D MPI=<built?>
 #   -D PYTHON=<interpreter>
 #   -P package_test.cmake
 # installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it; and once
@@ -100,6 +100,10 @@ if(MODE STREQUAL "installed")
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
   set(expected ${config_files}
     ${BINDIR}/ulp
+    ${DATADIR}/bash-completion/completions/ulp
+    ${DATADIR}/fish/vendor_completions.d/ulp.fish
+    ${DATADIR}/ulpscope/examples/digits.ulp
+    ${DATADIR}/zsh/site-functions/_ulp
     ${LIBDIR}/cmake/ulpscope/Findre2.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets-${config}.cmake)
@@ -109,12 +113,17 @@ if(MODE STREQUAL "installed")
       ${DATADIR}/applications/org.ulpscope.ulpscope.desktop
       ${DATADIR}/icons/hicolor/scalable/apps/org.ulpscope.ulpscope.svg
       ${DATADIR}/metainfo/org.ulpscope.ulpscope.metainfo.xml
-      ${DATADIR}/mime/packages/org.ulpscope.ulpscope.xml
-      ${DATADIR}/ulpscope/examples/digits.ulp)
+      ${DATADIR}/mime/packages/org.ulpscope.ulpscope.xml)
   endif()
   if(MPI)
     list(APPEND expected ${BINDIR}/ulp-mpi)
   endif()
+  file(GLOB pages RELATIVE ${BUILD} ${BUILD}/cli/man/*.1)
+  if(VIEWER)
+    list(APPEND pages gui/man/ulpscope.1)
+  endif()
+  list(TRANSFORM pages REPLACE "^.*/" "${MANDIR}/man1/")
+  list(APPEND expected ${MANDIR}/man1/ulp.1 ${pages})
   files_of_library(formats formats expected)
   files_of_library(model analysis/model expected)
   files_of_library(io analysis/io expected)

@@ -1,7 +1,6 @@
 """quantize, encode, decode and outcomes beside rounding by definition, numpy's and torch's casts, and `ulp convert`."""
 
 import json
-import os
 import types
 import unittest
 

@@ -438,7 +438,7 @@ class Random(Case):
             for _ in range(2):
                 layer.zero_grad()
                 y = layer(x)
-                g = torch.autograd.grad(y.pow(3).sum(), y, retain_graph=True)[0]
+                torch.autograd.grad(y.pow(3).sum(), y, retain_graph=True)
                 y.register_hook(seen.append)
                 y.backward(3 * y.detach() ** 2)
         rounded = self.rounded(3 * y.detach() ** 2, "activation_grad/", 1)

@@ -1,6 +1,5 @@
 """The two compiled modules: _core links nothing that reads files, and the package works for arrays without _runs."""
 
-import os
 import re
 import shutil
 import subprocess

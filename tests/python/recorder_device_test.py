@@ -125,7 +125,8 @@ class Memory(unittest.TestCase):
             worker = support.core().counting.Worker()
             for i in range(120):
                 counting.Started(kinds, addresses, False, 0, worker, [[0, 1, 2, 3]]).tables()
-                before = pages() if i == 20 else before if i > 20 else 0
+                if i == 20:
+                    before = pages()
             self.assertLess((pages() - before) * os.sysconf("SC_PAGE_SIZE"), 8 << 20)
 
 
@@ -319,7 +320,7 @@ class Recording(Recorded):
 
     def test_an_error_of_the_device_is_said_by_the_next_step(self):
         """Not raised by it."""
-        with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
+        with emulated_device.device(recorder, torch), recorder.Recorder(self.path, self.model) as rec:
             train(rec, self.model, 3)
             rec.step(3, loss_scale=1.0)
             with mock.patch.object(rec._writer._step, "arrive", side_effect=RuntimeError("the device reports error 700")):

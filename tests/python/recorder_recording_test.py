@@ -286,7 +286,7 @@ class TheFile(support.InFolder):
                 self.assertEqual(db.execute(f"PRAGMA {pragma}").fetchone(), (value,))
             writer = db.execute("SELECT value FROM meta WHERE key='writer'").fetchone()
             self.assertEqual(writer, (recorder.WRITER,))
-            self.assertRegex(recorder.WRITER, r"^ulpscope \d+\.\d+\.\d+$")
+            self.assertRegex(recorder.WRITER, r"^ulpscope \d+\.\d+\.\d+( \([0-9a-f]{12,}(-dirty)?\))?$")
         db.close()
         content = support.content(self.path("a.ulp"))
         self.assertEqual(

@@ -142,7 +142,7 @@ class Signals(of_device.Recorded):
 
     def test_an_interrupt_while_steps_are_merged(self):
         """What readers find merged is of all its steps, or not there."""
-        path, expected = self.path, self.path + ".host"
+        path = self.path
         levels = sys.modules[recorder.__name__ + "._file.levels"]
         add = levels.Merged.add
 

@@ -708,7 +708,7 @@ class Documented(InFolder):
 
         checked = 0
         for name in sorted(ulpscope._PLACES):
-            if not ulpscope._PLACES[name] in ("_recorded_runs", "_scalers", "_run_tables"):
+            if ulpscope._PLACES[name] not in ("_recorded_runs", "_scalers", "_run_tables"):
                 continue
             thing = getattr(ulpscope, name)
             self.assertTrue(inspect.getdoc(thing), name)

@@ -8,7 +8,7 @@ import os
 import pickle
 import unittest
 
-from support import SOURCE, json_of, need, need_compiled, ulp
+from support import SOURCE, json_of, need, need_compiled
 
 need("numpy")
 need_compiled("_runs")

@@ -15,7 +15,11 @@ from .lock import Lock, on_network
 from .schema import APPLICATION, EXTRA, Info, SCHEMA, VERSION, check_identity, has_all_rows, insert_row, is_sound
 
 CHECKED = 1 << 24  # longer recordings are not looked at wholly before they are appended to
-WRITER = f"ulpscope {__version__}"
+try:
+    from .._commit import COMMIT  # of a package that was built
+except ImportError:
+    COMMIT = ""
+WRITER = f"ulpscope {__version__} ({COMMIT})" if COMMIT else f"ulpscope {__version__}"
 LOST = "was moved, removed or replaced during recording: the file of that name has none of its steps"
 _TOO_MANY = {
     errno.EMFILE: "too many files are open in this process: close some, or raise the limit (ulimit -n)",
