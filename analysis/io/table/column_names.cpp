@@ -35,6 +35,10 @@ constexpr std::array<std::string_view, 24> before_scale{
     "amp",     "fp16",      "float16", "half",    "mixed",     "precision", "grad",  "gradient",
     "dynamic", "optimizer", "optim",   "scaler",  "deepspeed", "ds",        "apex",  "native",
     "torch",   "trainer",   "engine",  "current", "train",     "training",  "debug", "perf"};
+// What is skipped, or flows over, where it is no step: data that were left out, tokens over the capacity of an expert.
+constexpr std::array<std::string_view, 24> of_data{
+    "sample", "samples", "example",   "examples",   "token",  "tokens", "sequence", "sequences", "doc",     "docs",  "document", "documents",
+    "file",   "files",   "row",       "rows",       "line",   "lines",  "image",    "images",    "prompts", "items", "records",  "words"};
 // W&B's table of several runs has these beside the values.
 constexpr std::array<std::string_view, 4> not_values{"__min", "__max", "_vs_samples", "__ystd"};
 
@@ -114,9 +118,7 @@ std::optional<column_reading> by_pattern(const std::string& name, column_reading
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<column_reading> reading_of(std::string_view name) {
+std::optional<column_reading> read_name(std::string_view name) {
   if (name.size() > longest_name) return std::nullopt;
   const std::string plain = plain_of(name);
   for (const std::string_view end : not_values)
@@ -187,6 +189,21 @@ std::optional<column_reading> reading_of(std::string_view name) {
     }
   }
   return std::nullopt;
+}
+
+// "skipped_samples", not "Train/Samples/overflow".
+bool counts_data(std::string_view name) {
+  const std::string plain = plain_of(name);
+  const auto words = split(std::string_view(plain).substr(plain.rfind('/') + 1), '_');
+  return std::ranges::any_of(words, [](std::string_view word) { return is_in(of_data, word); });
+}
+
+}  // namespace
+
+std::optional<column_reading> reading_of(std::string_view name) {
+  const auto reading = read_name(name);
+  const bool tells_of_skips = reading && (reading->means == m::found_inf || reading->means == m::skipped);
+  return tells_of_skips && counts_data(name) ? std::nullopt : reading;
 }
 
 bool looks_important(std::string_view name) {
