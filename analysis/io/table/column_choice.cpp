@@ -19,20 +19,7 @@ using m = column_meaning;
 constexpr std::array metrics{m::loss, m::grad_norm, m::loss_scale, m::found_inf, m::skipped, m::applied};
 constexpr std::array in_order{m::step,       m::epoch,     m::loss,    m::grad_norm, m::learning_rate,
                               m::loss_scale, m::found_inf, m::skipped, m::applied};
-constexpr double least_first_scale = 64;          // that scalers begin with; logarithms of scales are less, too
 constexpr double greatest_step = 9007199254740992;  // 2^53
-
-// Whether a power of two may be printed so: 0.062 and 0.1 for 0.0625 and 0.125, not 0.993.
-bool prints_power_of_two(double value) {
-  if (!(value > 0) || !std::isfinite(value)) return false;
-  const std::string text = decimal_text(value);
-  const std::size_t point = text.find('.');
-  if (point == std::string::npos || text.find('e') != std::string::npos) return is_power_of_two(exact_scale(value));
-  const double unit = std::pow(10.0, -static_cast<double>(text.size() - point - 1));
-  for (const double power : {std::exp2(std::floor(std::log2(value))), std::exp2(std::ceil(std::log2(value)))})
-    if (std::abs(power - value) <= 0.5 * unit * (1 + 1e-9)) return true;
-  return false;
-}
 
 bool is_metric(column_meaning means) { return std::ranges::find(metrics, means) != metrics.end(); }
 
@@ -40,12 +27,12 @@ bool is_metric(column_meaning means) { return std::ranges::find(metrics, means) 
 struct column_content {
   std::uint64_t numbers = 0;
   std::uint64_t finite = 0;
-  bool whole = true;         // they can be steps
-  bool powers = true;        // of two, or 0 or infinite
-  bool prints_powers = true; // likewise, as far as they are printed: 0.1 for 0.125
-  bool above_one = false;    // one of them at least 2
-  double greatest = 0;       // of the finite ones
-  std::uint64_t beside = 0;  // rows that have it and a metric
+  bool whole = true;          // they can be steps
+  bool powers = true;         // of two, or 0 or infinite
+  bool prints_powers = true;  // likewise, as far as they are printed: 0.1 for 0.125
+  bool above_one = false;     // one of them at least 2
+  double greatest = 0;        // of the finite ones
+  std::uint64_t beside = 0;   // rows that have it and a metric
 };
 
 class chooser {
@@ -152,9 +139,8 @@ class chooser {
       return reading_of(column(i).name) && reading_of("scale")->place == column(i).reading->place;
     };
     if (means == m::loss_scale) {
-      std::erase_if(all, [&](std::uint32_t i) {
-        return is_vague(i) && !(content_[i].powers && content_[i].above_one);
-      });
+      std::erase_if(all,
+                    [&](std::uint32_t i) { return is_vague(i) && !(content_[i].powers && content_[i].above_one); });
       std::erase_if(all, [&](std::uint32_t i) { return is_vague(i) && is_small_factor(i); });
     }
     if (means == m::loss_scale) std::erase_if(all, [&](std::uint32_t i) { return is_no_scale(i); });
@@ -189,8 +175,9 @@ class chooser {
     chosen_.of_no_scale += of.numbers;
     chosen_.notes.push_back(
         "the column " + in_quotes(column(i).name) + " holds no loss scales, but perhaps " +
-        (of.above_one ? "their logarithms: it is not used; write the scale itself, or call a logarithm base 2 'log2_loss_scale'"
-                      : "weights of a loss: it is not used"));
+        (of.above_one
+             ? "their logarithms: it is not used; write the scale itself, or call a logarithm base 2 'log2_loss_scale'"
+             : "weights of a loss: it is not used"));
     return true;
   }
 
@@ -199,9 +186,10 @@ class chooser {
     const column_content& of = content_[i];
     if (of.greatest >= least_first_scale || of.numbers == 0 || speaks_of_overflow()) return false;
     chosen_.of_no_scale += of.numbers;
-    chosen_.notes.push_back("the column " + in_quotes(column(i).name) +
-                            " is below 64 throughout, and nothing in the table speaks of an overflow: it is not used as a loss "
-                            "scale; --columns scale=NAME says that it is one");
+    chosen_.notes.push_back(
+        "the column " + in_quotes(column(i).name) +
+        " is below 64 throughout, and nothing in the table speaks of an overflow: it is not used as a loss "
+        "scale; --columns scale=NAME says that it is one");
     return true;
   }
 

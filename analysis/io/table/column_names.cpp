@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "known_names.hpp"
+#include "training_log/dialects/line_values.hpp"
 
 namespace ulp::io {
 namespace {
@@ -35,10 +36,6 @@ constexpr std::array<std::string_view, 24> before_scale{
     "amp",     "fp16",      "float16", "half",    "mixed",     "precision", "grad",  "gradient",
     "dynamic", "optimizer", "optim",   "scaler",  "deepspeed", "ds",        "apex",  "native",
     "torch",   "trainer",   "engine",  "current", "train",     "training",  "debug", "perf"};
-// What is skipped, or flows over, where it is no step: data that were left out, tokens over the capacity of an expert.
-constexpr std::array<std::string_view, 24> of_data{
-    "sample", "samples", "example",   "examples",   "token",  "tokens", "sequence", "sequences", "doc",     "docs",  "document", "documents",
-    "file",   "files",   "row",       "rows",       "line",   "lines",  "image",    "images",    "prompts", "items", "records",  "words"};
 // W&B's table of several runs has these beside the values.
 constexpr std::array<std::string_view, 4> not_values{"__min", "__max", "_vs_samples", "__ystd"};
 
@@ -195,7 +192,7 @@ std::optional<column_reading> read_name(std::string_view name) {
 bool counts_data(std::string_view name) {
   const std::string plain = plain_of(name);
   const auto words = split(std::string_view(plain).substr(plain.rfind('/') + 1), '_');
-  return std::ranges::any_of(words, [](std::string_view word) { return is_in(of_data, word); });
+  return std::ranges::any_of(words, is_of_data);
 }
 
 }  // namespace

@@ -345,6 +345,8 @@ class row_reader {
       made.scale_is_rounded = is_logarithm();
       made.logged.loss_is_nan = row.has(m::loss) && std::isnan(made.logged.loss);
       made.logged.grad_norm_is_nan = row.has(m::grad_norm) && std::isnan(made.logged.grad_norm);
+      made.scale_is_infinite = made.logged.loss_scale == std::numeric_limits<double>::infinity();
+      if (made.scale_is_infinite && infinite_scales_++ == 0) first_infinite_scale_ = step;
       if (!(made.logged.loss_scale >= 0) || std::isinf(made.logged.loss_scale)) made.logged.loss_scale = not_known;
       if (is_of_validation() && !std::isfinite(row.of(m::loss)) && row.has(m::loss)) {
         made.logged.loss = not_known;
@@ -396,9 +398,10 @@ class row_reader {
 
   void leave_out(m means, std::size_t rows) {
     all_.not_used += rows;
-    all_.notes.push_back("the column " + in_quotes(table_.columns[*chosen_.of(means)].name) +
-                         " tells of skipped steps or of overflows beside norms that are finite: it is not used, and may be of something "
-                         "else than the loss scaler");
+    all_.notes.push_back(
+        "the column " + in_quotes(table_.columns[*chosen_.of(means)].name) +
+        " tells of skipped steps or of overflows beside norms that are finite: it is not used, and may be of something "
+        "else than the loss scaler");
   }
 
   // Flags; or numbers of skipped steps, in all if they never fall.
@@ -438,6 +441,11 @@ class row_reader {
       all_.notes.push_back("the loss of validation is not finite in " + rows_text(all_.of_validation) +
                            ": in which step of the training that began, the table does not tell");
     if (negative_norms_ > 0) all_.notes.push_back(negative_norms_text(rows_text(negative_norms_), has_other_norms_));
+    if (infinite_scales_ > 0)
+      all_.notes.push_back(
+          "the loss scale is infinite in " + rows_text(infinite_scales_) + ", from step " +
+          std::to_string(first_infinite_scale_) +
+          " on: what it multiplies is infinite or NaN, whatever the gradients are; keep the scale below a limit");
     if (repeated_ > 0)
       all_.notes.push_back("in " + std::to_string(repeated_) + (repeated_ == 1 ? " field" : " fields") +
                            " a row repeats what the row before says of its step: the later counts, but for one that is "
@@ -460,6 +468,8 @@ class row_reader {
   std::vector<std::pair<std::size_t, double>> skipped_;  // likewise
   std::uint64_t without_number_ = 0;
   std::uint64_t repeated_ = 0;
+  std::uint64_t infinite_scales_ = 0;
+  std::int64_t first_infinite_scale_ = 0;
   std::uint64_t negative_norms_ = 0;
   bool has_other_norms_ = false;
   run_rows all_;

@@ -20,6 +20,7 @@ struct run_row {
   step_scalars logged{};                  // found_inf: also of a step that was skipped
   std::optional<std::int64_t> skipped{};  // steps, since the row before
   bool scale_is_rounded = false;          // as logarithms are
+  bool scale_is_infinite = false;         // it grew without an end: logged.loss_scale is not known
 
   // What was logged says that gradients were not finite.
   [[nodiscard]] bool is_nonfinite() const noexcept;

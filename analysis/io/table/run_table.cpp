@@ -285,7 +285,8 @@ void table_builder::expect_steps() const {
   const bool is_of_runs = (has("Name") && has("State") && (has("Runtime") || has("Created"))) ||
                           (has("Run ID") && has("Status") && has("Duration"));
   if (is_of_runs)
-    throw input_error(table_.path, "", "has a row for each run, with its last values, and no steps: export the history of one run");
+    throw input_error(table_.path, "",
+                      "has a row for each run, with its last values, and no steps: export the history of one run");
 }
 
 run_table table_builder::take() {

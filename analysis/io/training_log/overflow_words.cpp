@@ -25,9 +25,21 @@ bool holds_any(std::string_view text, const std::array<std::string_view, N>& lis
 }
 
 // Few lines have any of these.
-constexpr std::array<std::string_view, 14> signs{"nan",     "inf",    "finite", "overflow", "skip",         "scal",
-                                                 "explod",  "diverg", "discard", "reject",  "not updating", "not a number", "\xE6\xBA\xA2\xE5\x87\xBA",
-                                                 "\xE3\x82\xAA\xE3\x83\xBC\xE3\x83\x90\xE3\x83\xBC\xE3\x83\x95\xE3\x83\xAD\xE3\x83\xBC"};
+constexpr std::array<std::string_view, 14> signs{
+    "nan",
+    "inf",
+    "finite",
+    "overflow",
+    "skip",
+    "scal",
+    "explod",
+    "diverg",
+    "discard",
+    "reject",
+    "not updating",
+    "not a number",
+    "\xE6\xBA\xA2\xE5\x87\xBA",
+    "\xE3\x82\xAA\xE3\x83\xBC\xE3\x83\x90\xE3\x83\xBC\xE3\x83\x95\xE3\x83\xAD\xE3\x83\xBC"};
 // Of evaluations and arguments; counts of nothing; the best value before the first.
 constexpr std::array<std::string_view, 11> no_news{"eval_",          "evaluat",       "val_",     "val loss",
                                                    "validation",     "argument",      "config",   "namespace",
@@ -39,78 +51,113 @@ constexpr std::array<std::string_view, 5> last_words{"invalid loss, terminating"
 
 // What a line that speaks of a number which is not finite is about; a table of accuracies has "nan" too. The last are Chinese: loss,
 // gradient, "detected", step.
-constexpr std::array<std::string_view, 28> concerned{
-    "loss",   "grad",   "norm",  "tensor",  "found", "return", "result", "output",   "weight",   "param",
-    "detect", "activ",  "stopp", "encount", "step",  "update", "batch",  "scale",    "scaling",  "amp",
-    "fp16",   "optimi", "skip",  "abort",   "\xE6\x8D\x9F\xE5\xA4\xB1", "\xE6\xA2\xAF\xE5\xBA\xA6",
-    "\xE6\xA3\x80\xE6\xB5\x8B", "\xE6\xAD\xA5"};
-constexpr std::array<std::string_view, 7> nonfinite_names{"nan", "nans", "inf", "infs", "infinite", "infinity", "nonfinite"};
+constexpr std::array<std::string_view, 28> concerned{"loss",
+                                                     "grad",
+                                                     "norm",
+                                                     "tensor",
+                                                     "found",
+                                                     "return",
+                                                     "result",
+                                                     "output",
+                                                     "weight",
+                                                     "param",
+                                                     "detect",
+                                                     "activ",
+                                                     "stopp",
+                                                     "encount",
+                                                     "step",
+                                                     "update",
+                                                     "batch",
+                                                     "scale",
+                                                     "scaling",
+                                                     "amp",
+                                                     "fp16",
+                                                     "optimi",
+                                                     "skip",
+                                                     "abort",
+                                                     "\xE6\x8D\x9F\xE5\xA4\xB1",
+                                                     "\xE6\xA2\xAF\xE5\xBA\xA6",
+                                                     "\xE6\xA3\x80\xE6\xB5\x8B",
+                                                     "\xE6\xAD\xA5"};
+constexpr std::array<std::string_view, 7> nonfinite_names{"nan",      "nans",     "inf",      "infs",
+                                                          "infinite", "infinity", "nonfinite"};
 constexpr std::array<std::string_view, 4> overflow_names{"overflow", "overflows", "overflowed", "overflowing"};
 constexpr std::array<std::string_view, 2> ends_of_training{"exploded", "diverged"};
 // What else may flow over: directly in front of the word, or behind it.
 constexpr std::array<std::string_view, 19> other_overflows{
-    "stack",   "buffer",  "integer", "int",   "token", "tokens",  "capacity", "queue",   "text",   "expert",
-    "experts", "context", "disk",    "cache", "queue", "heap",    "arithmetic", "encountered", "page"};
+    "stack",   "buffer",  "integer", "int",   "token", "tokens", "capacity",   "queue",       "text", "expert",
+    "experts", "context", "disk",    "cache", "queue", "heap",   "arithmetic", "encountered", "page"};
 // Measures of which one that is not finite says nothing of gradients: directly in front of the number.
 constexpr std::array<std::string_view, 22> other_measures{
-    "acc",    "accuracy", "ppl",   "perplexity", "eta",  "time",   "bleu", "wer",   "cer",   "map", "iou",
-    "miou",   "lr",       "score", "reward",     "speed", "metric", "best", "f1",    "auc",  "snr", "temperature"};
+    "acc",  "accuracy", "ppl",   "perplexity", "eta",   "time",   "bleu", "wer", "cer", "map", "iou",
+    "miou", "lr",       "score", "reward",     "speed", "metric", "best", "f1",  "auc", "snr", "temperature"};
 
 constexpr std::array<std::string_view, 6> deniers{"no", "not", "without", "never", "zero", "free"};
 // What may stand between them and the word.
-constexpr std::array<std::string_view, 15> between{"or",        "and",  "any",  "more",  "further", "gradient", "gradients", "grad",
-                                                   "grads",     "loss", "of",   "fp16",  "steps",   "values",   "single"};
-constexpr std::array<std::string_view, 13> conditions{"if",       "whether",    "avoid",   "avoids",     "prevent", "prevents", "preventing",
-                                                      "against",  "checking",   "check",   "checks",     "ensure",  "guard"};
+constexpr std::array<std::string_view, 15> between{"or",       "and",       "any",   "more",   "further",
+                                                   "gradient", "gradients", "grad",  "grads",  "loss",
+                                                   "of",       "fp16",      "steps", "values", "single"};
+constexpr std::array<std::string_view, 13> conditions{"if",       "whether",    "avoid",   "avoids",   "prevent",
+                                                      "prevents", "preventing", "against", "checking", "check",
+                                                      "checks",   "ensure",     "guard"};
 constexpr std::array<std::string_view, 6> told_to{"terminate", "raise", "stop", "abort", "skip", "fail"};
 // Of what looks for such numbers, behind the word.
-constexpr std::array<std::string_view, 17> watchers{"guard",   "check",      "checks",  "checking",  "detection", "detector",
-                                                    "filter",  "filtering",  "handling", "handler",  "protection", "safe",
-                                                    "policy",  "threshold",  "tolerance", "enabled", "disabled"};
-constexpr std::array<std::string_view, 15> no_values{"false", "0",    "0.0",  "none",  "no",       "null",     "off",  "raise",
-                                                     "skip",  "warn", "error", "ignore", "disabled", "enabled", "auto"};
+constexpr std::array<std::string_view, 17> watchers{
+    "guard",   "check",      "checks", "checking", "detection", "detector",  "filter",  "filtering", "handling",
+    "handler", "protection", "safe",   "policy",   "threshold", "tolerance", "enabled", "disabled"};
+constexpr std::array<std::string_view, 15> no_values{"false", "0",      "0.0",      "none",    "no",
+                                                     "null",  "off",    "raise",    "skip",    "warn",
+                                                     "error", "ignore", "disabled", "enabled", "auto"};
 
-constexpr std::array<std::string_view, 11> skips{"skip",      "skipped",  "skipping", "skips",    "discarded", "discarding",
-                                                 "rejected",  "rejecting", "ignored", "ignoring", "dropped"};
-constexpr std::array<std::string_view, 9> updates{"step",      "steps",      "update", "updates",       "updating",
+constexpr std::array<std::string_view, 11> skips{"skip",      "skipped",    "skipping", "skips",
+                                                 "discarded", "discarding", "rejected", "rejecting",
+                                                 "ignored",   "ignoring",   "dropped"};
+constexpr std::array<std::string_view, 9> updates{"step",      "steps",      "update", "updates",  "updating",
                                                   "iteration", "iterations", "iter",   "optimizer"};
 constexpr std::array<std::string_view, 5> batches{"batch", "batches", "minibatch", "microbatch", "gradient"};
 // Why steps are passed over that no scaler skips.
 constexpr std::array<std::string_view, 31> other_reasons{
-    "first",  "resume",  "resumed",  "resuming",  "already",    "fast",    "forward", "until",      "data",
-    "dataloader", "checkpoint", "saved", "save",  "saving",     "warmup",  "lr",      "scheduler",  "logging",
-    "log",    "epochs",  "profiling", "profiler", "test",       "empty",   "missing", "to",         "cached",
-    "connection", "connections", "size", "length"};
+    "first",     "resume",     "resumed",    "resuming",   "already",     "fast",     "forward", "until",
+    "data",      "dataloader", "checkpoint", "saved",      "save",        "saving",   "warmup",  "lr",
+    "scheduler", "logging",    "log",        "epochs",     "profiling",   "profiler", "test",    "empty",
+    "missing",   "to",         "cached",     "connection", "connections", "size",     "length"};
 
-constexpr std::array<std::string_view, 10> scales{"loss_scale",  "grad_scale",  "amp_scale", "lossscale", "gradscale",
-                                                  "loss_scaler", "grad_scaler", "scaler",    "gradscaler", "lossscaler"};
-constexpr std::array<std::string_view, 8> before_scale{"loss", "grad", "gradient", "amp", "fp16", "new", "dynamic", "cost"};
-constexpr std::array<std::string_view, 16> lowered{"reduced",  "reducing", "decreased", "decreasing", "lowered", "lowering",
-                                                   "halved",   "halving",  "dropped",   "dropping",   "shrunk",  "shrinking",
-                                                   "backed",   "backing",  "fell",      "falling"};
+constexpr std::array<std::string_view, 10> scales{"loss_scale", "grad_scale",  "amp_scale",   "lossscale",
+                                                  "gradscale",  "loss_scaler", "grad_scaler", "scaler",
+                                                  "gradscaler", "lossscaler"};
+constexpr std::array<std::string_view, 8> before_scale{"loss", "grad", "gradient", "amp",
+                                                       "fp16", "new",  "dynamic",  "cost"};
+constexpr std::array<std::string_view, 16> lowered{
+    "reduced", "reducing", "decreased", "decreasing", "lowered", "lowering", "halved", "halving",
+    "dropped", "dropping", "shrunk",    "shrinking",  "backed",  "backing",  "fell",   "falling"};
 constexpr std::array<std::string_view, 4> least{"minimum", "min", "floor", "lowest"};
-constexpr std::array<std::string_view, 9> arrives{"hit", "hits", "reached", "reaches", "already", "at", "below", "stuck", "clamped"};
+constexpr std::array<std::string_view, 9> arrives{"hit", "hits",  "reached", "reaches", "already",
+                                                  "at",  "below", "stuck",   "clamped"};
 
 // What a text of training data or of a model begins with.
-constexpr std::array<std::string_view, 19> speakers{"prompt",   "question", "answer",     "instruction", "user",   "assistant", "human",
-                                                    "response", "completion", "generated", "text",       "sample", "example",   "caption",
-                                                    "input",    "target",   "q",          "a",           "title"};
+constexpr std::array<std::string_view, 19> speakers{"prompt",    "question", "answer",   "instruction", "user",
+                                                    "assistant", "human",    "response", "completion",  "generated",
+                                                    "text",      "sample",   "example",  "caption",     "input",
+                                                    "target",    "q",        "a",        "title"};
 
 // In names of counters, one of each; none of the third.
-constexpr std::array<std::string_view, 8> counted{"overflow", "overflows", "overflowed", "nonfinite", "notfinite", "nan", "nans", "skipped"};
-constexpr std::array<std::string_view, 16> counters{"count", "counts", "num",   "n",       "number", "total",    "steps", "step",
-                                                    "updates", "iters", "iterations", "batches", "events", "detected", "found", "grads"};
-constexpr std::array<std::string_view, 16> settings{"max", "min", "threshold", "limit", "patience", "window", "tolerance", "allowed",
-                                                    "interval", "every", "first", "skip", "check", "until", "warmup", "on"};
+constexpr std::array<std::string_view, 8> counted{"overflow",  "overflows", "overflowed", "nonfinite",
+                                                  "notfinite", "nan",       "nans",       "skipped"};
+constexpr std::array<std::string_view, 16> counters{"count",  "counts",   "num",     "n",     "number",     "total",
+                                                    "steps",  "step",     "updates", "iters", "iterations", "batches",
+                                                    "events", "detected", "found",   "grads"};
+constexpr std::array<std::string_view, 16> settings{"max",       "min",     "threshold", "limit", "patience", "window",
+                                                    "tolerance", "allowed", "interval",  "every", "first",    "skip",
+                                                    "check",     "until",   "warmup",    "on"};
 
 bool is_small_letter(char c) noexcept { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 struct token {
   std::string_view text;
-  bool is_value = false;    // a colon or an equals sign stands in front of it
-  bool is_key = false;      // or behind it
-  bool begins_part = false; // a sentence, or what a comma or a bracket parts
+  bool is_value = false;     // a colon or an equals sign stands in front of it
+  bool is_key = false;       // or behind it
+  bool begins_part = false;  // a sentence, or what a comma or a bracket parts
 };
 
 bool is_whole_number(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
@@ -150,8 +197,8 @@ std::vector<token> tokens_of(std::string_view text) {
   };
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at;
-    while (end < text.size() && (is_small_letter(text[end]) || is_digit(text[end]) ||
-                                 of_word.find(text[end]) != std::string_view::npos))
+    while (end < text.size() &&
+           (is_small_letter(text[end]) || is_digit(text[end]) || of_word.find(text[end]) != std::string_view::npos))
       ++end;
     if (end == at) {
       const char c = text[at++];
@@ -186,8 +233,12 @@ class reader {
   }
 
  private:
-  [[nodiscard]] std::string_view word(std::size_t i) const { return i < all_.size() ? all_[i].text : std::string_view{}; }
-  [[nodiscard]] std::string_view word_before(std::size_t i) const { return i == 0 ? std::string_view{} : all_[i - 1].text; }
+  [[nodiscard]] std::string_view word(std::size_t i) const {
+    return i < all_.size() ? all_[i].text : std::string_view{};
+  }
+  [[nodiscard]] std::string_view word_before(std::size_t i) const {
+    return i == 0 ? std::string_view{} : all_[i - 1].text;
+  }
   template <std::size_t N>
   [[nodiscard]] bool has(const std::array<std::string_view, N>& list) const {
     return std::ranges::any_of(all_, [&](const token& t) { return is_in(t.text, list); });
@@ -197,7 +248,8 @@ class reader {
   // "0 overflows", but not "step 0 overflows" or "rank 0: overflow".
   [[nodiscard]] bool counts_none(std::size_t i) const {
     if (i == 0 || word(i - 1) != "0" || all_[i - 1].is_key) return false;
-    constexpr std::array<std::string_view, 9> numbered{"step", "rank", "gpu", "iteration", "iter", "batch", "epoch", "update", "scaler"};
+    constexpr std::array<std::string_view, 9> numbered{"step",  "rank",  "gpu",    "iteration", "iter",
+                                                       "batch", "epoch", "update", "scaler"};
     return !is_in(word_before(i - 1), numbered);
   }
 
@@ -212,7 +264,8 @@ class reader {
     for (std::size_t i = first, n = 0; i-- > 0 && n < near && !all_[i + 1].begins_part; ++n)
       if (is_in(word(i), conditions)) return true;
     if (first > 1 && word(first - 1) == "on" && is_in(word(first - 2), told_to)) return true;
-    const bool has_value = last + 1 < all_.size() && (all_[last].is_key || word(last + 1) == "0" || word(last + 1) == "false");
+    const bool has_value =
+        last + 1 < all_.size() && (all_[last].is_key || word(last + 1) == "0" || word(last + 1) == "false");
     if (has_value && is_in(word(last + 1), no_values)) return true;
     constexpr std::array<std::string_view, 3> fails{"failed", "error", "fails"};
     constexpr std::size_t behind = 2;
@@ -260,7 +313,8 @@ class reader {
     constexpr std::size_t near = 4;
     const std::size_t from = i - std::min(i, near);
     for (std::size_t k = from; k < std::min(all_.size(), i + near + 1); ++k) {
-      const bool none = (k + 1 < all_.size() && all_[k].is_key && word(k + 1) == "0") || (word_before(k) == "0" && counts_none(k));
+      const bool none =
+          (k + 1 < all_.size() && all_[k].is_key && word(k + 1) == "0") || (word_before(k) == "0" && counts_none(k));
       if (none) return false;
       if (is_in(word(k), updates) || (is_in(word(k), batches) && holds_any(text_, reasons))) return true;
     }
@@ -283,7 +337,8 @@ class reader {
       is_found = is_found || part == "found" || part == "detected";
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    const bool is_positive = is_whole_number(word(i + 1)) && word(i + 1).find_first_not_of('0') != std::string_view::npos;
+    const bool is_positive =
+        is_whole_number(word(i + 1)) && word(i + 1).find_first_not_of('0') != std::string_view::npos;
     return of_overflows && is_counter && (is_positive || (is_found && word(i + 1) == "true"));
   }
 
@@ -313,11 +368,14 @@ class reader {
   // "Overflow" beside gradient, loss, step, update or scale.
   [[nodiscard]] bool says_in_chinese_or_japanese() const {
     constexpr std::array<std::string_view, 2> overflows{
-        "\xE6\xBA\xA2\xE5\x87\xBA", "\xE3\x82\xAA\xE3\x83\xBC\xE3\x83\x90\xE3\x83\xBC\xE3\x83\x95\xE3\x83\xAD\xE3\x83\xBC"};
-    constexpr std::array<std::string_view, 7> what{"\xE6\xA2\xAF\xE5\xBA\xA6", "\xE6\x8D\x9F\xE5\xA4\xB1", "\xE6\xAD\xA5",
-                                                   "\xE6\x9B\xB4\xE6\x96\xB0", "\xE7\xBC\xA9\xE6\x94\xBE", "\xE5\x8B\xBE\xE9\x85\x8D",
-                                                   "\xE6\x90\x8D\xE5\xA4\xB1"};
-    constexpr std::array<std::string_view, 5> no{"\xE6\xB2\xA1\xE6\x9C\x89", "\xE6\x9C\xAA", "\xE6\x97\xA0", "\xE3\x81\xAA\xE3\x81\x97", "\xE9\x98\xB2\xE6\xAD\xA2"};
+        "\xE6\xBA\xA2\xE5\x87\xBA",
+        "\xE3\x82\xAA\xE3\x83\xBC\xE3\x83\x90\xE3\x83\xBC\xE3\x83\x95\xE3\x83\xAD\xE3\x83\xBC"};
+    constexpr std::array<std::string_view, 7> what{
+        "\xE6\xA2\xAF\xE5\xBA\xA6", "\xE6\x8D\x9F\xE5\xA4\xB1", "\xE6\xAD\xA5",
+        "\xE6\x9B\xB4\xE6\x96\xB0", "\xE7\xBC\xA9\xE6\x94\xBE", "\xE5\x8B\xBE\xE9\x85\x8D",
+        "\xE6\x90\x8D\xE5\xA4\xB1"};
+    constexpr std::array<std::string_view, 5> no{"\xE6\xB2\xA1\xE6\x9C\x89", "\xE6\x9C\xAA", "\xE6\x97\xA0",
+                                                 "\xE3\x81\xAA\xE3\x81\x97", "\xE9\x98\xB2\xE6\xAD\xA2"};
     return holds_any(text_, overflows) && holds_any(text_, what) && !holds_any(text_, no);
   }
 

@@ -202,7 +202,8 @@ class scale_log final : public source {
     if (!bounded_ || (!run.decided && !run.nonfinite)) scale = {};
     if ((run.skipped || run.nonfinite) && scale.high < infinity)
       bounds.low = std::min(least_that_overflows(scale.high), std::numeric_limits<double>::max());
-    if (!run.skipped && !run.nonfinite && scale.low > 0) bounds.high = least_that_overflows(scale.low);
+    if (!run.skipped && !run.nonfinite && scale.low > 0 && scale.low < infinity)
+      bounds.high = least_that_overflows(scale.low);
     // A skipped step whose scale is not known is taken to overflow at every scale, as in other logs without scales.
     if (bounds.low > 0 || !run.skipped || !bounds.certain) into.bounds = bounds;
   }

@@ -280,7 +280,8 @@ constexpr std::array fairseq2_fields{
     line_field{"LearningRate", &scale_record::learning_rate},
 };
 constexpr std::array fairseq2{
-    line_layout{.words = "TrainMetrics(step", .after = "{step})-", .fields = fairseq2_fields, .as = a_mean, .with_loss = true},
+    line_layout{
+        .words = "TrainMetrics(step", .after = "{step})-", .fields = fairseq2_fields, .as = a_mean, .with_loss = true},
     line_layout{"Overflowdetectedatstep", "", "{step},ignoringgradient,decreasinglossscalefrom{before}to{after}"},
     line_layout{.words = "Overflowdetectedatstep",
                 .after = "{step},ignoringgradient,lossscaleisalreadyatminimum({after})",
