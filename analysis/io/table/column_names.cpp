@@ -203,6 +203,15 @@ std::optional<column_reading> reading_of(std::string_view name) {
   return tells_of_skips && counts_data(name) ? std::nullopt : reading;
 }
 
+bool names_steps(std::string_view name) {
+  constexpr std::array<std::string_view, 15> of_steps{"step",     "steps", "iteration", "iterations", "iters",
+                                                      "updates",  "grad",  "gradient",  "optimizer",  "found",
+                                                      "foundinf", "is",    "has",       "was",        "nan"};
+  const std::string plain = plain_of(name);
+  const auto words = split(std::string_view(plain).substr(plain.rfind('/') + 1), '_');
+  return std::ranges::any_of(words, [&](std::string_view word) { return is_in(of_steps, word); });
+}
+
 bool looks_important(std::string_view name) {
   if (name.size() > longest_name) return false;
   const std::string plain = plain_of(name);

@@ -396,6 +396,11 @@ class row_reader {
     return any;
   }
 
+  [[nodiscard]] bool is_vague(m means) const {
+    const auto column = chosen_.of(means);
+    return column && !names_steps(table_.columns[*column].name);
+  }
+
   void leave_out(m means, std::size_t rows) {
     all_.not_used += rows;
     all_.notes.push_back(
@@ -414,7 +419,7 @@ class row_reader {
       skipped_ = std::move(found_);
     }
     std::erase_if(skipped_, [](const auto& v) { return !is_whole(v.second); });
-    if (std::ranges::all_of(found_, is_flag) && finite_norms_contradict(found_, {})) {
+    if (std::ranges::all_of(found_, is_flag) && is_vague(m::found_inf) && finite_norms_contradict(found_, {})) {
       leave_out(m::found_inf, found_.size());
       for (const auto& [row, value] : found_) all_.rows[row].logged.found_inf.reset();
     }
@@ -422,8 +427,9 @@ class row_reader {
     std::vector<logged_skips> told;
     for (const auto& [row, value] : skipped_) told.push_back({value, all_.rows[row].is_nonfinite()});
     const auto since = skips_of(told);
-    if (finite_norms_contradict(skipped_, since)) {
-      leave_out(chosen_.of(m::skipped) ? m::skipped : m::found_inf, skipped_.size());
+    const m means = chosen_.of(m::skipped) ? m::skipped : m::found_inf;
+    if (is_vague(means) && finite_norms_contradict(skipped_, since)) {
+      leave_out(means, skipped_.size());
       return;
     }
     for (std::size_t i = 0; i < told.size(); ++i)

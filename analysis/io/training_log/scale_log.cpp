@@ -186,6 +186,8 @@ class scale_log final : public source {
     // A skipped step is taken for the first of its interval: the line before printed its scale.
     const bool is_there = run.placed || (run.skipped && std::isnan(run.used) && before.is_here());
     if (is_there && known && scale.low == scale.high) into.scalars.loss_scale = scale.low;
+    if (run.nonfinite && run.count == 1 && (run.after == infinity || run.used == infinity))
+      into.scalars.loss_scale = infinity;
     if (run.nan) {
       into.max_abs = not_known;
       return;

@@ -38,6 +38,7 @@ std::uint64_t drop_contradicted(std::vector<scale_record>& records) {
     const double before = std::exchange(skips, std::isnan(r.skips) ? skips : r.skips);
     const bool is_counted = r.skips > (in_all ? before : 0);
     if (!(r.overflow > 0) && !is_counted) continue;
+    if (!r.skips_are_vague) return 0;
     const auto falls_at = [&](std::size_t k) {
       return k > 0 && k < lines.size() && lines[k]->after < lines[k - 1]->after;
     };

@@ -81,7 +81,7 @@ TEST_CASE("other meanings: what stands beside finite norms is not used, and coun
   const auto in_all = [](int i) { return i / 20; };
   const auto flag = [](int i) { return i % 20 == 3 ? 1 : 0; };
   for (const auto& [name, value] : std::vector<std::pair<std::string, std::function<int(int)>>>{
-           {"overflow", tokens}, {"skipped_batches", in_all}, {"overflow", flag}, {"skipped_steps", in_all}}) {
+           {"overflow", tokens}, {"skipped_batches", in_all}, {"overflow", flag}, {"skipped", in_all}}) {
     INFO(name);
     const contents read = table(name, value, "0.7");
     CHECK(nonfinite_in(read).empty());
@@ -90,6 +90,9 @@ TEST_CASE("other meanings: what stands beside finite norms is not used, and coun
   }
   CHECK(nonfinite_in(table("overflow", flag, "inf")) == steps{3, 23, 43});
   CHECK(nonfinite_in(table("skipped_steps", in_all, "nan")) == steps{20, 40});
+  // A name that says it is of steps or of gradients counts for more.
+  CHECK(nonfinite_in(table("skipped_steps", in_all, "0.7")) == steps{20, 40});
+  CHECK(nonfinite_in(table("found_inf", flag, "0.7")) == steps{3, 23, 43});
   // Without norms nothing contradicts them.
   const contents alone = place.open("b.csv", "step,loss,overflow\n" + each(60, [&](int i) {
                                                return std::to_string(i) + "," + loss(i) + "," + std::to_string(flag(i));
@@ -106,7 +109,7 @@ TEST_CASE("other meanings: what stands beside finite norms is not used, and coun
 
 TEST_CASE("other meanings: a scale below 64 may be a weight, or of images") {
   const playground place;
-  const contents weight = place.open("a.csv", "it,total,loss_scale,gn\n" + each(60, [](int i) {
+  const contents weight = place.open("a.csv", "it,loss,loss_scale,gnorm\n" + each(60, [](int i) {
                                                 return std::to_string(i) + "," + loss(i) + "," +
                                                        std::to_string(1.0 - 0.015 * i).substr(0, 5) + ",2.5";
                                               }));
@@ -147,7 +150,7 @@ TEST_CASE("other meanings: an infinite scale is said") {
                                             }));
   CHECK(has_note(read, "the loss scale is infinite in 48 rows, from step 112 on"));
   for (const step& s : read.steps)
-    if (s.key.step >= 112) CHECK(std::isnan(s.scalars.loss_scale));
+    if (s.key.step >= 112) CHECK(std::isinf(s.scalars.loss_scale));
 }
 
 TEST_CASE("other meanings: a table of runs is refused") {

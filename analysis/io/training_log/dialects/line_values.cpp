@@ -220,6 +220,9 @@ put_fields put_values(const record_text& text, std::size_t begin, std::size_t en
     }
     into.put(f.number, f.is_log2 ? std::exp2(v->value) : f.is_opposite ? (v->value == 0 ? 1 : 0) : v->value);
     into.scale_is_rounded = into.scale_is_rounded || f.is_log2;
+    constexpr std::array<std::string_view, 3> vague{"overflow", "overflows", "skipped"};
+    if (std::ranges::find(vague, f.key) != vague.end() && is_digit(text.view()[v->end - 1]))
+      into.skips_are_vague = true;
     if (f.number == &scale_record::after) into.scale_is_vague = f.key == "scale";
     const bool has_mean = v->end < end && text.view()[v->end] == '(';
     const auto mean = has_mean ? text.number_at(v->end + 1, ")") : std::nullopt;

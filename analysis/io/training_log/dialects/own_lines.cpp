@@ -276,7 +276,7 @@ record_match read_with(const record_text& text, std::size_t at, std::string_view
       r = behind;
     }
   }
-  if (!r.has_values() && !is_epoch) put = put_parts(text, begin, end, r);
+  if (!r.has_values() && word == "[") put = put_parts(text, begin, end, r);
   const std::size_t skips_end = put_skips(text, begin, end, r);
   if (!r.has_values() && !(r.overflow == 1)) return no_record();
   if (!is_epoch) {

@@ -83,9 +83,10 @@ struct scale_record {
   double loss = not_known;
   double learning_rate = not_known;
   double grad_norm = not_known;
-  double overflow = not_known;  // what a script says: 1 where its step overflowed, 0 where it did not;
-  double skips = not_known;     // and how many were skipped, since the line before or in all: see choice.cpp
-  bool loss_is_nan = false;     // NaN was printed
+  double overflow = not_known;   // what a script says: 1 where its step overflowed, 0 where it did not;
+  double skips = not_known;      // and how many were skipped, since the line before or in all: see choice.cpp
+  bool skips_are_vague = false;  // a number by a name that may be that of tokens or samples
+  bool loss_is_nan = false;      // NaN was printed
   bool grad_norm_is_nan = false;
   bool norm_is_negative = false;
   bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
