@@ -267,11 +267,9 @@ told told_of(const forward_overflow& f, const telling& about) {
   if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)
     t.change += "; if the loss grew before that, lower the learning rate first";
   if (std::isinf(f.first_scale)) {
-    t.happened =
-        fmt::format("the loss scale grew until it was infinite: {} not finite at it, whatever the gradients are",
-                    span_text(f.lost) + (f.lost.steps == 1 ? " is" : " are"));
-    t.change = fmt::format("keep the scale below a limit (2^24 is usual), and go on from a checkpoint before step {}",
-                           f.lost.first);
+    t.happened = fmt::format("the loss scale is infinite: {} {} not finite at it, whatever the gradients are",
+                             span_text(f.lost), f.lost.steps == 1 ? "is" : "are");
+    t.change = fmt::format("keep the scale below a limit, and go on from a checkpoint before step {}", f.lost.first);
     t.sure = "certain that an infinite scale makes them so; whether the weights were updated, the input does not tell";
     t.lines.clear();
   }
