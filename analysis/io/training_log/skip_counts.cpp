@@ -27,8 +27,10 @@ std::uint64_t drop_contradicted(std::vector<scale_record>& records) {
   std::vector<scale_record*> lines;
   for (scale_record& r : records)
     if (r.what == kind::reached && r.from->is_own) lines.push_back(&r);
-  const bool in_all =
-      std::ranges::is_sorted(lines, {}, [](const scale_record* r) { return std::isnan(r->skips) ? 0 : r->skips; });
+  std::vector<double> numbers;
+  for (const scale_record* const r : lines)
+    if (!std::isnan(r->skips)) numbers.push_back(r->skips);
+  const bool in_all = std::ranges::is_sorted(numbers);
   double skips = 0;
   std::uint64_t told = 0;
   std::uint64_t contradicted = 0;
