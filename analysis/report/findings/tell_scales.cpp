@@ -266,13 +266,6 @@ told told_of(const forward_overflow& f, const telling& about) {
         "; step {} was applied: check for infinities before the update, so that a bad batch is skipped", f.lost.first);
   if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)
     t.change += "; if the loss grew before that, lower the learning rate first";
-  if (std::isinf(f.first_scale)) {
-    t.happened = fmt::format("the loss scale is infinite: {} {} not finite at it, whatever the gradients are",
-                             span_text(f.lost), f.lost.steps == 1 ? "is" : "are");
-    t.change = fmt::format("keep the scale below a limit, and go on from a checkpoint before step {}", f.lost.first);
-    t.sure = "certain that an infinite scale makes them so; whether the weights were updated, the input does not tell";
-    t.lines.clear();
-  }
   t.numbers = numbers_of(f.lost);
   t.numbers.all.push_back({"losses_lost", integer(f.losses_lost)});
   t.numbers.all.push_back({"losses_finite", integer(f.losses_finite)});
