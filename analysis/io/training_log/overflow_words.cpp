@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "dialects/line_values.hpp"
+
 namespace ulp::io {
 namespace {
 
@@ -309,6 +311,8 @@ class reader {
     if (!is_not_updating && !is_in(word(i), skips)) return false;
     if (has(other_reasons) || (!is_not_updating && is_denied(i, i)) || word(i + 1) == "0") return false;
     if (is_not_updating) return is_concerned();
+    const std::size_t object = is_whole_number(word(i + 1)) ? i + 2 : i + 1;
+    if (is_of_data(word(object)) || is_of_data(word_before(i))) return false;
     constexpr std::array<std::string_view, 3> reasons{"loss", "grad", "norm"};
     constexpr std::size_t near = 4;
     const std::size_t from = i - std::min(i, near);

@@ -88,6 +88,7 @@ TEST_CASE("overflow words: what denies an overflow, sets something or is of some
            "question: why is my loss NaN and the step skipped",
            "Token overflow: 12 tokens over expert capacity, gradient unaffected",
            "skipped 3 samples longer than 2048 tokens",
+           "after 12 iterations: 4 sequences skipped, optimizer state is kept",
            "Will skip the first 0 epochs then the first 500 steps in the first epoch.",
            "Skipping step 12: already done",
            "Warning: detected call of `lr_scheduler.step()` before `optimizer.step()`.",
