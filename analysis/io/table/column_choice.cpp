@@ -27,11 +27,12 @@ bool is_metric(column_meaning means) { return std::ranges::find(metrics, means) 
 struct column_content {
   std::uint64_t numbers = 0;
   std::uint64_t finite = 0;
-  bool whole = true;         // they can be steps
-  bool powers = true;        // of two, or 0 or infinite
-  bool above_one = false;    // one of them at least 2
-  double greatest = 0;       // of the finite ones
-  std::uint64_t beside = 0;  // rows that have it and a metric
+  bool whole = true;          // they can be steps
+  bool powers = true;         // of two, or 0 or infinite
+  bool prints_powers = true;  // likewise, as far as they are printed: 0.1 for 0.125
+  bool above_one = false;     // one of them at least 2
+  double greatest = 0;        // of the finite ones
+  std::uint64_t beside = 0;   // rows that have it and a metric
 };
 
 class chooser {
@@ -74,6 +75,7 @@ class chooser {
       of.finite += std::isfinite(c.value) ? 1 : 0;
       of.whole = of.whole && c.value >= 0 && c.value <= greatest_step && c.value == std::floor(c.value);
       of.powers = of.powers && (c.value == 0 || std::isinf(c.value) || is_power_of_two(exact_scale(c.value)));
+      of.prints_powers = of.prints_powers && (c.value == 0 || std::isinf(c.value) || prints_power_of_two(c.value));
       if (std::isfinite(c.value)) of.greatest = std::max(of.greatest, c.value);
       of.above_one = of.above_one || (c.value >= 2 && std::isfinite(c.value));
     }
@@ -133,11 +135,14 @@ class chooser {
     const auto is_validation = [&](std::uint32_t i) { return column(i).reading->of_validation; };
     if (std::ranges::any_of(all, std::not_fn(is_validation))) std::erase_if(all, is_validation);
     // "scale" alone may be of anything; a loss scale is a power of two.
-    if (means == m::loss_scale)
-      std::erase_if(all, [&](std::uint32_t i) {
-        const bool is_vague = reading_of(column(i).name) && reading_of("scale")->place == column(i).reading->place;
-        return is_vague && !(content_[i].powers && content_[i].above_one);
-      });
+    const auto is_vague = [&](std::uint32_t i) {
+      return reading_of(column(i).name) && reading_of("scale")->place == column(i).reading->place;
+    };
+    if (means == m::loss_scale) {
+      std::erase_if(all,
+                    [&](std::uint32_t i) { return is_vague(i) && !(content_[i].powers && content_[i].above_one); });
+      std::erase_if(all, [&](std::uint32_t i) { return is_vague(i) && is_small_factor(i); });
+    }
     if (means == m::loss_scale) std::erase_if(all, [&](std::uint32_t i) { return is_no_scale(i); });
     if (all.empty()) return;
     const column_reading best = *column(all.front()).reading;
@@ -163,17 +168,40 @@ class chooser {
     chosen_.by_meaning[means] = all.front();
   }
 
-  // Scales are powers of two, or begin as a great number: "16, 16, 15" and "4.8, 4.5" are logarithms of some.
+  // Scales are powers of two, or begin as a great number: "16, 16, 15" and "4.8, 4.5" are logarithms of some, "1.0, 0.993" weights.
   bool is_no_scale(std::uint32_t i) {
-    constexpr double greatest_logarithm = 64;
     const column_content& of = content_[i];
-    if (column(i).reading->is_log2 || of.powers || !of.above_one || of.greatest >= greatest_logarithm) return false;
+    if (column(i).reading->is_log2 || of.powers || of.prints_powers || of.greatest >= least_first_scale) return false;
+    chosen_.of_no_scale += of.numbers;
+    chosen_.notes.push_back(
+        "the column " + in_quotes(column(i).name) + " holds no loss scales, but perhaps " +
+        (of.above_one
+             ? "their logarithms: it is not used; write the scale itself, or call a logarithm base 2 'log2_loss_scale'"
+             : "weights of a loss: it is not used"));
+    return true;
+  }
+
+  // "scale" that is 8, 4 and 2 where nothing speaks of an overflow: of images, as well as of a loss.
+  bool is_small_factor(std::uint32_t i) {
+    const column_content& of = content_[i];
+    if (of.greatest >= least_first_scale || of.numbers == 0 || speaks_of_overflow()) return false;
     chosen_.of_no_scale += of.numbers;
     chosen_.notes.push_back(
         "the column " + in_quotes(column(i).name) +
-        " holds no loss scales, but perhaps their logarithms: it is not used; write the scale itself, or "
-        "call a logarithm base 2 'log2_loss_scale'");
+        " is below 64 throughout, and nothing in the table speaks of an overflow: it is not used as a loss "
+        "scale; --columns scale=NAME says that it is one");
     return true;
+  }
+
+  // A loss or a norm that is not finite, a flag, or a number of skipped steps.
+  [[nodiscard]] bool speaks_of_overflow() const {
+    return std::ranges::any_of(table_.cells, [&](const run_table::cell& c) {
+      const auto& reading = column(c.column).reading;
+      if (!reading || reading->of_validation) return false;
+      const bool is_value = reading->means == m::loss || reading->means == m::grad_norm;
+      return (is_value && !std::isfinite(c.value)) ||
+             ((reading->means == m::found_inf || reading->means == m::skipped) && c.value > 0);
+    });
   }
 
   // Losses without their sum: the first that is finite somewhere is shown, and each is looked at.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "known_names.hpp"
+#include "training_log/dialects/line_values.hpp"
 
 namespace ulp::io {
 namespace {
@@ -114,9 +115,7 @@ std::optional<column_reading> by_pattern(const std::string& name, column_reading
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<column_reading> reading_of(std::string_view name) {
+std::optional<column_reading> read_name(std::string_view name) {
   if (name.size() > longest_name) return std::nullopt;
   const std::string plain = plain_of(name);
   for (const std::string_view end : not_values)
@@ -187,6 +186,30 @@ std::optional<column_reading> reading_of(std::string_view name) {
     }
   }
   return std::nullopt;
+}
+
+// "skipped_samples", not "Train/Samples/overflow".
+bool counts_data(std::string_view name) {
+  const std::string plain = plain_of(name);
+  const auto words = split(std::string_view(plain).substr(plain.rfind('/') + 1), '_');
+  return std::ranges::any_of(words, is_of_data);
+}
+
+}  // namespace
+
+std::optional<column_reading> reading_of(std::string_view name) {
+  const auto reading = read_name(name);
+  const bool tells_of_skips = reading && (reading->means == m::found_inf || reading->means == m::skipped);
+  return tells_of_skips && counts_data(name) ? std::nullopt : reading;
+}
+
+bool names_steps(std::string_view name) {
+  constexpr std::array<std::string_view, 15> of_steps{"step",     "steps", "iteration", "iterations", "iters",
+                                                      "updates",  "grad",  "gradient",  "optimizer",  "found",
+                                                      "foundinf", "is",    "has",       "was",        "nan"};
+  const std::string plain = plain_of(name);
+  const auto words = split(std::string_view(plain).substr(plain.rfind('/') + 1), '_');
+  return std::ranges::any_of(words, [&](std::string_view word) { return is_in(of_steps, word); });
 }
 
 bool looks_important(std::string_view name) {

@@ -50,6 +50,10 @@ struct column_reading {
 // the like are understood. nullopt where the name tells nothing of these.
 [[nodiscard]] std::optional<column_reading> reading_of(std::string_view name);
 
+// Whether a name of flags or numbers of skipped steps says that these are of steps or of gradients: "skipped_steps", "found_inf",
+// not "overflow" or "skipped_batches".
+[[nodiscard]] bool names_steps(std::string_view name);
+
 // Whether a name that was not taken has words that matter: a loss, a norm, a scale.
 [[nodiscard]] bool looks_important(std::string_view name);
 

@@ -115,7 +115,7 @@ class row_reader {
   }
 
   // A rate or a scale is never NaN: where it is written so, NaN stands for nothing. So it does in all rows without a loss, if
-  // just these have a loss of validation.
+  // just these have a loss of validation, or another number that the others lack.
   void drop_missing() {
     std::uint64_t dropped = 0;
     const auto drop = [&](raw_row& row) { dropped += row.drop_nans() ? 1 : 0; };
@@ -128,25 +128,31 @@ class row_reader {
     drop_unlogged();
     if (dropped > 0)
       all_.notes.push_back("NaN stands for nothing in " + rows_text(dropped) +
-                           ", where a rate, a scale or a step is NaN too, or a loss of validation has a value instead");
+                           ", where a rate, a scale or a step is NaN too, or just another column has a value instead");
+  }
+
+  // A scale that falls, a flag, a number of skipped steps, an infinite loss, or a norm that is not finite beside a loss that is, or that
+  // is infinite.
+  [[nodiscard]] bool speaks_of_overflow() const {
+    double scale = not_known;
+    return std::ranges::any_of(rows_, [&](const raw_row& row) {
+      const bool falls = row.of(m::loss_scale) < scale;
+      if (row.has(m::loss_scale)) scale = row.of(m::loss_scale);
+      const bool is_norm_bad = row.has(m::grad_norm) && !std::isfinite(row.of(m::grad_norm));
+      const bool is_hole = row.has(m::loss) && std::isnan(row.of(m::loss)) && std::isnan(row.of(m::grad_norm));
+      return std::isinf(row.of(m::loss)) || falls || row.of(m::found_inf) > 0 || row.of(m::skipped) > 0 ||
+             (is_norm_bad && !is_hole);
+    });
   }
 
   // pandas and W&B write NaN where a metric was not logged: a third of the losses, with finite ones behind them again and
   // again. Not where anything speaks of an overflow, nor where the last of them are more in a row than before.
   void drop_unlogged() {
     if (negative_norms_ > 0 && has_other_norms_) return;
+    if (speaks_of_overflow()) return;
     std::vector<raw_row*> with_loss;
-    double scale = not_known;
-    for (raw_row& row : rows_) {
-      const bool has_loss = row.has(m::loss);
-      const bool is_norm_bad = row.has(m::grad_norm) && !std::isfinite(row.of(m::grad_norm));
-      const bool falls = row.of(m::loss_scale) < scale;
-      if (row.has(m::loss_scale)) scale = row.of(m::loss_scale);
-      if ((has_loss && std::isinf(row.of(m::loss))) || falls || row.of(m::found_inf) > 0 || row.of(m::skipped) > 0)
-        return;
-      if (is_norm_bad && !(has_loss && std::isnan(row.of(m::loss)) && std::isnan(row.of(m::grad_norm)))) return;
-      if (has_loss) with_loss.push_back(&row);
-    }
+    for (raw_row& row : rows_)
+      if (row.has(m::loss)) with_loss.push_back(&row);
     std::uint64_t nans = 0;
     std::uint64_t changes = 0;
     std::uint64_t in_a_row = 0;
@@ -170,7 +176,8 @@ class row_reader {
                          ": finite ones follow again and again, and nothing speaks of an overflow");
   }
 
-  // Whether some column has a number just where the loss is NaN.
+  // Whether some column has a number just where the loss is NaN: one of validation, or any that tells nothing of overflows, if finite
+  // losses follow again and again.
   [[nodiscard]] bool has_complement() const {
     const auto loss = chosen_.of(m::loss);
     if (!loss) return false;
@@ -178,18 +185,31 @@ class row_reader {
         beside;  // rows with a number, where the loss is NaN, or is not
     std::uint64_t nans = 0;
     std::uint64_t finite = 0;
+    std::uint64_t returns = 0;
+    bool was_nan = false;
+    std::vector<std::uint32_t> fillers;  // columns without a meaning, as far as they fit
+    for (std::uint32_t i = 0; i < table_.columns.size(); ++i)
+      if (!table_.columns[i].filled.empty() && !looks_important(table_.columns[i].name)) fillers.push_back(i);
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
       const auto cells = table_.cells_of(i);
       const auto at = std::ranges::find(cells, *loss, &run_table::cell::column);
       if (at == cells.end()) continue;
       const bool is_nan = std::isnan(at->value);
       ++(is_nan ? nans : finite);
+      returns += !is_nan && was_nan ? 1 : 0;
+      was_nan = is_nan;
+      std::erase_if(fillers, [&](std::uint32_t column) {
+        const std::vector<bool>& filled = table_.columns[column].filled;
+        return (i < filled.size() && filled[i]) != is_nan;
+      });
       for (const run_table::cell& c : cells) {
         const auto& reading = table_.columns[c.column].reading;
         if (!reading || !reading->of_validation || !std::isfinite(c.value)) continue;
         ++(is_nan ? beside[c.column].first : beside[c.column].second);
       }
     }
+    constexpr std::uint64_t often = 3;
+    if (returns >= often && !fillers.empty() && !speaks_of_overflow()) return true;
     return finite > 0 && nans > 0 && std::ranges::any_of(beside, [&](const auto& of) {
              return of.second.first == nans && of.second.second == 0;
            });
@@ -325,6 +345,8 @@ class row_reader {
       made.scale_is_rounded = is_logarithm();
       made.logged.loss_is_nan = row.has(m::loss) && std::isnan(made.logged.loss);
       made.logged.grad_norm_is_nan = row.has(m::grad_norm) && std::isnan(made.logged.grad_norm);
+      made.scale_is_infinite = made.logged.loss_scale == std::numeric_limits<double>::infinity();
+      if (made.scale_is_infinite && infinite_scales_++ == 0) first_infinite_scale_ = step;
       if (!(made.logged.loss_scale >= 0) || std::isinf(made.logged.loss_scale)) made.logged.loss_scale = not_known;
       if (is_of_validation() && !std::isfinite(row.of(m::loss)) && row.has(m::loss)) {
         made.logged.loss = not_known;
@@ -352,6 +374,41 @@ class row_reader {
     return reading && reading->of_validation;
   }
 
+  // Whether steps that are told to be skipped, each with a row, have norms and losses that are finite, without any that has not,
+  // or at which the loss scale falls: then something else is skipped, as data are.
+  [[nodiscard]] bool finite_norms_contradict(const std::vector<std::pair<std::size_t, double>>& told,
+                                             const std::vector<std::optional<std::int64_t>>& since) const {
+    bool any = false;
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      const std::size_t at = told[i].first;
+      const run_row& row = all_.rows[at];
+      if (!(since.empty() ? told[i].second > 0 : since[i].value_or(0) > 0)) continue;
+      const step_scalars& now = row.logged;
+      const auto falls_behind = [&](std::size_t k) {
+        return k > 0 && k < all_.rows.size() && all_.rows[k].logged.loss_scale < all_.rows[k - 1].logged.loss_scale;
+      };
+      const bool is_single = at == 0 || row.step == all_.rows[at - 1].step + 1;
+      if (!is_single || !std::isfinite(now.grad_norm) || now.loss_is_nan || std::isinf(now.loss) || falls_behind(at) ||
+          falls_behind(at + 1))
+        return false;
+      any = true;
+    }
+    return any;
+  }
+
+  [[nodiscard]] bool is_vague(m means) const {
+    const auto column = chosen_.of(means);
+    return column && !names_steps(table_.columns[*column].name);
+  }
+
+  void leave_out(m means, std::size_t rows) {
+    all_.not_used += rows;
+    all_.notes.push_back(
+        "the column " + in_quotes(table_.columns[*chosen_.of(means)].name) +
+        " tells of skipped steps or of overflows beside norms that are finite: it is not used, and may be of something "
+        "else than the loss scaler");
+  }
+
   // Flags; or numbers of skipped steps, in all if they never fall.
   void count_skipped() {
     const auto is_flag = [](const auto& v) { return v.second == 0 || v.second == 1 || std::isnan(v.second); };
@@ -362,10 +419,19 @@ class row_reader {
       skipped_ = std::move(found_);
     }
     std::erase_if(skipped_, [](const auto& v) { return !is_whole(v.second); });
+    if (std::ranges::all_of(found_, is_flag) && is_vague(m::found_inf) && finite_norms_contradict(found_, {})) {
+      leave_out(m::found_inf, found_.size());
+      for (const auto& [row, value] : found_) all_.rows[row].logged.found_inf.reset();
+    }
     if (skipped_.empty()) return;
     std::vector<logged_skips> told;
     for (const auto& [row, value] : skipped_) told.push_back({value, all_.rows[row].is_nonfinite()});
     const auto since = skips_of(told);
+    const m means = chosen_.of(m::skipped) ? m::skipped : m::found_inf;
+    if (is_vague(means) && finite_norms_contradict(skipped_, since)) {
+      leave_out(means, skipped_.size());
+      return;
+    }
     for (std::size_t i = 0; i < told.size(); ++i)
       if (since[i]) all_.rows[skipped_[i].first].skipped = since[i];
     all_.notes.push_back(are_in_all(told)
@@ -381,6 +447,11 @@ class row_reader {
       all_.notes.push_back("the loss of validation is not finite in " + rows_text(all_.of_validation) +
                            ": in which step of the training that began, the table does not tell");
     if (negative_norms_ > 0) all_.notes.push_back(negative_norms_text(rows_text(negative_norms_), has_other_norms_));
+    if (infinite_scales_ > 0)
+      all_.notes.push_back(
+          "the loss scale is infinite in " + rows_text(infinite_scales_) + ", from step " +
+          std::to_string(first_infinite_scale_) +
+          " on: what it multiplies is infinite or NaN, whatever the gradients are; keep the scale below a limit");
     if (repeated_ > 0)
       all_.notes.push_back("in " + std::to_string(repeated_) + (repeated_ == 1 ? " field" : " fields") +
                            " a row repeats what the row before says of its step: the later counts, but for one that is "
@@ -403,6 +474,8 @@ class row_reader {
   std::vector<std::pair<std::size_t, double>> skipped_;  // likewise
   std::uint64_t without_number_ = 0;
   std::uint64_t repeated_ = 0;
+  std::uint64_t infinite_scales_ = 0;
+  std::int64_t first_infinite_scale_ = 0;
   std::uint64_t negative_norms_ = 0;
   bool has_other_norms_ = false;
   run_rows all_;

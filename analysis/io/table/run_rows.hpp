@@ -20,6 +20,7 @@ struct run_row {
   step_scalars logged{};                  // found_inf: also of a step that was skipped
   std::optional<std::int64_t> skipped{};  // steps, since the row before
   bool scale_is_rounded = false;          // as logarithms are
+  bool scale_is_infinite = false;         // it grew without an end: logged.loss_scale is not known
 
   // What was logged says that gradients were not finite.
   [[nodiscard]] bool is_nonfinite() const noexcept;
@@ -31,6 +32,7 @@ struct run_rows {
   std::vector<run_row> rows;  // in the order of the run; one that went on from an earlier step goes back
   counted_by numbers = counted_by::step;
   std::uint64_t contradicted = 0;   // fields of which rows of one step have several values
+  std::uint64_t not_used = 0;       // rows with a flag or a number of skipped steps that finite norms contradict
   std::uint64_t of_validation = 0;  // rows whose loss is one of validation, and not finite
   std::vector<std::string> notes;
 };

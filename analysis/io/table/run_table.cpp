@@ -45,7 +45,12 @@ void append_table(run_table& to, const run_table& more) {
     if (same == to.columns.end()) {
       to.columns.push_back(c);
       to.columns.back().wrong_path = more.path;
+      if (!c.filled.empty()) to.columns.back().filled.insert(to.columns.back().filled.begin(), to.rows.size(), false);
       continue;
+    }
+    if (!c.filled.empty()) {
+      same->filled.resize(to.rows.size());
+      same->filled.insert(same->filled.end(), c.filled.begin(), c.filled.end());
     }
     same->values += c.values;
     if (same->wrong_line > 0 || c.wrong_line == 0) continue;
@@ -88,6 +93,7 @@ void table_builder::begin(std::uint64_t line) {
   line_ = line;
   begin_ = table_.cells.size();
   is_left_out_ = false;
+  filled_.clear();
   key_.clear();
   value_.reset();
 }
@@ -101,9 +107,13 @@ bool table_builder::is_of_other(column_meaning means, std::string_view text) {
 void table_builder::put(std::uint32_t column, std::string_view text, bool decimal_comma) {
   run_table::column& of = table_.columns[column];
   const auto means = meaning_of(column);
-  if (!means || *means == column_meaning::key) label(column, text);
-  if (!means || is_left_out_) return;
+  if (means && *means != column_meaning::key && is_left_out_) return;
   const cell_value value = value_of(text, decimal_comma);
+  const bool is_number = value.what == cell_value::kind::number;
+  if (!means || *means == column_meaning::key)
+    label(column, text, is_number && value.number != std::floor(value.number));
+  if (!means && is_number && std::isfinite(value.number)) filled_.push_back(column);
+  if (!means || is_left_out_) return;
   if (value.what == cell_value::kind::nothing) return;
   ++of.values;
   switch (*means) {
@@ -123,9 +133,7 @@ void table_builder::put(std::uint32_t column, std::string_view text, bool decima
   }
   const bool counts =
       *means == column_meaning::step || *means == column_meaning::epoch || *means == column_meaning::loss_scale;
-  const bool is_number =
-      value.what == cell_value::kind::number || (value.what == cell_value::kind::ambiguous && counts);
-  if (is_number) {
+  if (is_number || (value.what == cell_value::kind::ambiguous && counts)) {
     table_.cells.push_back({column, value.number});
   } else if (of.wrong_line == 0) {
     of.wrong_line = line_;
@@ -136,7 +144,10 @@ void table_builder::put(std::uint32_t column, std::string_view text, bool decima
 
 void table_builder::put(std::uint32_t column, double value) {
   const auto means = meaning_of(column);
-  if (!means && std::isfinite(value)) label(column, decimal_text(value));
+  if (!means && std::isfinite(value)) {
+    label(column, decimal_text(value), value != std::floor(value));
+    filled_.push_back(column);
+  }
   if (!means || is_left_out_) return;
   if (*means >= column_meaning::rank) {
     put(column, decimal_text(value));
@@ -157,14 +168,22 @@ void table_builder::end() {
   if (table_.cells.size() > most_cells)
     throw input_error(table_.path, table_.place(line_),
                       "more than " + std::to_string(most_cells) + " numbers up to here; cut the table into parts");
+  for (const std::uint32_t column : filled_) {
+    constexpr std::size_t most = 64;  // columns, so that a row takes some bytes at most
+    std::vector<bool>& filled = table_.columns[column].filled;
+    if (filled.empty() && fillers_++ >= most) continue;
+    filled.resize(table_.rows.size());
+    filled.push_back(true);
+  }
   table_.rows.push_back({line_, begin_});
 }
 
-void table_builder::label(std::uint32_t column, std::string_view text) {
+void table_builder::label(std::uint32_t column, std::string_view text, bool is_fraction) {
   constexpr std::size_t most = 64;
   constexpr std::size_t longest = 200;
   row_labels& of = labels_[column];
   if (of.too_many || is_left_out_) return;
+  of.has_fractions = of.has_fractions || is_fraction;
   if (const auto known = of.texts.find(text); known != of.texts.end()) {
     of.rows.emplace_back(table_.rows.size(), known->second);
     return;
@@ -179,7 +198,7 @@ void table_builder::label(std::uint32_t column, std::string_view text) {
   of.rows.emplace_back(table_.rows.size(), index);
 }
 
-// Of each row, by the column that counts them; NaN where it has none.
+// Of each row with a metric, by the column that counts them; NaN of others, as of those of an evaluation.
 std::vector<double> table_builder::steps() const {
   const run_table::column* best = nullptr;
   for (const run_table::column& c : table_.columns) {
@@ -187,9 +206,17 @@ std::vector<double> table_builder::steps() const {
     if (counts && (best == nullptr || *c.reading < *best->reading)) best = &c;
   }
   std::vector<double> all(best == nullptr ? 0 : table_.rows.size(), not_known);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (const run_table::cell& c : table_.cells_of(i))
+  const auto is_metric = [&](const run_table::cell& c) {
+    const auto& reading = table_.columns[c.column].reading;
+    return reading && reading->means >= column_meaning::loss && reading->means <= column_meaning::applied &&
+           reading->means != column_meaning::learning_rate && !reading->of_validation;
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto cells = table_.cells_of(i);
+    if (std::ranges::none_of(cells, is_metric)) continue;
+    for (const run_table::cell& c : cells)
       if (&table_.columns[c.column] == best) all[i] = c.value;
+  }
   return all;
 }
 
@@ -203,15 +230,19 @@ bool table_builder::divides(const row_labels& by, const std::vector<double>& ste
     double last = not_known;
   };
   std::vector<series> all(by.texts.size());
+  std::size_t changes = 0;
+  std::uint32_t before = 0;
   for (const auto& [row, text] : by.rows) {
     if (row >= steps.size() || std::isnan(steps[row])) continue;
     series& of = all[text];
+    changes += text != std::exchange(before, text) ? 1 : 0;
     if (of.rows++ == 0) of.first = steps[row];
     if (of.rows > 1 && !(steps[row] > of.last)) return false;
     of.last = steps[row];
   }
+  if (by.has_fractions && changes >= by.texts.size()) return false;  // measured in each row
   const auto begins_anew = [&](const series& s) { return s.first <= all.front().first; };
-  return std::ranges::all_of(all, [](const series& s) { return s.rows > 1; }) &&
+  return all.front().rows > 0 && std::ranges::all_of(all, [](const series& s) { return s.rows != 1; }) &&
          std::any_of(all.begin() + 1, all.end(), begins_anew);
 }
 
@@ -233,6 +264,12 @@ void table_builder::keep_first_run() {
     cells.insert(cells.end(), of.begin(), of.end());
   }
   table_.of_other_runs = table_.rows.size() - rows.size();
+  for (run_table::column& c : table_.columns) {
+    std::vector<bool> filled;
+    for (std::size_t i = 0; i < c.filled.size(); ++i)
+      if (!is_other[i]) filled.push_back(c.filled[i]);
+    c.filled = std::move(filled);
+  }
   table_.rows = std::move(rows);
   table_.cells = std::move(cells);
   const auto first = std::ranges::find(by->second.texts, 0U, [](const auto& t) { return t.second; });
@@ -242,7 +279,18 @@ void table_builder::keep_first_run() {
                          " of others are not; give a table of each");
 }
 
+// W&B's and MLflow's tables of runs, with the last values of each: wandb.ai, "Export as CSV" of a project; mlflow.search_runs.
+void table_builder::expect_steps() const {
+  const auto has = [&](std::string_view name) { return indices_.contains(name); };
+  const bool is_of_runs = (has("Name") && has("State") && (has("Runtime") || has("Created"))) ||
+                          (has("Run ID") && has("Status") && has("Duration"));
+  if (is_of_runs)
+    throw input_error(table_.path, "",
+                      "has a row for each run, with its last values, and no steps: export the history of one run");
+}
+
 run_table table_builder::take() {
+  expect_steps();
   keep_first_run();
   for (const auto& [means, n] : left_out_) {
     if (means == column_meaning::part) table_.notes.push_back(rows_text(n) + " of validation: left out");

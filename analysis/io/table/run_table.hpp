@@ -31,6 +31,7 @@ struct run_table {
     std::string wrong_text;        // and what it is
     std::string wrong_path;        // of its file, where tables were put together
     bool is_ambiguous = false;     // it is a number, of which a comma leaves open which
+    std::vector<bool> filled{};    // rows, from the first on, that have a number there: of a column without a meaning
   };
   struct cell {
     std::uint32_t column = 0;
@@ -83,8 +84,11 @@ class table_builder {
     std::map<std::string, std::uint32_t, std::less<>> texts;
     std::vector<std::pair<std::size_t, std::uint32_t>> rows;  // and which of the texts they have
     bool too_many = false;
+    bool has_fractions = false;
   };
-  void label(std::uint32_t column, std::string_view text);
+  void label(std::uint32_t column, std::string_view text, bool is_fraction);
+  void fill(std::uint32_t column);
+  void expect_steps() const;
   [[nodiscard]] std::vector<double> steps() const;
   [[nodiscard]] static bool divides(const row_labels& by, const std::vector<double>& steps);
   void keep_first_run();
@@ -97,6 +101,8 @@ class table_builder {
   std::uint64_t line_ = 0;
   std::size_t begin_ = 0;
   bool is_left_out_ = false;
+  std::vector<std::uint32_t> filled_;  // columns without a meaning
+  std::size_t fillers_ = 0;            // how many there were, at most a little more than are looked at
   std::string key_;
   std::optional<cell_value> value_;
   std::string value_text_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <span>
 #include <utility>
@@ -21,7 +22,7 @@ std::vector<scale_record> records_of(std::span<const run_row> rows, counted_by n
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const run_row& row = rows[i];
     scale_record r{.what = scale_record::kind::reached, .from = &dialect, .line = row.line, .step = row.step};
-    r.after = row.logged.loss_scale;
+    r.after = row.scale_is_infinite ? std::numeric_limits<double>::infinity() : row.logged.loss_scale;
     r.scale_is_rounded = row.scale_is_rounded;
     r.loss = row.logged.loss;
     r.loss_is_nan = row.logged.loss_is_nan;

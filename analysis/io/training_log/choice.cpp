@@ -20,11 +20,14 @@ namespace {
 using kind = scale_record::kind;
 
 // Lines of one rank and one scaler: of each framework the first that printed one.
-std::uint64_t drop_other_ranks(std::vector<scale_record>& records) {
+std::uint64_t drop_other_ranks(std::vector<scale_record>& records, std::uint64_t& of_scalers) {
   std::map<std::pair<const log_dialect*, kind>, std::uint32_t> rank;
   std::optional<std::uint32_t> scaler;
   return std::erase_if(records, [&](const scale_record& r) {
-    if (r.from->has_scalers && scaler.value_or(r.part) != r.part) return true;
+    if (r.from->has_scalers && scaler.value_or(r.part) != r.part) {
+      ++of_scalers;
+      return true;
+    }
     if (r.from->has_scalers) scaler = r.part;
     return rank.try_emplace({r.from, r.what}, r.label).first->second != r.label;
   });
@@ -527,7 +530,7 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   left_out_lines others;
   settle_epochs(records, others);
   const std::vector<numbered_line> nonfinite = nonfinite_lines(records);
-  others.count = drop_other_ranks(records);
+  others.count = drop_other_ranks(records, others.of_scalers);
   others.count += put_in_order(records);
   if (others.count > 0) note_nonfinite(nonfinite, records, others);
   records = compacted(std::move(records));
@@ -547,10 +550,11 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   choose_steps(records);
   others.numbers_fit = number_metrics(records);
   count_over_epochs(records, path);
-  take_own_skips(records);
+  others.contradicted_skips = take_own_skips(records);
   reach_positions(records);
   for (scale_record& r : records)
-    for (double* const scale : {&r.before, &r.after}) *scale = exact_scale(*scale);
+    for (double* const scale : {&r.before, &r.after})
+      if (!std::isinf(*scale)) *scale = exact_scale(*scale);
   return others;
 }
 

@@ -17,7 +17,9 @@ struct left_out_lines {
   std::uint64_t first_nonfinite = 0;
   std::uint64_t evaluations = 0;  // lines that are taken for those of one
   std::uint64_t epochs = 0;       // lines of whole epochs, beside those of steps
-  bool numbers_fit = true;        // false: those of a progress bar contradict the epochs of the lines, and are left out
+  std::uint64_t of_scalers = 0;   // of `count`, those of other scalers: their overflows are none of those that are told
+  std::uint64_t contradicted_skips = 0;  // lines of which norms contradict what they say of skipped steps
+  bool numbers_fit = true;  // false: those of a progress bar contradict the epochs of the lines, and are left out
 };
 
 // Leaves records of one rank, one scaler and one way of counting steps, with scales that are numbers or not known; none is

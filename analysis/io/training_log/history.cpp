@@ -190,6 +190,16 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   }
   if (others.count > 0)
     all.notes.push_back(count_text(others.count, "line") + " of other ranks or other scalers: left out");
+  if (others.of_scalers > 0)
+    all.notes.push_back(
+        count_text(others.of_scalers, "line") +
+        " of these tell of overflows of other scalers than the first: give the log without the lines of that to see them");
+  if (others.contradicted_skips > 0)
+    all.notes.push_back(
+        count_text(others.contradicted_skips, "line") +
+        " speak of skipped steps or of overflows beside norms that are finite: that is not used, and may be of something "
+        "else than the loss scaler");
+  all.unread += others.of_scalers + others.contradicted_skips;
   if (!others.numbers_fit)
     all.notes.emplace_back(
         "the steps of the progress bar contradict the epochs of the lines beside it, as where the output came late and in "

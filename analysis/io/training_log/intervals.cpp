@@ -84,10 +84,12 @@ class interval_reader {
 
   void add_overflow(const scale_record& r) {
     scale_record event = r;
-    const std::int64_t at = std::exchange(position_, -1);
-    // Other ranks print the same, and DeepSpeed says it in two ways.
+    const std::int64_t told = std::exchange(position_, -1);
+    const std::int64_t at = r.step >= 0 ? r.step : told;
+    // Other ranks print the same, and DeepSpeed says it in two ways. An update may be tried again at a lower scale.
     const bool is_of_last_run = last_overflow_ && !last_overflow_->ends_run && !r.ends_run;
-    const bool repeats = is_of_last_run && (at >= 0 ? at == last_overflow_->step : is_repeated(r));
+    const bool is_numbered = at >= 0 && !r.from->counts_updates;
+    const bool repeats = is_of_last_run && (is_numbered ? at == last_overflow_->step : is_repeated(r));
     if (repeats) return;
     event.step = at;
     last_overflow_ = event;

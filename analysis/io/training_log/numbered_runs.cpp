@@ -32,7 +32,7 @@ class run_builder {
     const std::int64_t applied = now.updates_only ? now.steps : now.steps - now.skipped;
     applied_ = applied;
     const auto between = std::min(unknown, static_cast<std::uint32_t>(unlogged_between_));
-    const bool numbered = !now.updates_only && unknown == 0 && are_numbered(now);
+    const bool numbered = unknown == 0 && are_numbered(now);
     placed_ = now.skipped == 0 || numbered || (now.updates_only ? applied == 1 : applied == 0);
     if (now.record.is_applied && applied == 1 && !now.at_end)
       placed_ = true;  // all before the last
@@ -221,8 +221,11 @@ class run_builder {
 
   [[nodiscard]] static bool are_numbered(const log_interval& now) {
     std::int64_t before = now.step - now.steps;
+    // An update may be tried several times.
+    const bool may_repeat = now.updates_only && !now.at_end;
     return !now.events.empty() && std::ranges::all_of(now.events, [&](const scale_record& e) {
-      return e.step > std::exchange(before, e.step) && e.step <= now.step;
+      const std::int64_t last = std::exchange(before, e.step);
+      return (may_repeat ? e.step >= std::max(last, now.step - now.steps + 1) : e.step > last) && e.step <= now.step;
     });
   }
 

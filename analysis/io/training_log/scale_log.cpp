@@ -186,6 +186,8 @@ class scale_log final : public source {
     // A skipped step is taken for the first of its interval: the line before printed its scale.
     const bool is_there = run.placed || (run.skipped && std::isnan(run.used) && before.is_here());
     if (is_there && known && scale.low == scale.high) into.scalars.loss_scale = scale.low;
+    if (run.nonfinite && run.count == 1 && (run.after == infinity || run.used == infinity))
+      into.scalars.loss_scale = infinity;
     if (run.nan) {
       into.max_abs = not_known;
       return;
@@ -202,7 +204,8 @@ class scale_log final : public source {
     if (!bounded_ || (!run.decided && !run.nonfinite)) scale = {};
     if ((run.skipped || run.nonfinite) && scale.high < infinity)
       bounds.low = std::min(least_that_overflows(scale.high), std::numeric_limits<double>::max());
-    if (!run.skipped && !run.nonfinite && scale.low > 0) bounds.high = least_that_overflows(scale.low);
+    if (!run.skipped && !run.nonfinite && scale.low > 0 && scale.low < infinity)
+      bounds.high = least_that_overflows(scale.low);
     // A skipped step whose scale is not known is taken to overflow at every scale, as in other logs without scales.
     if (bounds.low > 0 || !run.skipped || !bounds.certain) into.bounds = bounds;
   }

@@ -66,6 +66,22 @@ bool is_contradicted(told_steps told) {
   return any_falls;
 }
 
+// A number below 64 that is "scale" alone, where nothing says that a step overflowed, as of images; or that is no power of two, as the
+// weight of a loss.
+bool is_of_something_else(told_steps told) {
+  double greatest = 0;
+  bool is_vague = true;
+  bool are_powers = true;
+  for (const scale_record* const r : told) {
+    if (std::isnan(r->after)) continue;
+    if (r->scale_is_rounded || says_overflow(*r)) return false;
+    greatest = std::max(greatest, r->after);
+    is_vague = is_vague && r->scale_is_vague;
+    are_powers = are_powers && (r->after == 0 || prints_power_of_two(r->after));
+  }
+  return greatest < least_first_scale && ((is_vague && greatest > 1) || !are_powers);
+}
+
 // The scale after a step, from that before it and before the next.
 double scale_behind(const scale_record& r, double used, const scale_record* next, double next_used) {
   if (next != nullptr && next->step <= r.step) next = nullptr;
@@ -124,6 +140,11 @@ settled_scales settle_scales(std::vector<scale_record>& records) {
   }
   const auto has_scale = [](const scale_record* r) { return !std::isnan(r->after); };
   if (std::ranges::none_of(told, has_scale)) return all;
+  if (is_of_something_else(told)) {
+    all.no_scales = static_cast<std::uint64_t>(std::ranges::count_if(told, has_scale));
+    for (scale_record* const r : told) r->after = not_known;
+    return all;
+  }
   if (is_constant(told)) {
     for (const scale_record* const r : told) all.used[r->step] = r->after;
     return all;
@@ -159,6 +180,12 @@ void apply(const settled_scales& scales, scale_history& into) {
     if (run.after == printed(last) && std::isnan(printed(last + 1))) run.after = not_known;
   }
   if (scales.place == scale_place::open) leave_open(into.runs);
+  if (scales.no_scales > 0) {
+    into.unread += scales.no_scales;
+    into.notes.push_back(
+        "what is called a scale is below 64 throughout, and either no power of two or not said to be that of a loss, and no line tells "
+        "of an overflow: it is not used");
+  }
   if (scales.is_contradicted) {
     for (scale_run& run : into.runs) run.decided = false;
     into.notes.push_back(

@@ -18,6 +18,7 @@ struct settled_scales {
   scale_place place = scale_place::after;
   bool changes = false;
   std::map<std::int64_t, double> used{};  // the scale of a step, where it is the one before
+  std::uint64_t no_scales = 0;            // lines with a number that is no loss scale, or not known to be one
   bool is_contradicted = false;           // it falls though no norm says that a step overflowed: it is not used
 };
 

@@ -13,6 +13,7 @@
 #include "dialects/layout.hpp"
 #include "dialects/layouts.hpp"
 #include "dialects/rows.hpp"
+#include "overflow_words.hpp"
 #include "raw_line.hpp"
 
 namespace ulp::io {

@@ -21,6 +21,39 @@ void take_flag(scale_record& r, std::int64_t gap) {
   r.is_applied = !overflowed;
 }
 
+// Drops what lines say of skipped steps where each that does so is of a single step with a norm and a loss that are finite, and the loss
+// scale does not fall there.
+std::uint64_t drop_contradicted(std::vector<scale_record>& records) {
+  std::vector<scale_record*> lines;
+  for (scale_record& r : records)
+    if (r.what == kind::reached && r.from->is_own) lines.push_back(&r);
+  std::vector<double> numbers;
+  for (const scale_record* const r : lines)
+    if (!std::isnan(r->skips)) numbers.push_back(r->skips);
+  const bool in_all = std::ranges::is_sorted(numbers);
+  double skips = 0;
+  std::uint64_t told = 0;
+  std::uint64_t contradicted = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const scale_record& r = *lines[i];
+    told += std::isnan(r.overflow) && std::isnan(r.skips) ? 0 : 1;
+    const double before = std::exchange(skips, std::isnan(r.skips) ? skips : r.skips);
+    const bool is_counted = r.skips > (in_all ? before : 0);
+    if (!(r.overflow > 0) && !is_counted) continue;
+    if (!r.skips_are_vague) return 0;
+    const auto falls_at = [&](std::size_t k) {
+      return k > 0 && k < lines.size() && lines[k]->after < lines[k - 1]->after;
+    };
+    const bool is_single = i > 0 && r.step == lines[i - 1]->step + 1;
+    if ((i > 0 && !is_single) || !std::isfinite(r.grad_norm) || r.is_nonfinite() || falls_at(i) || falls_at(i + 1))
+      return 0;
+    ++contradicted;
+  }
+  if (contradicted == 0) return 0;
+  for (scale_record* const r : lines) r->overflow = r->skips = not_known;
+  return told;
+}
+
 }  // namespace
 
 bool are_in_all(std::span<const logged_skips> told) {
@@ -42,9 +75,10 @@ std::vector<std::optional<std::int64_t>> skips_of(std::span<const logged_skips> 
   return all;
 }
 
-void take_own_skips(std::vector<scale_record>& records) {
+std::uint64_t take_own_skips(std::vector<scale_record>& records) {
   // A framework's own lines of overflows say more.
-  if (std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::overflow; })) return;
+  if (std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::overflow; })) return 0;
+  if (const std::uint64_t contradicted = drop_contradicted(records); contradicted > 0) return contradicted;
   std::vector<logged_skips> told;
   std::vector<std::size_t> at;
   std::int64_t before = -1;
@@ -69,6 +103,7 @@ void take_own_skips(std::vector<scale_record>& records) {
     r.skipped = none_so_far ? 0 : std::min(since[i].value_or(0), gap);
     if (!since[i] && !none_so_far) r.skipped = r.steps = -1;
   }
+  return 0;
 }
 
 }  // namespace ulp::io

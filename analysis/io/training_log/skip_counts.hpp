@@ -21,8 +21,9 @@ struct logged_skips {
 [[nodiscard]] std::vector<std::optional<std::int64_t>> skips_of(std::span<const logged_skips> told);
 
 // Puts what a script's own lines say of skipped steps where a framework's count stands. Of records in their order, with
-// the numbers of their steps.
-void take_own_skips(std::vector<scale_record>& records);
+// the numbers of their steps. Returns in how many lines finite norms contradict it, which then is left out: something else is skipped
+// there, or flows over.
+std::uint64_t take_own_skips(std::vector<scale_record>& records);
 
 }  // namespace ulp::io
 

@@ -65,29 +65,6 @@ bool has_number(const record_text& text, std::size_t at, bool zero_is_argument, 
   return n && (n->value != 0 || !zero_is_argument);  // a loss scale of 0 is a dynamic one
 }
 
-// What a line that speaks of a number which is not finite is about; a table of accuracies has "nan" too.
-constexpr std::array<std::string_view, 13> concerned{"loss",   "grad",   "norm",  "tensor", "found", "return", "result",
-                                                     "output", "weight", "param", "detect", "activ", "stopp"};
-constexpr std::array<std::string_view, 7> nonfinite_names{"nan",       "nans",       "infinite",  "infinity",
-                                                          "nonfinite", "non-finite", "not finite"};
-// Of evaluations and arguments; counts of nothing; the best value before the first.
-constexpr std::array<std::string_view, 10> no_news{"eval_",          "evaluat",      "val_",   "val loss",
-                                                   "validation",     "argument",     "config", "namespace",
-                                                   "nan iterations", "improved from"};
-// Why a run ends, without a word for the number: Keras TerminateOnNaN, icefall train.py, fairseq, DeepSpeed, TensorFlow.
-constexpr std::array<std::string_view, 5> last_words{"invalid loss, terminating", "grad_scale is too small",
-                                                     "minimum loss scale reached", "loss scale already at minimum",
-                                                     "nanlossduringtraining"};
-
-bool has_word(std::string_view text, std::string_view word) noexcept {
-  const auto is_of_word = [](char c) { return is_letter(c) || c == '_' || c == '=' || (c >= '0' && c <= '9'); };
-  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !is_of_word(text[at - 1])) && (end == text.size() || !is_of_word(text[end]))) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool record_sign::is_overflow() const noexcept { return word == overflow; }
@@ -128,21 +105,11 @@ void unread_records::add(const record_sign& sign) {
 
 std::uint64_t unread_records::of_line() const noexcept { return *std::ranges::max_element(of_kind_); }
 
-bool says_nonfinite(std::string_view line) {
-  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  std::string text(line);
-  std::ranges::transform(text, text.begin(), small);
-  const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
-  if (std::ranges::any_of(last_words, has)) return true;
-  if (std::ranges::any_of(no_news, has) || std::ranges::none_of(concerned, has)) return false;
-  return std::ranges::any_of(nonfinite_names, [&](std::string_view word) { return has_word(text, word); });
-}
-
 std::vector<nonfinite_words> untold(std::span<const nonfinite_words> all, std::span<const scale_record> records) {
   const auto tells = [](const scale_record& r) {
     const bool has_collapsed = r.after < 1;  // a loss scale, as icefall's when it ends the run
     return has_collapsed || r.is_nonfinite() || r.skipped > 0 || r.what == scale_record::kind::overflow ||
-           r.what == scale_record::kind::fatal;
+           r.what == scale_record::kind::position || r.what == scale_record::kind::fatal;
   };
   std::vector<nonfinite_words> left;
   for (const nonfinite_words& words : all) {

@@ -46,13 +46,12 @@ class unread_records {
   std::uint64_t of_kind_[kinds]{};
 };
 
-// Lines that say in words that something was not finite, "Loss is nan, stopping training", with no record between them.
+// Lines that tell of an overflow in words, "Loss is nan, stopping training", with no record between them: see overflow_words.hpp.
 struct nonfinite_words {
   std::uint64_t line = 0;  // the first
   std::uint64_t count = 1;
   std::string text;  // of the first, shortened
 };
-[[nodiscard]] bool says_nonfinite(std::string_view line);
 
 // Those that no record tells: the line itself has none, and those before and after are of finite steps. Records by lines.
 [[nodiscard]] std::vector<nonfinite_words> untold(std::span<const nonfinite_words> all,

@@ -43,7 +43,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
 }  // namespace
 
 void examine_collapsed_scale(const evidence& e, std::vector<cause>& found) {
-  if (e.died || e.forward || e.nan || e.unhandled) return;
+  if ((e.died || e.forward || e.nan || e.unhandled) && !is_at_infinite_scale(e)) return;
   if (const auto collapsed = collapse_of(e)) found.emplace_back(*collapsed);
 }
 

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -88,6 +89,11 @@ TEST_CASE("advice on logs says what they tell, and no more") {
   for (int i = 0; i < 40; ++i)
     zero += "step " + std::to_string(i) + " loss 2.1 loss_scale " + (i < 20 ? "1.0000\n" : "0.0000\n");
   says(advised(zero), "What happened   the loss scale is logged as 0");
+  std::string infinite;
+  for (int i = 0; i < 160; ++i)
+    infinite += "step " + std::to_string(i) + " loss 2.1 grad_norm " + (i < 112 ? "0.5" : "nan") + " loss_scale " +
+                (i < 112 ? std::to_string(std::exp2(16 + i)) : "inf") + "\n";
+  says(advised(infinite), "What happened   the loss scale is logged as infinite in 48 steps (from step 112 on)");
   std::string huge;
   for (int i = 0; i < 40; ++i)
     huge += "step " + std::to_string(i) + " loss 2.5 grad_norm " + (i < 30 ? "1.0\n" : "1e+30\n");

@@ -270,6 +270,25 @@ constexpr std::array marian{
     line_layout{"Increasingcost-scalingfactorto", "", "{after}", {}, {.what = kind::grown}},
 };
 
+// fairseq2: "Train Metrics (step 20) - CTC Loss: 507.8 | Gradient Norm: 31.7 | Learning Rate: 2e-06", means since the line before;
+// "Overflow detected at step 103, ignoring gradient, decreasing loss scale from 65536 to 32768." for each that was skipped, which is
+// done again as the same step, and "Overflow detected at step 31, ignoring gradient, loss scale is already at minimum (0.0001)." where
+// the run ends: facebookresearch/fairseq2 src/fairseq2/optim/fp16_loss_scaler.py, src/fairseq2/recipes/_trainer.py (_repeat_step).
+constexpr std::array fairseq2_fields{
+    line_field{"Loss", &scale_record::loss},
+    line_field{"GradientNorm", &scale_record::grad_norm},
+    line_field{"LearningRate", &scale_record::learning_rate},
+};
+constexpr std::array fairseq2{
+    line_layout{
+        .words = "TrainMetrics(step", .after = "{step})-", .fields = fairseq2_fields, .as = a_mean, .with_loss = true},
+    line_layout{"Overflowdetectedatstep", "", "{step},ignoringgradient,decreasinglossscalefrom{before}to{after}"},
+    line_layout{.words = "Overflowdetectedatstep",
+                .after = "{step},ignoringgradient,lossscaleisalreadyatminimum({after})",
+                .as = {.what = kind::fatal}},
+    line_layout{"increasinglossscalefrom", "", "{before}to{after}", {}, {.what = kind::grown}},
+};
+
 // WaveGlow, Tacotron 2 and others from NVIDIA: "Validation loss 8416:  0.711720" after that iteration: NVIDIA/tacotron2
 // train.py (validate).
 constexpr std::array validations{
@@ -329,6 +348,7 @@ constexpr std::array framework_rows{
     log_dialect{.name = "NVIDIA's BERT", .layouts = bert},
     log_dialect{.name = "clu", .layouts = clu},
     log_dialect{.name = "Marian", .layouts = marian, .scale_may_stay = true},
+    log_dialect{.name = "fairseq2", .layouts = fairseq2, .counts_updates = true},
     log_dialect{.name = "torchtitan", .layouts = torchtitan},
     log_dialect{.name = "verl", .layouts = verl},
     log_dialect{.name = "torchtune", .layouts = torchtune},

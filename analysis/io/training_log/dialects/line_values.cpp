@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 
 namespace ulp::io {
 namespace {
@@ -107,6 +108,19 @@ std::size_t find_key(std::string_view all, std::string_view key, std::size_t fro
   return found == rest.end() ? std::string_view::npos : from + static_cast<std::size_t>(found - rest.begin());
 }
 
+// "samples skipped: 3" and "skipped 3 samples": no steps.
+bool begins_with_data(const record_text& text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && is_letter(text.view()[end]) && (end == at || !text.blank_before(end))) ++end;
+  return is_of_data(text.view().substr(at, end - at));
+}
+bool ends_in_data(std::string_view before) {
+  std::size_t begin = before.size();
+  while (begin > 0 && is_letter(before[begin - 1])) --begin;
+  const std::string_view word = before.substr(begin);
+  return is_of_data(word) || word.ends_with("samples") || word.ends_with("tokens");
+}
+
 // A name may begin where the part begins; any other is one that the line has by itself.
 std::optional<found_value> value_of(const record_text& text, std::size_t begin, std::size_t end, const line_field& of,
                                     key_case spelling) {
@@ -121,6 +135,8 @@ std::optional<found_value> value_of(const record_text& text, std::size_t begin, 
   const auto value_behind = [&](std::size_t at, std::size_t within) {
     auto found = value_at(text, at + of.key.size(), within, truth, of.number == &scale_record::after);
     if (found) found->begin = at;
+    if (found && counts_skips && (ends_in_data(all.substr(line, at - line)) || begins_with_data(text, found->end)))
+      found.reset();
     return found;
   };
   if (find_key(all.substr(0, std::min(begin + of.key.size(), all.size())), of.key, begin, spelling) == begin)
@@ -156,6 +172,35 @@ bool ends_in_evaluation(std::string_view text) noexcept {
   return std::ranges::any_of(words, [&](const char* word) { return text.ends_with(word); });
 }
 
+whole_number_at whole_at(const record_text& text, std::size_t at, std::size_t end) {
+  constexpr std::size_t group = 3;
+  const std::string_view all = text.view();
+  const auto digits_at = [&](std::size_t from) {
+    std::size_t n = 0;
+    while (from + n < end && is_digit(all[from + n]) && (n == 0 || !text.blank_before(from + n))) ++n;
+    return n;
+  };
+  const std::size_t first = digits_at(at);
+  std::string digits(all.substr(at, first));
+  at += first;
+  const bool may_go_on = first > 0 && first <= group && digits.front() != '0';
+  while (may_go_on && at + 1 < end && all[at] == ',' && !text.blank_before(at) && !text.blank_before(at + 1) &&
+         digits_at(at + 1) == group) {
+    digits += all.substr(at + 1, group);
+    at += 1 + group;
+  }
+  return {step_of({.digits = digits}), at};
+}
+
+bool is_of_data(std::string_view word) noexcept {
+  constexpr std::array<std::string_view, 15> names{"sample",   "example", "token",  "sequence", "doc",
+                                                   "document", "file",    "row",    "line",     "image",
+                                                   "frame",    "prompt",  "record", "item",     "utterance"};
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    return word.starts_with(name) && (word.size() == name.size() || word.substr(name.size()) == "s");
+  });
+}
+
 put_fields put_values(const record_text& text, std::size_t begin, std::size_t end, std::span<const line_field> fields,
                       scale_record& into, key_case spelling) {
   put_fields all{.begin = end, .end = begin};
@@ -175,6 +220,10 @@ put_fields put_values(const record_text& text, std::size_t begin, std::size_t en
     }
     into.put(f.number, f.is_log2 ? std::exp2(v->value) : f.is_opposite ? (v->value == 0 ? 1 : 0) : v->value);
     into.scale_is_rounded = into.scale_is_rounded || f.is_log2;
+    constexpr std::array<std::string_view, 3> vague{"overflow", "overflows", "skipped"};
+    if (std::ranges::find(vague, f.key) != vague.end() && is_digit(text.view()[v->end - 1]))
+      into.skips_are_vague = true;
+    if (f.number == &scale_record::after) into.scale_is_vague = f.key == "scale";
     const bool has_mean = v->end < end && text.view()[v->end] == '(';
     const auto mean = has_mean ? text.number_at(v->end + 1, ")") : std::nullopt;
     if (f.number == &scale_record::grad_norm && mean && !std::isfinite(mean->value)) into.mean_is_nonfinite = true;

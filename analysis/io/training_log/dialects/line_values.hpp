@@ -42,6 +42,17 @@ struct counter {
 };
 [[nodiscard]] std::optional<counter> counter_at(const record_text& text, std::size_t at);
 
+// A whole number, perhaps with commas between thousands, "12,300", in a part of a line: what it is, and where the text goes on. -1
+// where there is none.
+struct whole_number_at {
+  std::int64_t number = -1;
+  std::size_t end = 0;
+};
+[[nodiscard]] whole_number_at whole_at(const record_text& text, std::size_t at, std::size_t end);
+
+// What is skipped, or flows over, where it is no step: "samples" that were left out, "tokens" over the capacity of an expert.
+[[nodiscard]] bool is_of_data(std::string_view word) noexcept;
+
 // Of an evaluation: "val", "valid", "validation", "eval", "test" as the last word of the text.
 [[nodiscard]] bool ends_in_evaluation(std::string_view text) noexcept;
 

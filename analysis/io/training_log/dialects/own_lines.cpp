@@ -32,10 +32,10 @@ std::size_t skip_any(std::string_view all, std::size_t at, std::string_view whic
   return at;
 }
 
-std::int64_t whole_at(const record_text& text, std::size_t& at, std::size_t line) {
-  const std::size_t begin = at;
-  while (at < line && is_digit(text.view()[at])) ++at;
-  return step_of({.digits = text.view().substr(begin, at - begin)});
+std::int64_t take_whole(const record_text& text, std::size_t& at, std::size_t line) {
+  const whole_number_at n = whole_at(text, at, line);
+  at = n.end;
+  return n.number;
 }
 
 // "1.2k": of a number that ends at `n.end` and may go on so.
@@ -67,7 +67,7 @@ std::optional<step_number> number_of_it(const record_text& text, std::size_t at)
   if (n.begin < word) {
     const bool goes_on = n.begin > line_begin && all[n.begin - 1] == '.' && !text.blank_before(n.begin);
     std::size_t end = n.begin;
-    n.number = whole_at(text, end, word);
+    n.number = take_whole(text, end, word);
     n.end = at;
     return !goes_on && n.number >= 0 && at < line && all[at] == '[' ? std::optional(n) : std::nullopt;
   }
@@ -76,7 +76,7 @@ std::optional<step_number> number_of_it(const record_text& text, std::size_t at)
     return std::nullopt;
   n.end = std::min(skip_any(all, at, ":=#", 1), line);
   if (n.end == line || (n.end == at && !text.blank_before(at))) return std::nullopt;
-  n.number = whole_at(text, n.end, line);
+  n.number = take_whole(text, n.end, line);
   const char next = n.end < line ? all[n.end] : '\n';
   const bool ends =
       next == '\n' || text.blank_before(n.end) || std::string_view(",;|])}").find(next) != std::string_view::npos;
@@ -106,12 +106,12 @@ std::optional<step_number> number_behind(const record_text& text, std::size_t at
   const std::size_t number = std::min(skip_any(all, at, ":=#[(\"'", 4), line);
   if (number == line || (number == at && !text.blank_before(at))) return std::nullopt;
   n.end = number;
-  n.number = whole_at(text, n.end, line);
+  n.number = take_whole(text, n.end, line);
   if (n.number < 0) return std::nullopt;
   read_thousands(text, line, n);
   if (n.end < line && all[n.end] == '/') {
     step_number of{.end = n.end + 1};
-    of.number = whole_at(text, of.end, line);
+    of.number = take_whole(text, of.end, line);
     if (of.number >= 0) {
       read_thousands(text, line, of);
       n.of = of.number;
@@ -226,6 +226,32 @@ std::size_t put_skips(const record_text& text, std::size_t begin, std::size_t en
   return std::max(words_end, put.count > 0 ? put.end : 0);
 }
 
+// "loss_D: 0.62 loss_G: 2.02": where none is the loss of all, the first of its parts, NaN where any of them is not finite.
+put_fields put_parts(const record_text& text, std::size_t begin, std::size_t end, scale_record& r) {
+  constexpr std::string_view start = "loss_";
+  const std::string_view all = text.view();
+  put_fields put{.begin = end, .end = begin};
+  for (std::size_t at = all.find(start, begin); at < end; at = all.find(start, at + 1)) {
+    std::size_t key_end = at + start.size();
+    while (key_end < end && (is_letter(all[key_end]) || is_digit(all[key_end]) || all[key_end] == '_')) ++key_end;
+    const std::string_view key = all.substr(at, key_end - at);
+    constexpr std::array<std::string_view, 5> others{"scale", "weight", "coef", "val", "eval"};
+    if (std::ranges::any_of(others, [&](auto word) { return key.find(word) != std::string_view::npos; })) continue;
+    scale_record part;
+    const std::array fields{line_field{key, &scale_record::loss}};
+    const put_fields one = put_values(text, at, end, fields, part);
+    if (one.count == 0) continue;
+    const bool is_lost = part.loss_is_nan || std::isinf(part.loss);
+    if (put.count++ == 0 || is_lost) {
+      r.loss = part.loss;
+      r.loss_is_nan = part.loss_is_nan;
+    }
+    put.begin = std::min(put.begin, one.begin);
+    put.end = std::max(put.end, one.end);
+  }
+  return put;
+}
+
 record_match read_with(const record_text& text, std::size_t at, std::string_view word,
                        const std::optional<step_number>& n, bool is_epoch) {
   if (!n) return no_record();
@@ -250,6 +276,7 @@ record_match read_with(const record_text& text, std::size_t at, std::string_view
       r = behind;
     }
   }
+  if (!r.has_values() && word == "[") put = put_parts(text, begin, end, r);
   const std::size_t skips_end = put_skips(text, begin, end, r);
   if (!r.has_values() && !(r.overflow == 1)) return no_record();
   if (!is_epoch) {
@@ -284,7 +311,7 @@ record_match read_pair(const record_text& text, std::size_t at, bool last) {
   const std::size_t first = begin;
   constexpr std::size_t longest_number = 20;
   if (at - 1 - begin > longest_number) return no_record();
-  const std::int64_t step = whole_at(text, begin, at - 1);
+  const std::int64_t step = take_whole(text, begin, at - 1);
   const bool is_apart = step >= 0 && begin == at - 1 && at < line && text.blank_before(at);
   const auto loss = is_apart ? text.number_at(at, "") : std::nullopt;
   if (!loss || loss->end != line || (!last && loss->open && std::isfinite(loss->value))) return no_record();

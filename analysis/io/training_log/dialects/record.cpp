@@ -6,8 +6,10 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <string>
 #include <system_error>
 
+#include "bytes/text.hpp"
 #include "source/scalar_table.hpp"
 
 namespace ulp::io {
@@ -199,6 +201,17 @@ std::int64_t step_of(const record_text::number& n) noexcept {
 bool is_power_of_two(double x) noexcept {
   int exponent = 0;
   return x > 0 && std::isfinite(x) && std::frexp(x, &exponent) == 0.5;
+}
+
+bool prints_power_of_two(double printed) {
+  if (!(printed > 0) || !std::isfinite(printed)) return false;
+  const std::string text = decimal_text(printed);
+  const std::size_t point = text.find('.');
+  if (point == std::string::npos || text.find('e') != std::string::npos) return is_power_of_two(exact_scale(printed));
+  const double unit = std::pow(10.0, -static_cast<double>(text.size() - point - 1));
+  for (const double power : {std::exp2(std::floor(std::log2(printed))), std::exp2(std::ceil(std::log2(printed)))})
+    if (std::abs(power - printed) <= 0.5 * unit * (1 + 1e-9)) return true;
+  return false;
 }
 
 double exact_scale(double printed) noexcept {

@@ -83,9 +83,10 @@ struct scale_record {
   double loss = not_known;
   double learning_rate = not_known;
   double grad_norm = not_known;
-  double overflow = not_known;  // what a script says: 1 where its step overflowed, 0 where it did not;
-  double skips = not_known;     // and how many were skipped, since the line before or in all: see choice.cpp
-  bool loss_is_nan = false;     // NaN was printed
+  double overflow = not_known;   // what a script says: 1 where its step overflowed, 0 where it did not;
+  double skips = not_known;      // and how many were skipped, since the line before or in all: see choice.cpp
+  bool skips_are_vague = false;  // a number by a name that may be that of tokens or samples
+  bool loss_is_nan = false;      // NaN was printed
   bool grad_norm_is_nan = false;
   bool norm_is_negative = false;
   bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
@@ -93,6 +94,7 @@ struct scale_record {
   bool is_overflow = false;        // its step overflowed, whatever loss and norm are
   bool step_is_rounded = false;    // it is not known to the last digit
   bool step_is_of_line = false;    // it has none: lines are counted
+  bool scale_is_vague = false;     // its name says "scale" alone, which may be that of anything
   bool scale_is_rounded = false;   // so much that it says no more than by how much it fell
   bool stands_for_nan = false;     // a loss of 0 that is taken for one that is not finite
   bool is_applied = false;         // its step was applied, since it was printed or its norm is finite, or all the same
@@ -198,6 +200,10 @@ struct record_start {
 // A whole number that is a step; -1 where it is none.
 [[nodiscard]] std::int64_t step_of(const record_text::number& n) noexcept;
 [[nodiscard]] bool is_power_of_two(double x) noexcept;
+// Whether a power of two may be printed so: 0.062 and 0.1 for 0.0625 and 0.125, not 0.993.
+[[nodiscard]] bool prints_power_of_two(double printed);
+// What a loss scaler begins with at least: a number that stays below may be a factor of anything else.
+inline constexpr double least_first_scale = 64;
 // The power of two that a scale with 3 to 6 digits stands for, as "1.04858e+06" and "2.10e+06" do; else the scale as it is, NaN
 // where it is none.
 [[nodiscard]] double exact_scale(double printed) noexcept;

@@ -2,6 +2,7 @@
 // "iter=12", "iteration 12"; and lines that are those of one script.
 #include <array>
 
+#include "line_values.hpp"
 #include "rows.hpp"
 
 namespace ulp::io {
@@ -26,6 +27,8 @@ record_match read_number(const record_text& text, std::size_t at, bool last, std
   const auto n = text.number_at(at, "");
   if (!n || step_of(*n) < 0) return no_record();
   if (n->open && !last) return unfinished_record();
+  const whole_number_at grouped = whole_at(text, at, text.line_end(at));
+  if (grouped.end > n->end) return whole_record({.what = kind::reached, .step = grouped.number}, grouped.end);
   return whole_record({.what = kind::reached, .step = step_of(*n)}, n->end);
 }
 

@@ -1,0 +1,262 @@
+// Pins that words and numbers which look like a loss scaler's are not taken for its own where they mean something else, in logs and in
+// tables. What is right was written down with each input, before it was read.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "io/builders.hpp"
+#include "support/catch.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+bool has_note(const contents& read, const std::string& words) {
+  return std::ranges::any_of(read.notes, [&](const auto& note) { return note.find(words) != std::string::npos; });
+}
+
+std::vector<std::int64_t> steps_that(const contents& read, const std::function<bool(const step_scalars&)>& is_so) {
+  std::vector<std::int64_t> all;
+  for (const step& s : read.steps)
+    if (is_so(s.scalars)) all.push_back(s.key.step);
+  return all;
+}
+std::vector<std::int64_t> nonfinite_in(const contents& read) {
+  return steps_that(read, [](const step_scalars& s) { return s.found_inf == true; });
+}
+bool has_scale(const contents& read) {
+  return !steps_that(read, [](const step_scalars& s) { return !std::isnan(s.loss_scale); }).empty();
+}
+
+using steps = std::vector<std::int64_t>;
+
+// A row or a line for each step, from what its number gives.
+std::string each(int n, const std::function<std::string(int)>& line) {
+  std::string all;
+  for (int i = 0; i < n; ++i) all += line(i) + "\n";
+  return all;
+}
+std::string loss(int i) { return std::to_string(5.0 - 0.02 * i); }
+
+}  // namespace
+
+TEST_CASE("other meanings: samples that are skipped are no steps") {
+  const playground place;
+  const contents table = place.open("a.jsonl", each(60, [](int i) {
+                                      return R"({"step": )" + std::to_string(i) + R"(, "loss": )" + loss(i) +
+                                             R"(, "skipped_samples": )" + std::to_string(i % 3) +
+                                             R"(, "grad_norm": 0.6})";
+                                    }));
+  CHECK(nonfinite_in(table).empty());
+  CHECK(table.unread == 0);
+  for (const std::string words : {" skipped 2 samples", " samples skipped: 2", " skipped 2 tokens"}) {
+    INFO(words);
+    const contents log = place.open("a.log", each(60, [&](int i) {
+                                      return "step " + std::to_string(i) + " loss " + loss(i) + words + " gnorm 0.8";
+                                    }));
+    CHECK(log.steps.size() == 60);
+    CHECK(nonfinite_in(log).empty());
+  }
+  // Steps are.
+  const contents steps_are = place.open("b.log", each(60, [](int i) {
+                                          return "step " + std::to_string(i) + " loss " + loss(i) + " skipped " +
+                                                 std::to_string(i == 30 ? 1 : 0) + " gnorm " +
+                                                 (i == 30 ? "inf" : "0.8");
+                                        }));
+  CHECK(nonfinite_in(steps_are) == steps{30});
+}
+
+TEST_CASE("other meanings: what stands beside finite norms is not used, and counted") {
+  const playground place;
+  const auto table = [&](const std::string& name, const std::function<int(int)>& value, const std::string& norm_there) {
+    return place.open("a.csv", "step,loss," + name + ",grad_norm\n" + each(60, [&](int i) {
+                                 const bool rises = value(i) > (i == 0 ? 0 : value(i - 1));
+                                 return std::to_string(i) + "," + loss(i) + "," + std::to_string(value(i)) + "," +
+                                        (rises ? norm_there : "0.6");
+                               }));
+  };
+  const auto tokens = [](int i) { return i % 7 == 3 ? 12 : 0; };
+  const auto in_all = [](int i) { return i / 20; };
+  const auto flag = [](int i) { return i % 20 == 3 ? 1 : 0; };
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::function<int(int)>>>{
+           {"overflow", tokens}, {"skipped_batches", in_all}, {"overflow", flag}, {"skipped", in_all}}) {
+    INFO(name);
+    const contents read = table(name, value, "0.7");
+    CHECK(nonfinite_in(read).empty());
+    CHECK(read.unread > 0);
+    CHECK(has_note(read, "beside norms that are finite: it is not used"));
+  }
+  CHECK(nonfinite_in(table("overflow", flag, "inf")) == steps{3, 23, 43});
+  CHECK(nonfinite_in(table("skipped_steps", in_all, "nan")) == steps{20, 40});
+  // A name that says it is of steps or of gradients counts for more.
+  CHECK(nonfinite_in(table("skipped_steps", in_all, "0.7")) == steps{20, 40});
+  CHECK(nonfinite_in(table("found_inf", flag, "0.7")) == steps{3, 23, 43});
+  // Without norms nothing contradicts them.
+  const contents alone = place.open("b.csv", "step,loss,overflow\n" + each(60, [&](int i) {
+                                               return std::to_string(i) + "," + loss(i) + "," + std::to_string(flag(i));
+                                             }));
+  CHECK(nonfinite_in(alone) == steps{3, 23, 43});
+  // So in a script's own lines.
+  const contents log = place.open("a.log", each(60, [&](int i) {
+                                    return "step " + std::to_string(i) + " loss " + loss(i) + " overflow " +
+                                           std::to_string(tokens(i)) + " grad_norm 0.7";
+                                  }));
+  CHECK(nonfinite_in(log).empty());
+  CHECK(log.unread > 0);
+}
+
+TEST_CASE("other meanings: a scale below 64 may be a weight, or of images") {
+  const playground place;
+  const contents weight = place.open("a.csv", "it,loss,loss_scale,gnorm\n" + each(60, [](int i) {
+                                                return std::to_string(i) + "," + loss(i) + "," +
+                                                       std::to_string(1.0 - 0.015 * i).substr(0, 5) + ",2.5";
+                                              }));
+  CHECK_FALSE(has_scale(weight));
+  CHECK(nonfinite_in(weight).empty());
+  CHECK(has_note(weight, "weights of a loss: it is not used"));
+
+  const auto image = [](int i) { return std::to_string(i < 20 ? 8 : i < 40 ? 4 : 2); };
+  const auto log = [&](const std::string& name, const std::string& norm) {
+    return place.open("a.log", each(60, [&](int i) {
+                        return "step " + std::to_string(20 * i) + " loss " + loss(i) + " " + name + " " + image(i) +
+                               (i == 20 ? norm : "");
+                      }));
+  };
+  CHECK_FALSE(has_scale(log("scale", "")));
+  CHECK(nonfinite_in(log("scale", "")).empty());
+  CHECK(has_note(log("scale", ""), "it is not used"));
+  // A name that says more, or an overflow beside it, makes it a loss scale.
+  CHECK(has_scale(log("loss_scale", "")));
+  CHECK(has_scale(log("scale", " gnorm inf")));
+  const contents table = place.open("b.csv", "step,loss,scale\n" + each(60, [&](int i) {
+                                               return std::to_string(i) + "," + loss(i) + "," + image(i);
+                                             }));
+  CHECK_FALSE(has_scale(table));
+  CHECK(nonfinite_in(table).empty());
+  // Small scales are rounded as they are printed.
+  const contents rounded =
+      place.open("c.csv", "step,loss,loss_scale\n0,2,0.5\n1,2,0.5\n2,2,0.2\n3,2,0.2\n4,2,0.1\n5,2,0.062\n6,2,0.062\n");
+  CHECK(has_scale(rounded));
+}
+
+TEST_CASE("other meanings: an infinite scale is said") {
+  const playground place;
+  const contents read = place.open("a.csv", "step,loss,scale,grad_norm\n" + each(160, [](int i) {
+                                              return std::to_string(i) + "," + loss(i) + "," +
+                                                     (i < 112 ? std::to_string(std::exp2(16 + i)) : "inf") + "," +
+                                                     (i < 112 ? "0.5" : "nan");
+                                            }));
+  CHECK(has_note(read, "the loss scale is infinite in 48 rows, from step 112 on"));
+  for (const step& s : read.steps)
+    if (s.key.step >= 112) CHECK(std::isinf(s.scalars.loss_scale));
+}
+
+TEST_CASE("other meanings: a table of runs is refused") {
+  const playground place;
+  CHECK(
+      place.error("a.csv",
+                  "Name,State,Runtime,train/loss,_step\nrun-a,crashed,3600,NaN,1200\nrun-b,finished,7200,1.2,5000\n") ==
+      "a.csv: has a row for each run, with its last values, and no steps: export the history of one run");
+}
+
+TEST_CASE("other meanings: steps may have commas between thousands") {
+  const playground place;
+  const contents read = place.open("a.log", each(50, [](int i) {
+                                     const int step = 9'900 + 20 * i;
+                                     const std::string rest = std::to_string(1000 + step % 1000).substr(1);
+                                     return "| step " + std::to_string(step / 1000) + "," + rest +
+                                            " / 100,000 | loss " + loss(i) + " | gnorm 0.5 | loss_scale " +
+                                            (i < 25 ? "65,536" : "32,768");
+                                   }));
+  REQUIRE(!read.steps.empty());
+  CHECK(read.steps.back().key.step == 10'880);
+  CHECK(steps_that(read, [](const step_scalars& s) { return !std::isnan(s.loss); }).size() == 50);
+  CHECK(nonfinite_in(read).size() == 1);
+  // Numbers that a comma only parts are two.
+  const contents two =
+      place.open("b.log", each(30, [](int i) {
+                   return "step " + std::to_string(i + 1) + ", 300 samples, loss " + loss(i) + " gnorm 0.5";
+                 }));
+  CHECK(two.steps.size() == 30);
+}
+
+TEST_CASE("other meanings: NaN that fills rows of another column is none of a loss") {
+  const playground place;
+  const auto table = [&](const std::string& name, bool is_filled_elsewhere) {
+    return place.open("a.csv", "step,loss," + name + ",grad_norm\n" + each(100, [&](int i) {
+                                 const bool is_hole = i % 5 == 4;
+                                 const bool is_filled = is_hole || (is_filled_elsewhere && i % 5 == 1);
+                                 return std::to_string(i) + "," + (is_hole ? "nan" : loss(i)) + "," +
+                                        (is_filled ? "20.5" : "nan") + "," + (is_hole ? "nan" : "0.8");
+                               }));
+  };
+  CHECK(nonfinite_in(table("gpu_mem", false)).empty());
+  CHECK(table("gpu_mem", false).steps.size() == 80);
+  CHECK(nonfinite_in(table("gpu_mem", true)).size() == 20);
+  CHECK(nonfinite_in(table("nan_grads", false)).size() == 20);  // it may say just that
+}
+
+TEST_CASE("other meanings: what is measured in each row parts no runs") {
+  const playground place;
+  const auto rows = [](const std::string& time) {
+    std::string all;
+    for (int i = 1; i <= 30; ++i) {
+      all += R"({"loss": )" + loss(i) + R"(, "grad_norm": )" + (i == 15 ? "NaN" : "6.5") + R"(, "time": )" + time +
+             R"(, "step": )" + std::to_string(50 * i) + "}\n";
+      if (i % 10 == 0) all += R"({"coco/bbox_mAP": 0.3, "time": 0.03, "step": )" + std::to_string(i / 10) + "}\n";
+    }
+    return all;
+  };
+  const contents read = place.open("a.jsonl", rows("0.21"));
+  CHECK(read.steps.size() == 30);
+  CHECK(read.unread == 0);
+  CHECK(nonfinite_in(read) == steps{750});
+  // A name does.
+  std::string two = "step,job,loss\n";
+  for (const std::string job : {"a", "b"})
+    for (int i = 0; i < 20; ++i) two += std::to_string(i) + "," + job + ",2.5\n";
+  CHECK(place.open("b.csv", two).unread == 20);
+}
+
+TEST_CASE("other meanings: each of several scalers has overflows") {
+  const playground place;
+  const contents read = place.open("a.log", each(60, [](int i) {
+                                     const std::string front = "Gradient overflow.  Skipping step, loss scaler ";
+                                     const std::string behind = " reducing loss scale to ";
+                                     return (i == 3   ? front + "0" + behind + "32768.0\n"
+                                             : i == 5 ? front + "1" + behind + "32768.0\n"
+                                             : i == 9 ? front + "0" + behind + "16384.0\n"
+                                                      : "") +
+                                            "[" + std::to_string(i) + "/60] loss_D: 0.62 loss_G: 2.02";
+                                   }));
+  CHECK(read.steps.size() == 60);
+  CHECK(nonfinite_in(read).size() == 2);
+  CHECK(read.unread == 1);
+  CHECK(has_note(read, "overflows of other scalers"));
+}
+
+TEST_CASE("other meanings: fairseq2 tries a step again that overflowed") {
+  const playground place;
+  std::string text;
+  for (int i = 20; i <= 200; i += 20) {
+    if (i == 120)
+      text +=
+          "fairseq2 - Overflow detected at step 103, ignoring gradient, decreasing loss scale from 65536 to 32768.\n"
+          "fairseq2 - Overflow detected at step 103, ignoring gradient, decreasing loss scale from 32768 to 16384.\n";
+    text += "fairseq2 - Train Metrics (step " + std::to_string(i) + ") - CTC Loss: " + loss(i) +
+            " | Gradient Norm: 31.7 | Learning Rate: 2e-06\n";
+  }
+  const contents read = place.open("a.log", text);
+  CHECK(nonfinite_in(read) == steps{103, 103});
+  CHECK(read.steps.back().key.step == 200);
+  const contents ended = place.open(
+      "b.log",
+      text +
+          "fairseq2 - Overflow detected at step 201, ignoring gradient, decreasing loss scale from 16384 to 8192.\n"
+          "fairseq2 - Overflow detected at step 201, ignoring gradient, loss scale is already at minimum (8192). Your loss is "
+          "probably exploding.\n");
+  CHECK(nonfinite_in(ended) == steps{103, 103, 201, 201});
+  CHECK(has_note(ended, "says that a run ended"));
+}
