@@ -27,10 +27,13 @@ bool is_narrow_format(const std::optional<format>& to) {
   return to && to->exponent_bits < of_float32;
 }
 
+// Where the loss was lost, the next finite one tells that it came back, whatever the scaler did.
 std::vector<std::size_t> told_by(const std::vector<step_survey>& steps) {
   std::vector<std::size_t> told;
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    if (tells(steps[i])) told.push_back(i);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool was_lost = !told.empty() && has_lost_loss(steps[told.back()]);
+    if (tells(steps[i]) || (was_lost && std::isfinite(steps[i].loss))) told.push_back(i);
+  }
   return told;
 }
 
@@ -283,15 +286,27 @@ void evidence::see_end() {
     return;
   }
   // What was applied just before explains the rest.
-  if (ending.first < end_->first && is_applied(ending)) {
+  const bool ruins = is_ruinous(ending);
+  if (ending.first < end_->first && (is_applied(ending) || ruins)) {
     unhandled.reset();
+    if (ruins) handled = {};
     add_unhandled(ending);
+    if (ruins) unhandled->ruined_at = steps[end_->first - 1].key.step;
     return;
   }
   std::vector<std::int64_t> before;
   if (forward) before.push_back(forward->lost.first);
   forward = forward_overflow_of(*this, end_->first, steps.size() - 1, end_->lost, end_->losses, end_->has_infinities);
   forward->before = std::move(before);
+  forward->untold_after = run.steps().size() - told_.back() - 1;
+}
+
+// Infinite gradients directly in front of a loss that is lost to the end, where nothing tells of a scaler that would have skipped them.
+bool evidence::is_ruinous(const lost_place& ending) const {
+  const auto has_scale = [](const step_survey& s) { return !std::isnan(scale_of(s)) || s.applied == false; };
+  if (ending.first == end_->first || end_->losses == 0 || std::ranges::any_of(steps, has_scale)) return false;
+  const step_survey& before = steps[end_->first - 1];
+  return is_lost(before) && before.tensors == 0 && std::isfinite(before.loss) && !std::isnan(before.logged_norm);
 }
 
 // Losses that are lost again and again are no single batches, and one more of them at the end is no death.
