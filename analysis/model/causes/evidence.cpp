@@ -161,7 +161,7 @@ void evidence::see_places() {
     // Its end is what killed the run.
     place.last = healthy - 1;
     place.losses = 0;
-    see_handled(span_of(place));
+    if (!end_ || is_thrown_back() || !is_ruinous(places_.back())) see_handled(span_of(place));
   }
 }
 
@@ -289,9 +289,10 @@ void evidence::see_end() {
   const bool ruins = is_ruinous(ending);
   if (ending.first < end_->first && (is_applied(ending) || ruins)) {
     unhandled.reset();
-    if (ruins) handled = {};
     add_unhandled(ending);
-    if (ruins) unhandled->ruined_at = steps[end_->first - 1].key.step;
+    if (!ruins) return;
+    unhandled->has_scaler = false;
+    unhandled->ruined_at = steps[end_->first - 1].key.step;
     return;
   }
   std::vector<std::int64_t> before;
@@ -301,12 +302,12 @@ void evidence::see_end() {
   forward->untold_after = run.steps().size() - told_.back() - 1;
 }
 
-// Infinite gradients directly in front of a loss that is lost to the end, where nothing tells of a scaler that would have skipped them.
+// Gradients that are not finite directly in front of a loss that is lost to the end, where nothing tells of a scaler that would have skipped them.
 bool evidence::is_ruinous(const lost_place& ending) const {
   const auto has_scale = [](const step_survey& s) { return !std::isnan(scale_of(s)) || s.applied == false; };
   if (ending.first == end_->first || end_->losses == 0 || std::ranges::any_of(steps, has_scale)) return false;
   const step_survey& before = steps[end_->first - 1];
-  return is_lost(before) && before.tensors == 0 && std::isfinite(before.loss) && !std::isnan(before.logged_norm);
+  return is_lost(before) && before.tensors == 0 && std::isfinite(before.loss);
 }
 
 // Losses that are lost again and again are no single batches, and one more of them at the end is no death.
