@@ -193,9 +193,8 @@ std::int64_t last_step_of(const scale_run& run) {
 void keep_replaced(std::vector<replaced_runs>& to, const std::vector<scale_run>& runs, std::int64_t from) {
   constexpr std::size_t most = 100;
   constexpr std::uint64_t enough = 2000;  // steps before
-  if (to.size() >= most) return;
+  if (to.size() >= most || runs.empty() || last_step_of(runs.back()) <= from) return;
   const auto first = std::ranges::find_if(runs, [&](const scale_run& run) { return last_step_of(run) > from; });
-  if (first == runs.end()) return;
   auto begin = first;
   for (std::uint64_t before = 0; begin != runs.begin() && before < enough; before += begin->count) --begin;
   to.push_back({from, {begin, runs.end()}});

@@ -57,8 +57,8 @@ found_divergence described(const course& c, std::size_t onset) {
     found.level = level_before(sizes, i);
     d.growth = largest.value / found.level;
     found.grown_at = largest.step;
-    // By their numbers: not every step need have a line.
-    const std::int64_t took = steps[largest.step].key.step - steps[onset - 1].key.step;
+    // From the last size before it, by their numbers: not every step need have one.
+    const std::int64_t took = steps[largest.step].key.step - steps[sizes[i - 1].step].key.step;
     d.growth_steps = static_cast<std::uint64_t>(std::max<std::int64_t>(1, took));
     d.rate_rises = rate_rises(steps, sizes[i - 1].step, sizes.back().step);
   }

@@ -84,7 +84,7 @@ void evidence::look() {
   if (end_ && !is_thrown_back()) see_end();
   judge_batches();
   judge_scaler();
-  died = end_ || is_thrown_back();
+  died = (end_ && !(forward && forward->untold_after > 0)) || is_thrown_back();
   if (healthy > 0) last = steps[healthy - 1].key.step;
   depth = vanished_in_depth_of(run, tensors, last);
   high_floor = died ? std::nullopt : high_floor_of(steps);
@@ -300,6 +300,7 @@ void evidence::see_end() {
   forward = forward_overflow_of(*this, end_->first, steps.size() - 1, end_->lost, end_->losses, end_->has_infinities);
   forward->before = std::move(before);
   forward->untold_after = run.steps().size() - told_.back() - 1;
+  if (forward->untold_after > 0) forward->ends_the_run = false;
 }
 
 // Gradients that are not finite directly in front of a loss that is lost to the end, where nothing tells of a scaler that would have skipped them.

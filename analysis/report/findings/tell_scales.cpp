@@ -197,9 +197,10 @@ told told_of(const unhandled_overflow& u, const telling& about) {
   if (is_static) t.happened += fmt::format(", at the scale {}, which never fell", as_power(u.scale));
   if (!u.has_scaler) t.happened += ", and no loss scale is at work";
   if (u.ruined_at)
-    t.happened += fmt::format(
-        "; those of step {} are, while its loss is finite, and the loss is lost from the next on: they were applied",
-        *u.ruined_at);
+    t.happened = fmt::format(
+        "the gradients of step {} are infinite or NaN while its loss is finite, and the loss is lost from the next step on, to "
+        "step {}: no loss scale is at work, and they were applied",
+        *u.ruined_at, u.lost.last);
   if (u.applied > 0)
     t.happened += fmt::format("; {} of these steps {} applied{}", grouped(u.applied), u.applied == 1 ? "was" : "were",
                               u.ends_the_run ? ", and the weights are lost from there on" : "");
@@ -232,16 +233,17 @@ told told_of(const forward_overflow& f, const telling& about) {
   const bool nan_only = about.has_tensors && !f.has_infinities;
   if (f.losses_lost > 0) {
     const std::string share = share_text(f.losses_lost, f.lost);
-    t.happened =
-        f.ends_the_run
-            ? fmt::format("the forward pass overflows or computes NaN from {}step {} on: the loss is lost {}{}",
-                          f.lost.is_assumed ? "about " : "", f.lost.first, share, scales)
-            : fmt::format(
-                  "the forward pass overflowed or computed NaN, and came back: the loss is lost {}{}, and "
-                  "the run goes on after them",
-                  share, scales);
-    if (f.untold_after > 0)
-      t.happened += fmt::format("; of the {} after that the input tells nothing", steps_text(f.untold_after));
+    if (f.ends_the_run)
+      t.happened = fmt::format("the forward pass overflows or computes NaN from {}step {} on: the loss is lost {}{}",
+                               f.lost.is_assumed ? "about " : "", f.lost.first, share, scales);
+    else if (f.untold_after > 0)
+      t.happened = fmt::format(
+          "the forward pass overflowed or computed NaN: the loss is lost {}{}; of the {} after that the input tells nothing",
+          share, scales, steps_text(f.untold_after));
+    else
+      t.happened = fmt::format(
+          "the forward pass overflowed or computed NaN, and came back: the loss is lost {}{}, and the run goes on after them",
+          share, scales);
     constexpr std::uint64_t few = 3;
     t.sure =
         f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
@@ -279,6 +281,7 @@ told told_of(const forward_overflow& f, const telling& about) {
                     grouped(f.losses_zero)));
   if (nan_only) t.evidence.emplace_back("NaN only, no infinity was recorded");
   advise_forward(t, about, f);
+  if (f.losses_lost > 0 && !f.ends_the_run) t.change = "look at the data of these steps; " + t.change;
   if (f.first_was_applied)
     t.change += fmt::format(
         "; step {} was applied: check for infinities before the update, so that a bad batch is skipped", f.lost.first);

@@ -27,10 +27,10 @@ struct telling {
   std::uint64_t steps = 0;      // of the run that tell whether they overflowed
   std::uint64_t all_steps = 0;  // of the run
   bool has_tensors = true;      // else it is a log
-  bool is_replaced = false;     // it is none of the run any more: that was started again from an earlier step
   std::optional<int>
       safe_log2;  // the largest power of two at which no step before the run's death overflows; nullopt: all
   double usual_norm = not_known;  // that 99 % of the steps before its death do not exceed
+  bool is_replaced = false;       // it is none of the run any more: that was started again from an earlier step
 };
 
 [[nodiscard]] told tell(const cause& of, const telling& about);
