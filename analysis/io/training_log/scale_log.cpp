@@ -252,7 +252,7 @@ std::string unread_text(const unread_records& unread) {
 
 std::string words_text(const std::vector<nonfinite_words>& words, std::uint64_t count) {
   const std::string all =
-      count == 1 ? "" : "; so " + (count == 2 ? "does " : "do ") + std::to_string(count - 1) + " more";
+      count == 1 ? "" : std::string{"; so "} + (count == 2 ? "does " : "do ") + std::to_string(count - 1) + " more";
   return "line " + std::to_string(words.front().line) + " says that something was not finite, " +
          in_quotes(words.front().text) + ", and no step that is read tells of it" + all;
 }
