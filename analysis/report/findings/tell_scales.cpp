@@ -253,9 +253,9 @@ told told_of(const forward_overflow& f, const telling& about) {
             ? "fairly sure: a loss of 0 to the end, after losses far from 0, is what programs write for one that is "
               "not finite"
         : f.untold_after > 0
-            ? "certain of the first of these steps alone: whether the loss came back the input does not tell"
+            ? "the first of these steps is proved, and no more: whether the loss came back the input does not tell"
         : !f.ends_the_run && !(f.has_scaler && f.is_narrow)
-            ? "certain of these steps as they are logged; whether they were skipped, and why the loss came back, the input does not tell"
+            ? "these steps are as they were logged; whether they were skipped, and why the loss came back, the input does not tell"
         : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
         : !f.is_narrow && !f.follows_finite
             ? "very sure: the loss is lost from there on; whether a gradient that was not finite had been applied "
