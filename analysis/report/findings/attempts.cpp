@@ -35,6 +35,7 @@ std::optional<told> trouble_of(const examined_attempt& attempt, const std::vecto
                       .steps = attempt.found.told_steps,
                       .all_steps = attempt.all_steps,
                       .has_tensors = false,
+                      .safe_log2 = {},
                       .is_replaced = true};
   for (const cause& c : attempt.found.causes) {
     if (!is_grave(c)) continue;
@@ -68,6 +69,7 @@ void say_what_was_replaced(advice& all, const std::vector<examined_attempt>& att
                             .conclusion = fmt::format("in {}, which were done again from step {} on: {}",
                                                       steps_of(attempt), attempt.from, t->happened),
                             .evidence = {"how sure: " + t->sure},
+                            .limits = {},
                             .numbers = t->numbers.all,
                             .grade = finding_grade::notable});
     if (first != nullptr) {

@@ -47,7 +47,8 @@ told read(const std::string& name, const std::string& text) {
   const playground place;
   place.write(name, text);
   const auto from = open_source({place.path(name)});
-  told all{.steps = read_all(*from).steps, .elsewhere = from->lost_elsewhere(), .doubts = from->doubts()};
+  told all{
+      .steps = read_all(*from).steps, .attempts = {}, .elsewhere = from->lost_elsewhere(), .doubts = from->doubts()};
   for (const earlier_attempt& a : from->earlier_attempts()) all.attempts.push_back({a.from, read_all(*a.steps).steps});
   return all;
 }
