@@ -136,6 +136,24 @@ run_examination::run_examination(advice_options options, selection counted, name
   options_.ends_early = counted_.end_step != std::numeric_limits<std::int64_t>::max();
 }
 
+void run_examination::take_facts_of(const source& from) {
+  options_.unread = from.unread_records();
+  options_.ended_at_scale = from.ended_at_scale();
+  options_.row_unit = from.row_unit();
+  options_.lost_elsewhere = from.lost_elsewhere();
+  options_.doubts = from.doubts();
+  if (from.kind() == source_kind::training_log) trials_.reset();  // it never has a finite maximum: see has_maxima()
+  attempts_.clear();
+  for (const earlier_attempt& attempt : from.earlier_attempts()) {
+    survey seen(counted_, checked_);
+    for (step now; attempt.steps->next(now);)
+      if (counted_.takes(now.key.step)) seen.add(now, attempt.steps->tensors());
+    if (seen.steps().empty() || seen.steps().back().key.step <= attempt.from) continue;
+    attempts_.push_back({attempt.from, seen.steps().back().key.step, seen.steps().size(),
+                         diagnosis_of(seen, attempt.steps->tensors())});
+  }
+}
+
 void run_examination::add(const step& now, const std::vector<tensor_info>& tensors) {
   whole_.add(now, tensors);
   if (trials_) trials_->add(now, tensors);
@@ -169,7 +187,8 @@ examined_run run_examination::result(const std::vector<tensor_info>& tensors, st
                    .trials = std::move(scenarios_),
                    .tried = {},
                    .fp8 = std::move(fp8_),
-                   .weights = std::move(weights)};
+                   .weights = std::move(weights),
+                   .attempts = std::move(attempts_)};
   if (!all.died_at_once() && all.has_maxima() && trials_) all.tried = trials_->results();
   return all;
 }

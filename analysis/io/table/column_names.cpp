@@ -24,6 +24,9 @@ constexpr std::array<std::string_view, 25> manner{
     "current", "cur",     "last", "batch", "step",    "iter",   "global",   "metrics", "metric",
     "history", "scalars", "logs", "log",   "data",    "stats",  "samples"};
 constexpr std::array<std::string_view, 2> by_epoch{"epoch", "epochs"};
+// Of these, those of a mean, which may be one of all steps so far.
+constexpr std::array<std::string_view, 8> means_of_steps{"avg",     "average", "mean",     "ave",
+                                                         "running", "smooth",  "smoothed", "ema"};
 // In names of what is set, and not measured: max_grad_norm, loss_scale_window. Those of parts of a network, too.
 constexpr std::array<std::string_view, 14> of_settings{"max",    "min",     "clip",    "clipping", "target",
                                                        "window", "weight",  "weights", "coef",     "coeff",
@@ -88,6 +91,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 bool qualifies(std::string_view word, column_reading& into) {
   if (is_in(validation, word)) into.of_validation = true;
   if (is_in(by_epoch, word)) into.of_epoch = true;
+  if (is_in(means_of_steps, word)) into.is_running = true;
   return is_in(validation, word) || is_in(by_epoch, word) || is_in(training, word) || is_in(manner, word);
 }
 

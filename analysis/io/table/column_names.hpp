@@ -33,6 +33,7 @@ struct column_reading {
   bool of_epoch = false;    // a mean over an epoch
   bool is_part = false;     // a loss that others are added to: box_loss
   bool is_nested = false;   // beneath a name that says nothing: actor/grad_norm
+  bool is_running = false;  // a mean, perhaps of all that came before
   bool is_log2 = false;     // the logarithm base 2 of what it means
   std::uint32_t place = 0;  // in the table of names: the usual ones first
 

@@ -73,6 +73,7 @@ class row_reader {
     choose_numbers();
     turn_round();
     count_over_epochs();
+    all_.loss_is_running = is_running_mean();
     count_samples();
     put_together();
     count_skipped();
@@ -261,14 +262,17 @@ class row_reader {
     all_.notes.push_back("the steps descend all through: the table is read from its end");
   }
 
-  // Batches that are counted anew in each epoch.
+  // Batches that are counted anew in each epoch, as a column of epochs says, or their name.
   void count_over_epochs() {
     if (all_.numbers != counted_by::step) return;
     std::uint64_t restarts = 0;
+    const bool are_batches = !chosen_.of(m::epoch) && counts_batches();
     for (std::size_t i = 1; i < steps_.size(); ++i) {
       if (steps_[i] >= steps_[i - 1]) continue;
       ++restarts;
-      if (!(rows_[i].of(m::epoch) > rows_[i - 1].of(m::epoch))) return;
+      const bool is_new_epoch =
+          are_batches ? steps_[i] == steps_.front() : rows_[i].of(m::epoch) > rows_[i - 1].of(m::epoch);
+      if (!is_new_epoch) return;
     }
     if (restarts == 0) return;
     std::int64_t before = 0;
@@ -285,7 +289,23 @@ class row_reader {
         throw input_error(table_.path, "", "counts more steps over its epochs than can be numbered");
       steps_[i] = before + now;
     }
-    all_.notes.push_back("the steps begin again in each epoch: they are counted on from one to the next");
+    all_.notes.push_back(are_batches ? "the batches begin again " + std::to_string(restarts) +
+                                           (restarts == 1 ? " time" : " times") +
+                                           ", as in each epoch: they are counted on from one to the next"
+                                     : "the steps begin again in each epoch: they are counted on from one to the next");
+  }
+
+  [[nodiscard]] bool counts_batches() const {
+    const std::string& name = table_.columns[*chosen_.of(m::step)].name;
+    return name.find("batch") != std::string::npos || name.find("Batch") != std::string::npos;
+  }
+
+  // An average over ranks is none of steps.
+  [[nodiscard]] bool is_running_mean() const {
+    const auto loss = chosen_.of(m::loss);
+    if (!loss) return false;
+    const run_table::column& column = table_.columns[*loss];
+    return column.reading && column.reading->is_running && column.name.find("global") == std::string::npos;
   }
 
   // DeepSpeed numbers its metrics by samples.
@@ -315,6 +335,7 @@ class row_reader {
         return row.has(means) && at != last.end() && (step < at->second || (step == at->second && step != before));
       });
       if (goes_back) {
+        if (step <= part.begin()->first && part.rbegin()->first > part.begin()->first) refuse_second_run(row);
         flush(part);
         last.clear();
       }
@@ -332,6 +353,14 @@ class row_reader {
       }
     }
     flush(part);
+  }
+
+  // Nobody can tell which of them counts, and none may be dropped without a word.
+  [[noreturn]] void refuse_second_run(const raw_row& row) const {
+    throw input_error(
+        table_.path, table_.place(row.line()),
+        "the step numbers begin again: the table holds two runs, or each epoch counts anew; give each run a table "
+        "of its own, with numbers that go on from one epoch to the next, or a column of the epoch");
   }
 
   void flush(std::map<std::int64_t, raw_row>& part) {

@@ -31,6 +31,7 @@ enum class counted_by : std::uint8_t { step, epoch, order };
 struct run_rows {
   std::vector<run_row> rows;  // in the order of the run; one that went on from an earlier step goes back
   counted_by numbers = counted_by::step;
+  bool loss_is_running = false;     // a mean, perhaps of all rows so far
   std::uint64_t contradicted = 0;   // fields of which rows of one step have several values
   std::uint64_t not_used = 0;       // rows with a flag or a number of skipped steps that finite norms contradict
   std::uint64_t of_validation = 0;  // rows whose loss is one of validation, and not finite

@@ -17,7 +17,8 @@ namespace {
 constexpr log_dialect table_dialect{.name = "table", .scale_is_open = true};
 constexpr log_dialect trainer_table_dialect{.name = "table", .replaces_loss = true, .scale_is_open = true};
 
-std::vector<scale_record> records_of(std::span<const run_row> rows, counted_by numbers, const log_dialect& dialect) {
+std::vector<scale_record> records_of(const run_rows& table, const log_dialect& dialect) {
+  const std::vector<run_row>& rows = table.rows;
   std::vector<scale_record> all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const run_row& row = rows[i];
@@ -26,6 +27,7 @@ std::vector<scale_record> records_of(std::span<const run_row> rows, counted_by n
     r.scale_is_rounded = row.scale_is_rounded;
     r.loss = row.logged.loss;
     r.loss_is_nan = row.logged.loss_is_nan;
+    r.mean_of = table.loss_is_running ? scale_record::since_the_start : 0;
     r.grad_norm = row.logged.grad_norm;
     r.grad_norm_is_nan = row.logged.grad_norm_is_nan;
     r.learning_rate = row.logged.learning_rate;
@@ -37,30 +39,28 @@ std::vector<scale_record> records_of(std::span<const run_row> rows, counted_by n
     } else if (row.logged.found_inf) {
       r.overflow = *row.logged.found_inf ? 1 : 0;
     }
-    if (numbers == counted_by::order) r.steps = 1;
+    if (table.numbers == counted_by::order) r.steps = 1;
     all.push_back(r);
   }
   return all;
 }
 
 // Each row is an epoch: its loss is told, and nothing of its steps.
-std::vector<scale_run> epochs_of(std::span<const run_row> rows) {
-  std::map<std::int64_t, scale_run> all;  // an epoch that was run again counts
+void add_epochs(std::span<const run_row> rows, scale_history& into) {
+  std::vector<scale_run>& all = into.runs;
   for (const run_row& row : rows) {
-    if (!all.empty()) all.erase(all.lower_bound(row.step), all.end());
-    all[row.step] = {.step = row.step,
-                     .after_gap = true,
-                     .decided = false,
-                     .used = row.logged.loss_scale,
-                     .loss = row.logged.loss,
-                     .grad_norm = row.logged.grad_norm,
-                     .learning_rate = row.logged.learning_rate,
-                     .loss_is_nan = row.logged.loss_is_nan,
-                     .grad_norm_is_nan = row.logged.grad_norm_is_nan};
+    keep_replaced(into.replaced, all, row.step - 1);  // an epoch that was run again counts
+    while (!all.empty() && all.back().step >= row.step) all.pop_back();
+    all.push_back({.step = row.step,
+                   .after_gap = true,
+                   .decided = false,
+                   .used = row.logged.loss_scale,
+                   .loss = row.logged.loss,
+                   .grad_norm = row.logged.grad_norm,
+                   .learning_rate = row.logged.learning_rate,
+                   .loss_is_nan = row.logged.loss_is_nan,
+                   .grad_norm_is_nan = row.logged.grad_norm_is_nan});
   }
-  std::vector<scale_run> runs;
-  for (const auto& [epoch, run] : all) runs.push_back(run);
-  return runs;
 }
 
 void note_epochs(std::span<const run_row> rows, scale_history& into) {
@@ -77,21 +77,25 @@ void note_epochs(std::span<const run_row> rows, scale_history& into) {
                          " at least, in epochs that are not told apart");
 }
 
+std::string lost_validations_text(std::uint64_t rows) {
+  return "the loss of validation is not finite in " + std::to_string(rows) + (rows == 1 ? " row" : " rows");
+}
+
 }  // namespace
 
 scale_history history_of(const run_rows& told, const std::string& path, bool is_of_trainer) {
   scale_history all;
   run_rows table = told;
-  all.unread = told.of_validation;
+  if (told.of_validation > 0) all.lost_elsewhere.push_back(lost_validations_text(told.of_validation));
   if (table.numbers == counted_by::epoch) {
-    all.runs = epochs_of(table.rows);
+    add_epochs(table.rows, all);
     note_epochs(table.rows, all);
     return all;
   }
   const log_dialect& dialect = is_of_trainer ? trainer_table_dialect : table_dialect;
-  all = history_of(records_of(table.rows, table.numbers, dialect), path);
+  all = history_of(records_of(table, dialect), path);
   all.frameworks.clear();
-  all.unread += told.of_validation;
+  if (told.of_validation > 0) all.lost_elsewhere.push_back(lost_validations_text(told.of_validation));
   if (table.numbers == counted_by::order)
     for (scale_run& run : all.runs) run.numbered = false;
   return all;

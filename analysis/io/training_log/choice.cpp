@@ -499,11 +499,12 @@ void reach_positions(std::vector<scale_record>& records) {
 struct numbered_line {
   std::uint64_t line = 0;
   std::int64_t step = -1;
+  std::uint32_t label = 0;
 };
 std::vector<numbered_line> nonfinite_lines(const std::vector<scale_record>& records) {
   std::vector<numbered_line> all;
   for (const scale_record& r : records)
-    if (r.is_nonfinite()) all.push_back({r.line, r.step});
+    if (r.is_nonfinite()) all.push_back({r.line, r.step, r.label});
   return all;
 }
 
@@ -518,7 +519,28 @@ void note_nonfinite(const std::vector<numbered_line>& before, const std::vector<
   }
   for (const numbered_line& r : before) {
     if (lines.contains(r.line) || steps.contains(r.step)) continue;
-    if (into.nonfinite++ == 0) into.first_nonfinite = r.line;
+    if (into.nonfinite++ == 0) {
+      into.first_nonfinite = r.line;
+      into.label_of_nonfinite = r.label;
+    }
+    into.several_are_nonfinite = into.several_are_nonfinite || r.label != into.label_of_nonfinite;
+  }
+  if (!left.empty()) into.label_that_is_read = left.front().label;
+}
+
+// A mean of earlier steps, too, keeps the NaN of any of them: while it may, it tells nothing of later ones.
+void doubt_running_means(std::vector<scale_record>& records) {
+  std::map<const log_dialect*, std::int64_t> lost_at;  // the step that is proved to be; -1 where the mean is finite
+  for (scale_record& r : records) {
+    if (!r.has_values() || r.mean_of == 0) continue;
+    const bool is_lost = r.loss_is_nan || std::isinf(r.loss);
+    std::int64_t& proved = lost_at.try_emplace(r.from, -1).first->second;
+    const bool is_kept = is_lost && proved >= 0 && r.step - proved < r.mean_of;
+    if (!is_kept) proved = is_lost ? r.step : -1;
+    if (!is_kept) continue;
+    r.loss = not_known;
+    r.loss_is_nan = false;
+    r.is_hidden_by_mean = true;
   }
 }
 
@@ -550,6 +572,7 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   choose_steps(records);
   others.numbers_fit = number_metrics(records);
   count_over_epochs(records, path);
+  doubt_running_means(records);
   others.contradicted_skips = take_own_skips(records);
   reach_positions(records);
   for (scale_record& r : records)

@@ -15,6 +15,9 @@ struct left_out_lines {
   std::uint64_t count = 0;
   std::uint64_t nonfinite = 0;  // of steps that the lines which are left tell nothing of the kind of
   std::uint64_t first_nonfinite = 0;
+  std::uint32_t label_of_nonfinite = 0;  // whose the first of them is
+  bool several_are_nonfinite = false;    // others have some, too
+  std::uint32_t label_that_is_read = 0;
   std::uint64_t evaluations = 0;  // lines that are taken for those of one
   std::uint64_t epochs = 0;       // lines of whole epochs, beside those of steps
   std::uint64_t of_scalers = 0;   // of `count`, those of other scalers: their overflows are none of those that are told

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include <ulp/io/bytes/printable.hpp>
+
 #include "by_order.hpp"
 #include "choice.hpp"
 #include "numbered_runs.hpp"
@@ -122,6 +124,34 @@ void note_replaced(const std::vector<scale_record>& records, scale_history& into
         ", of a part of the run that was done again from an earlier step on: those steps are replaced");
 }
 
+// "rank3 printed a loss or a norm that is not finite in 35 lines, the first in line 104, of steps that are finite on rank0, which is
+// read".
+std::string lost_of_others_text(const left_out_lines& others, std::span<const std::string> ranks) {
+  const auto name = [&](std::uint32_t label) { return label < ranks.size() ? ranks[label] : std::string{}; };
+  const std::string other = name(others.label_of_nonfinite);
+  const std::string own = name(others.label_that_is_read);
+  const std::string lines =
+      count_text(others.nonfinite, "line") + ", the first in line " + std::to_string(others.first_nonfinite);
+  if (others.count == 0) return "a loss or a norm that is not finite stands in lines that were left out: in " + lines;
+  return (other.empty() ? "another rank" : printable(other)) +
+         (others.several_are_nonfinite ? " and others" : std::string{}) +
+         " printed a loss or a norm that is not finite in " + lines + ", of steps that are finite on " +
+         (own.empty() ? "the rank" : printable(own) + ",") + (own.empty() ? " that is read" : " which is read");
+}
+
+// Where NaN stays in a mean of the steps so far, only the first line that has it tells of a step.
+void note_means(const std::vector<scale_record>& records, scale_history& into) {
+  const auto hidden = std::ranges::count_if(records, &scale_record::is_hidden_by_mean);
+  if (hidden == 0) return;
+  const std::string lines = count_text(static_cast<std::uint64_t>(hidden), "line");
+  into.doubts.push_back("the loss is a running mean, in which NaN stays: " + lines +
+                        (hidden == 1 ? " tells" : " tell") + " nothing of " +
+                        (hidden == 1 ? "its step" : "their steps"));
+  into.notes.push_back(
+      "the loss is a running mean, in which NaN stays: the first line that has it proves it of a step, " + lines +
+      " after it " + (hidden == 1 ? "tells" : "tell") + " nothing");
+}
+
 void note_end(const std::vector<scale_record>& records, scale_history& into) {
   const auto last = std::find_if(records.rbegin(), records.rend(), [](const scale_record& r) { return r.ends_run; });
   if (last == records.rend()) return;
@@ -152,6 +182,24 @@ void scale_run::describe(const scale_record& line) {
   decided = nonfinite || !std::isnan(line.grad_norm);
 }
 
+namespace {
+
+std::int64_t last_step_of(const scale_run& run) {
+  return run.retries ? run.step : run.step + std::int64_t{run.count} - 1;
+}
+
+}  // namespace
+
+void keep_replaced(std::vector<replaced_runs>& to, const std::vector<scale_run>& runs, std::int64_t from) {
+  constexpr std::size_t most = 100;
+  constexpr std::uint64_t enough = 2000;  // steps before
+  if (to.size() >= most || runs.empty() || last_step_of(runs.back()) <= from) return;
+  const auto first = std::ranges::find_if(runs, [&](const scale_run& run) { return last_step_of(run) > from; });
+  auto begin = first;
+  for (std::uint64_t before = 0; begin != runs.begin() && before < enough; before += begin->count) --begin;
+  to.push_back({from, {begin, runs.end()}});
+}
+
 void split_last(std::vector<scale_run>& runs) {
   if (runs.back().count == 1) return;
   scale_run last = runs.back();
@@ -166,7 +214,8 @@ void split_last(std::vector<scale_run>& runs) {
   runs.push_back(last);
 }
 
-scale_history history_of(std::vector<scale_record> records, const std::string& path) {
+scale_history history_of(std::vector<scale_record> records, const std::string& path,
+                         std::span<const std::string> ranks) {
   scale_history all;
   const left_out_lines others = choose_records(records, path);
   const settled_scales scales = settle_scales(records);
@@ -212,14 +261,11 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
              : " that start counting again between training steps, as an evaluation does, are left out"));
   if (others.epochs > 0)
     all.notes.push_back(count_text(others.epochs, "line") + " of whole epochs, beside those of steps: left out");
-  if (others.nonfinite > 0)
-    all.notes.push_back(
-        (others.count > 0 ? std::string{"of the lines of other ranks that were left out, "}
-                          : std::string{"of the lines that were left out, "}) +
-        std::to_string(others.nonfinite) + (others.nonfinite == 1 ? " has" : " have") +
-        " a loss or a norm that is not finite where the rank that is read has none, the first in line " +
-        std::to_string(others.first_nonfinite));
-  all.unread += others.nonfinite;
+  if (others.nonfinite > 0) {
+    all.lost_elsewhere.push_back(lost_of_others_text(others, ranks));
+    all.notes.push_back(all.lost_elsewhere.back());
+  }
+  note_means(records, all);
   return all;
 }
 

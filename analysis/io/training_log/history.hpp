@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,22 +49,37 @@ struct scale_run {
 // The last step of the last run becomes one of its own.
 void split_last(std::vector<scale_run>& runs);
 
+// What was replaced when the run went on from an earlier step.
+struct replaced_runs {
+  std::int64_t from = 0;        // that step
+  std::vector<scale_run> runs;  // after it, and some before it
+};
+
 struct scale_history {
-  std::vector<scale_run> runs;  // ascending
-  std::string frameworks;       // "DeepSpeed and Megatron-LM"
-  double window = 0;            // applied steps in a row after which the scale grows; 0 where not known
-  bool float16 = true;          // false where the log says that the run was in another format
-  bool resets_scale = false;    // the script sets the scale itself, so that nothing follows from one that stays
-  bool by_epoch = false;        // each line is of an epoch, which counts as one step
-  std::optional<double> ended_at_scale{};  // as source::ended_at_scale
-  std::uint64_t unread = 0;                // lines, or parts of lines, that look like records and were not read
+  std::vector<scale_run> runs;          // ascending
+  std::vector<replaced_runs> replaced;  // in the order of the log
+  std::string frameworks;               // "DeepSpeed and Megatron-LM"
+  double window = 0;                    // applied steps in a row after which the scale grows; 0 where not known
+  bool float16 = true;                  // false where the log says that the run was in another format
+  bool resets_scale = false;            // the script sets the scale itself, so that nothing follows from one that stays
+  bool by_epoch = false;                // each line is of an epoch, which counts as one step
+  std::optional<double> ended_at_scale{};   // as source::ended_at_scale
+  std::uint64_t unread = 0;                 // lines, or parts of lines, that look like records and were not read
+  std::vector<std::string> lost_elsewhere;  // these two as in source
+  std::vector<std::string> doubts;
   std::vector<std::string> notes;
 };
+
+// Keeps, at the end of `to`, the steps after `from`, and enough before them to compare them with. Not of every run that begins again
+// and again.
+void keep_replaced(std::vector<replaced_runs>& to, const std::vector<scale_run>& runs, std::int64_t from);
 
 // Records in the order of their lines. A run that goes back to an earlier step, as after a restart from a checkpoint,
 // replaces what came after that step; without step numbers see by_order.hpp. Empty, `frameworks` too, where no record is of a
 // known framework; throws input_error where the records contradict each other.
-[[nodiscard]] scale_history history_of(std::vector<scale_record> records, const std::string& path);
+// `ranks`: the names of scale_record::label, where there are some.
+[[nodiscard]] scale_history history_of(std::vector<scale_record> records, const std::string& path,
+                                       std::span<const std::string> ranks = {});
 
 }  // namespace ulp::io
 

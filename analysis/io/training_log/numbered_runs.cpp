@@ -74,6 +74,7 @@ class run_builder {
 
   // What came after the step is replaced by what follows.
   void operator()(const log_restart& back) {
+    keep_replaced(replaced_runs_, runs_, back.to);
     std::uint64_t gone = 0;
     while (!runs_.empty()) {
       scale_run& run = runs_.back();
@@ -124,6 +125,10 @@ class run_builder {
                            std::to_string(unplaced) +
                            " skipped ones: the first of each interval are taken, and marked ~; log every step to know");
     into.unread += unplaced_lines_;
+    if (restarts_ > replaced_runs_.size())
+      into.doubts.push_back("the run was started again so often that what was replaced is looked at for the first " +
+                            std::to_string(replaced_runs_.size()) + " times alone");
+    into.replaced = std::move(replaced_runs_);
     into.runs = std::move(runs_);
   }
 
@@ -347,6 +352,7 @@ class run_builder {
   }
 
   std::vector<scale_run> runs_;
+  std::vector<replaced_runs> replaced_runs_;
   std::uint64_t replaced_ = 0;
   std::uint64_t restarts_ = 0;
   double scale_ = not_known;           // the last that was known

@@ -70,8 +70,8 @@ std::uint64_t growths(const nearest_scale& to, double window) {
   return static_cast<std::uint64_t>(to.counts_anew ? std::floor(windows) : std::ceil(windows));
 }
 
-// The scale between two printed ones.
-scale_range between(const nearest_scale& before, const nearest_scale& next, double window) {
+// The scale between two printed ones, of a step that was skipped or not.
+scale_range between(const nearest_scale& before, const nearest_scale& next, double window, bool skipped) {
   scale_range after_it;
   if (!std::isnan(next.value)) after_it.low = times_power(next.value, growths(next, window), -1);
   if (!std::isnan(next.most())) after_it.high = times_power(next.most(), next.skipped, 1);
@@ -79,7 +79,10 @@ scale_range between(const nearest_scale& before, const nearest_scale& next, doub
   scale_range both = after_it;
   if (!std::isnan(before.value)) both.low = std::max(both.low, times_power(before.value, before.skipped, -1));
   both.high = std::min(both.high, times_power(before.most(), growths(before, window), 1));
-  return both.low <= both.high ? both : scale_range{};  // it was set again between
+  if (both.low <= both.high) return both;
+  // It was set anew between: in front of this step, where that is the only one and was skipped at a scale that is higher.
+  const bool is_here = before.is_here() && skipped && next.applied == 0 && next.skipped == 1;
+  return is_here && after_it.low > before.value ? after_it : scale_range{};
 }
 
 class scale_log final : public source {
@@ -113,6 +116,17 @@ class scale_log final : public source {
   [[nodiscard]] std::uint64_t step_count() const override { return steps_; }
   [[nodiscard]] std::uint64_t unread_records() const override { return history_.unread; }
   [[nodiscard]] std::optional<double> ended_at_scale() const override { return history_.ended_at_scale; }
+  [[nodiscard]] std::vector<std::string> lost_elsewhere() const override { return history_.lost_elsewhere; }
+  [[nodiscard]] std::vector<std::string> doubts() const override { return history_.doubts; }
+  [[nodiscard]] std::vector<earlier_attempt> earlier_attempts() const override {
+    std::vector<earlier_attempt> all;
+    for (const replaced_runs& replaced : history_.replaced) {
+      scale_history of = about_run();
+      of.runs = replaced.runs;
+      all.push_back({replaced.from, std::make_unique<scale_log>(std::move(of), bounded_)});
+    }
+    return all;
+  }
   [[nodiscard]] std::string row_unit() const override { return history_.by_epoch ? "epoch" : "step"; }
 
   [[nodiscard]] bool next(step& into) override {
@@ -158,6 +172,17 @@ class scale_log final : public source {
 
   [[nodiscard]] const std::vector<scale_run>& runs() const noexcept { return history_.runs; }
 
+  // What holds of the run however often it began.
+  [[nodiscard]] scale_history about_run() const {
+    scale_history of;
+    of.frameworks = history_.frameworks;
+    of.window = history_.window;
+    of.float16 = history_.float16;
+    of.resets_scale = history_.resets_scale;
+    of.by_epoch = history_.by_epoch;
+    return of;
+  }
+
   // The least double whose product with the scale, rounded to a double, overflows float16.
   static double least_that_overflows(double scale) {
     double least = float16_overflows_at / scale;
@@ -176,10 +201,10 @@ class scale_log final : public source {
       before = before.loosened();
       next = next.loosened();
     }
-    scale_range scale = between(before, next, history_.window);
+    scale_range scale = between(before, next, history_.window, run.skipped);
     if (row_ == 0 && !std::isnan(run.used)) {
       // A printed start that the next scale contradicts was not that of this run.
-      const scale_range implied = between({}, next, history_.window);
+      const scale_range implied = between({}, next, history_.window, run.skipped);
       if (run.skipped || (implied.low <= run.used && run.used <= implied.high)) scale = {run.used, run.used};
     }
     const bool known = scale.low > 0 && scale.high < infinity;
@@ -229,7 +254,8 @@ std::string unread_text(const unread_records& unread) {
 }
 
 std::string words_text(const std::vector<nonfinite_words>& words, std::uint64_t count) {
-  const std::string all = count == 1 ? "" : "; so do " + std::to_string(count - 1) + " more";
+  const std::string all =
+      count == 1 ? "" : std::string{"; so "} + (count == 2 ? "does " : "do ") + std::to_string(count - 1) + " more";
   return "line " + std::to_string(words.front().line) + " says that something was not finite, " +
          in_quotes(words.front().text) + ", and no step that is read tells of it" + all;
 }
@@ -281,7 +307,7 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   scanner.finish(cut);
   std::vector<scale_record> records = scanner.take();
   const std::vector<nonfinite_words> words = untold(scanner.nonfinite(), records);
-  scale_history history = history_of(std::move(records), path);
+  scale_history history = history_of(std::move(records), path, scanner.ranks());
   if (history.frameworks.empty()) {
     if (scanner.nonfinite().empty()) return nullptr;
     const nonfinite_words& said = scanner.nonfinite().front();
@@ -293,8 +319,10 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   if (scanner.unread().count() > 0) history.notes.push_back(unread_text(scanner.unread()));
   std::uint64_t in_words = 0;
   for (const nonfinite_words& w : words) in_words += w.count;
-  history.unread += in_words;
-  if (in_words > 0) history.notes.push_back(words_text(words, in_words));
+  if (in_words > 0) {
+    history.lost_elsewhere.push_back(words_text(words, in_words));
+    history.notes.push_back(history.lost_elsewhere.back());
+  }
   if (history.runs.empty()) throw input_error(path, "", "is a log of " + history.frameworks + " without any step");
   return open_history(std::move(history));
 }

@@ -85,7 +85,8 @@ bool is_of_something_else(told_steps told) {
 // The scale after a step, from that before it and before the next.
 double scale_behind(const scale_record& r, double used, const scale_record* next, double next_used) {
   if (next != nullptr && next->step <= r.step) next = nullptr;
-  if (next != nullptr && follows(*next, r) && !std::isnan(next_used)) return next_used;
+  const bool is_set_anew = next_used > 2 * used && !says_overflow(r);  // as by a run that is resumed without it
+  if (next != nullptr && follows(*next, r) && !std::isnan(next_used)) return is_set_anew ? used : next_used;
   if (!says_overflow(r)) return used;
   return next != nullptr && next_used <= used / 2 ? used / 2 : not_known;
 }

@@ -223,6 +223,13 @@ void record_scanner::join(std::string& text, std::uint64_t number) {
 }
 
 // What need not be joined is left apart: lines that are as wide as the widest by chance.
+std::vector<std::string> record_scanner::ranks() const {
+  std::vector<std::string> names(texts_.size());
+  for (const auto& [name, label] : labels_)
+    if (label < names.size() && !name.empty()) names[label] = name;
+  return names;
+}
+
 bool record_scanner::is_rest(std::string_view text, std::uint64_t number) const {
   constexpr std::size_t several = 2;
   if (as_wide_ < several || held_.size() >= longest_record || !may_be_rest_of(text, held_, widest_)) return false;

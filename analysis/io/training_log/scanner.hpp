@@ -30,6 +30,8 @@ class record_scanner {
   [[nodiscard]] std::vector<scale_record> take();
   // What looked like a record and was not read as one, after finish().
   [[nodiscard]] const unread_records& unread() const noexcept { return unread_; }
+  // The names of scale_record::label.
+  [[nodiscard]] std::vector<std::string> ranks() const;
   // Lines that say in words that something was not finite.
   [[nodiscard]] const std::vector<nonfinite_words>& nonfinite() const noexcept { return nonfinite_; }
 

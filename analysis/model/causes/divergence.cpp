@@ -56,7 +56,10 @@ found_divergence described(const course& c, std::size_t onset) {
     const point largest = largest_from(sizes, i);
     found.level = level_before(sizes, i);
     d.growth = largest.value / found.level;
-    d.growth_steps = largest.step - onset + 1;
+    found.grown_at = largest.step;
+    // From the last size before it, by their numbers: not every step need have one.
+    const std::int64_t took = steps[largest.step].key.step - steps[sizes[i - 1].step].key.step;
+    d.growth_steps = static_cast<std::uint64_t>(std::max<std::int64_t>(1, took));
     d.rate_rises = rate_rises(steps, sizes[i - 1].step, sizes.back().step);
   }
   if (const std::size_t i = index_from(losses, onset); i > 0 && i < losses.size()) {
@@ -184,11 +187,11 @@ std::optional<found_divergence> by_setback(const course& c, const std::optional<
   found.what.loss_before = rise->before;
   found.what.loss_after = rise->after;
   // One that stands alone, and later, is a batch.
-  constexpr std::uint64_t at_once = 5;
+  constexpr std::size_t at_once = 5;
   const std::size_t i = index_from(c.sizes, rise->onset);
   const auto high = std::count_if(c.sizes.begin() + static_cast<std::ptrdiff_t>(i), c.sizes.end(),
                                   [&](const point& p) { return p.value > tenfold / 2 * found.level; });
-  const bool has_peak = found.what.growth >= tenfold && (high > 1 || found.what.growth_steps <= at_once);
+  const bool has_peak = found.what.growth >= tenfold && (high > 1 || found.grown_at < rise->onset + at_once);
   const bool is_driven = c.steps[c.end - 1].learning_rate >= doubled * c.steps[rise->onset].learning_rate;
   return found.what.jump || has_peak || is_driven ? std::optional{found} : std::nullopt;
 }

@@ -24,6 +24,7 @@ struct found_divergence {
   divergence what;
   std::size_t onset = 0;
   double level = not_known;  // of the gradients before it
+  std::size_t grown_at = 0;  // the index of the step where they are largest
 };
 [[nodiscard]] std::optional<found_divergence> divergence_of(const std::vector<step_survey>& steps, std::size_t end);
 // Whether the losses after the onset are all above those before it, half of them 1.5 times.

@@ -27,10 +27,13 @@ bool is_narrow_format(const std::optional<format>& to) {
   return to && to->exponent_bits < of_float32;
 }
 
+// Where the loss was lost, the next finite one tells that it came back, whatever the scaler did.
 std::vector<std::size_t> told_by(const std::vector<step_survey>& steps) {
   std::vector<std::size_t> told;
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    if (tells(steps[i])) told.push_back(i);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool was_lost = !told.empty() && has_lost_loss(steps[told.back()]);
+    if (tells(steps[i]) || (was_lost && std::isfinite(steps[i].loss))) told.push_back(i);
+  }
   return told;
 }
 
@@ -81,7 +84,7 @@ void evidence::look() {
   if (end_ && !is_thrown_back()) see_end();
   judge_batches();
   judge_scaler();
-  died = end_ || is_thrown_back();
+  died = (end_ && !(forward && forward->untold_after > 0)) || is_thrown_back();
   if (healthy > 0) last = steps[healthy - 1].key.step;
   depth = vanished_in_depth_of(run, tensors, last);
   high_floor = died ? std::nullopt : high_floor_of(steps);
@@ -158,7 +161,7 @@ void evidence::see_places() {
     // Its end is what killed the run.
     place.last = healthy - 1;
     place.losses = 0;
-    see_handled(span_of(place));
+    if (!end_ || is_thrown_back() || !is_ruinous(places_.back())) see_handled(span_of(place));
   }
 }
 
@@ -283,15 +286,29 @@ void evidence::see_end() {
     return;
   }
   // What was applied just before explains the rest.
-  if (ending.first < end_->first && is_applied(ending)) {
+  const bool ruins = is_ruinous(ending);
+  if (ending.first < end_->first && (is_applied(ending) || ruins)) {
     unhandled.reset();
     add_unhandled(ending);
+    if (!ruins) return;
+    unhandled->has_scaler = false;
+    unhandled->ruined_at = steps[end_->first - 1].key.step;
     return;
   }
   std::vector<std::int64_t> before;
   if (forward) before.push_back(forward->lost.first);
   forward = forward_overflow_of(*this, end_->first, steps.size() - 1, end_->lost, end_->losses, end_->has_infinities);
   forward->before = std::move(before);
+  forward->untold_after = run.steps().size() - told_.back() - 1;
+  if (forward->untold_after > 0) forward->ends_the_run = false;
+}
+
+// Gradients that are not finite directly in front of a loss that is lost to the end, where nothing tells of a scaler that would have skipped them.
+bool evidence::is_ruinous(const lost_place& ending) const {
+  const auto has_scale = [](const step_survey& s) { return !std::isnan(scale_of(s)) || s.applied == false; };
+  if (ending.first == end_->first || end_->losses == 0 || std::ranges::any_of(steps, has_scale)) return false;
+  const step_survey& before = steps[end_->first - 1];
+  return is_lost(before) && before.tensors == 0 && std::isfinite(before.loss);
 }
 
 // Losses that are lost again and again are no single batches, and one more of them at the end is no death.

@@ -90,6 +90,7 @@ class evidence {
   void add_steps(const lost_place& place, bad_batch& to) const;
   [[nodiscard]] step_span span_of(const lost_place& place) const;
   [[nodiscard]] bool is_applied(const lost_place& place) const;
+  [[nodiscard]] bool is_ruinous(const lost_place& ending) const;
   [[nodiscard]] bool is_skipped(const lost_place& place) const { return has_scaler && !is_applied(place); }
   [[nodiscard]] std::optional<found_divergence> diverged_before(std::size_t end) const;
   // The index of the step where NaN begins in some tensors, without any infinity from there on.

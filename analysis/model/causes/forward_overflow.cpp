@@ -12,12 +12,14 @@ forward_overflow forward_overflow_of(const evidence& e, std::size_t first, std::
   const auto is_finite = [](const step_survey& before) {
     return std::isfinite(before.logged_norm) || (before.known && !is_lost(before));
   };
+  // Between lines that are further apart anything may have happened.
+  const auto is_next = [](const step_key& before, const step_key& now) { return now.step <= before.step + 1; };
   forward_overflow f{.lost = {s.key.step, steps[last].key.step, lost},
                      .losses_lost = losses,
                      .starts_the_run = first == 0,
                      .ends_the_run = last + 1 == steps.size(),
                      .first_was_applied = s.applied.value_or(false),
-                     .follows_finite = first > 0 && is_finite(steps[first - 1]),
+                     .follows_finite = first > 0 && is_next(steps[first - 1].key, s.key) && is_finite(steps[first - 1]),
                      .has_scaler = e.has_scaler,
                      .is_narrow = e.is_narrow,
                      .in_all_tensors = s.tensors > 0 && s.lost == s.tensors,

@@ -6,6 +6,17 @@
 
 namespace ulp {
 
+namespace {
+
+// The first that is known of the finite steps from one on.
+double later_scale(const std::vector<step_survey>& steps, std::size_t from) {
+  for (std::size_t i = from; i < steps.size() && !is_lost(steps[i]); ++i)
+    if (!std::isnan(steps[i].loss_scale)) return steps[i].loss_scale;
+  return not_known;
+}
+
+}  // namespace
+
 std::optional<initial_scale> search_of(const std::vector<step_survey>& steps, const lost_place& place) {
   constexpr double many_falls = 0x1p5;
   constexpr std::size_t long_search = 5;
@@ -20,6 +31,10 @@ std::optional<initial_scale> search_of(const std::vector<step_survey>& steps, co
                       .is_at_most = std::isnan(begin.loss_scale),
                       .last_scale = last,
                       .fitting_scale = then};
+  if (const double later = later_scale(steps, place.last + 1); std::isnan(then) && later < last) {
+    found.fitting_scale = later;
+    found.fits_later = true;
+  }
   for (std::size_t i = place.first; i <= place.last; ++i)
     found.skipped.is_assumed = found.skipped.is_assumed || !steps[i].bound_is_certain;
   const bool falls = then < first || (std::isnan(then) && last < first);
@@ -38,7 +53,9 @@ std::optional<initial_scale> search_of(const std::vector<step_survey>& steps, co
   const step_survey& before = steps[place.first - 1];
   const double held = scale_of(before);
   const auto gap = static_cast<double>(begin.key.step - before.key.step);
-  const bool is_jump = place.length() > 1 && held > 0 && first >= far_above * held && std::log2(first / held) > gap;
+  // Of a step that had a scale of at most so much, the next one had half of it at most.
+  const double least = found.is_at_most && place.length() > 1 ? scale_of(steps[place.first + 1]) : first;
+  const bool is_jump = place.length() > 1 && held > 0 && least >= far_above * held && std::log2(least / held) > gap;
   if (!is_jump || !falls) return std::nullopt;
   initial_scale jump = found;
   jump.scale_before = held;

@@ -8,6 +8,7 @@
 #include <ulp/report/findings/weights_finding.hpp>
 #include <variant>
 
+#include "attempts.hpp"
 #include "findings.hpp"
 #include "summary.hpp"
 #include "weights.hpp"
@@ -104,6 +105,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   for (const weights_told& of : weights)
     if (is_well(of)) all.findings.push_back(of.about);
   all.first = told.summary(best, tell_recipe(examined.fp8, tensors, o.configured.framework));
+  say_what_was_replaced(all, examined.attempts, tensors, o);
   all.thresholds = fmt::format(
       "A finding stands out where underflow takes more than {} of the magnitude (more than {} of a tensor is "
       "trouble), where more than one step in {} overflows, where no 16-bit format or static scale suffices, or where "

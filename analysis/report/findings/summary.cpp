@@ -147,19 +147,36 @@ advice_summary summary_of::summary(const std::optional<best_trial>& best,
       s.sure += "; of the weights: " + open_of_weights_;
   }
   if (options_.ended_at_scale && (!first_ || first_name_ == "open_overflow")) say_how_it_ended(s);
-  if (options_.unread > 0) say_what_was_not_read(s);
+  if (options_.unread > 0 || !options_.lost_elsewhere.empty()) say_what_was_not_read(s);
+  say_the_doubts(s);
   s.sure += not_of_this_run_;
   return s;
 }
 
-// Nothing is certain of a log of which a part was not understood, and it is not healthy.
+// A log of which a part was not understood, or is of steps that are not among those that were read, is not healthy.
 void summary_of::say_what_was_not_read(advice_summary& s) const {
   if (s.cause == "healthy") s.cause = "unknown";
   s.happened = "in what was read: " + s.happened;
-  s.sure = hedged(s.sure, fmt::format("{} like records of steps and could not be read",
-                                      options_.unread == 1 ? std::string{"1 line looks"}
-                                                           : grouped(options_.unread) + " lines look"));
   if (s.grade == finding_grade::fine) s.grade = finding_grade::notable;
+  if (options_.lost_elsewhere.empty()) return;
+  s.happened = fmt::format("{}; {}", fmt::join(options_.lost_elsewhere, "; "), s.happened);
+  constexpr std::string_view look =
+      "look at these lines: what was not finite there is in none of the steps that are judged";
+  constexpr std::string_view nothing = "nothing";
+  s.change = s.change.starts_with(nothing) ? std::string{look} : fmt::format("{}; {}", s.change, look);
+}
+
+// Nothing is certain then.
+void summary_of::say_the_doubts(advice_summary& s) const {
+  std::vector<std::string> since;
+  if (options_.unread > 0)
+    since.push_back(
+        fmt::format("{} like records of steps and could not be read",
+                    options_.unread == 1 ? std::string{"1 line looks"} : grouped(options_.unread) + " lines look"));
+  if (!options_.lost_elsewhere.empty())
+    since.emplace_back("the steps that were read do not show all that was not finite");
+  since.insert(since.end(), options_.doubts.begin(), options_.doubts.end());
+  if (!since.empty()) s.sure = hedged(s.sure, fmt::format("{}", fmt::join(since, ", and ")));
 }
 
 // The log says that the run ended by it, whatever a scaler could have made of the overflow at a lower scale.

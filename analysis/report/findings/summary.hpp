@@ -39,6 +39,7 @@ class summary_of {
   void recommend_no_scale(advice_summary& s) const;
   void take_weights(advice_summary& s) const;
   void say_what_was_not_read(advice_summary& s) const;
+  void say_the_doubts(advice_summary& s) const;
   void say_how_it_ended(advice_summary& s) const;
 
   const survey& judged_;

@@ -30,6 +30,13 @@ std::string share_text(std::uint64_t n, const step_span& of) {
   return "in " + span_text(of);
 }
 
+std::string end_of(const telling& about) {
+  return about.is_replaced ? "that attempt" : about.options.ends_early ? "the chosen steps" : "the input";
+}
+std::string end_text(const telling& about) {
+  return end_of(about) + (about.options.ends_early && !about.is_replaced ? " end" : " ends");
+}
+
 constexpr const char* find_operation =
     "find the operation whose result is infinite or NaN first (torch.autograd.set_detect_anomaly(True) names it): a "
     "logarithm, root or division at 0, an exponential";
@@ -139,8 +146,9 @@ told told_of(const initial_scale& h, const telling& about) {
     t.lines = lines_for(about, {.format = about.options.format_name, .init_scale = h.fitting_scale});
   t.sure = is_jump ? fmt::format("very sure: only a scaler with a growth factor of {:.6g} or more does that by itself",
                                  h.first_scale / h.scale_before)
-           : is_fitting ? "certain: a falling scale alone ended it"
-                        : "fairly sure: it ended by itself, but the input does not hold the scale that ended it";
+           : h.fits_later ? "very sure: a falling scale alone ended it; that is the first one that is known to fit"
+           : is_fitting   ? "certain: a falling scale alone ended it"
+                          : "fairly sure: it ended by itself, but the input does not hold the scale that ended it";
   t.numbers = numbers_of(h.skipped);
   t.numbers.all.push_back({"first_scale", h.first_scale});
   t.numbers.all.push_back({"last_scale", h.last_scale});
@@ -148,14 +156,6 @@ told told_of(const initial_scale& h, const telling& about) {
   t.numbers.all.push_back({"scale_before", h.scale_before});
   return t;
 }
-
-namespace {
-
-std::string end_text(const telling& about) {
-  return about.options.ends_early ? "the chosen steps end" : "the input ends";
-}
-
-}  // namespace
 
 told told_of(const gradient_overflow& h, const telling& about) {
   told t;
@@ -196,12 +196,20 @@ told told_of(const unhandled_overflow& u, const telling& about) {
                            steps_text(about.steps), where(u.lost));
   if (is_static) t.happened += fmt::format(", at the scale {}, which never fell", as_power(u.scale));
   if (!u.has_scaler) t.happened += ", and no loss scale is at work";
+  if (u.ruined_at)
+    t.happened = fmt::format(
+        "the gradients of step {} are infinite or NaN while its loss is finite, and the loss is lost from the next step on, to "
+        "step {}: no loss scale is at work, and they were applied",
+        *u.ruined_at, u.lost.last);
   if (u.applied > 0)
     t.happened += fmt::format("; {} of these steps {} applied{}", grouped(u.applied), u.applied == 1 ? "was" : "were",
                               u.ends_the_run ? ", and the weights are lost from there on" : "");
   t.change = std::string{"look at the data and the forward pass of these steps"} +
              (u.has_scaler ? "" : fmt::format("; {}", find_operation));
-  t.sure = "these steps are certain; gradients alone do not show the cause";
+  t.sure =
+      u.ruined_at
+          ? "fairly sure: a step that a scaler skips leaves the weights as they were; why these gradients were not finite is open"
+          : "these steps are certain; gradients alone do not show the cause";
   if (is_static && !about.safe_log2)
     t.change = "lower the scale, or let it move; if these steps overflow at the scale 1 too, the forward pass does";
   if (is_static && about.safe_log2) {
@@ -224,9 +232,18 @@ told told_of(const forward_overflow& f, const telling& about) {
   const std::string scales = scales_text(f.first_scale, f.last_scale, f.lost, f.scale_is_at_most);
   const bool nan_only = about.has_tensors && !f.has_infinities;
   if (f.losses_lost > 0) {
-    t.happened =
-        fmt::format("the forward pass overflows or computes NaN from {}step {} on: the loss is lost {}{}",
-                    f.lost.is_assumed ? "about " : "", f.lost.first, share_text(f.losses_lost, f.lost), scales);
+    const std::string share = share_text(f.losses_lost, f.lost);
+    if (f.ends_the_run)
+      t.happened = fmt::format("the forward pass overflows or computes NaN from {}step {} on: the loss is lost {}{}",
+                               f.lost.is_assumed ? "about " : "", f.lost.first, share, scales);
+    else if (f.untold_after > 0)
+      t.happened = fmt::format(
+          "the forward pass overflowed or computed NaN: the loss is lost {}{}; of the {} after that the input tells nothing",
+          share, scales, steps_text(f.untold_after));
+    else
+      t.happened = fmt::format(
+          "the forward pass overflowed or computed NaN, and came back: the loss is lost {}{}, and the run goes on after them",
+          share, scales);
     constexpr std::uint64_t few = 3;
     t.sure =
         f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
@@ -235,18 +252,21 @@ told told_of(const forward_overflow& f, const telling& about) {
         : f.losses_zero == f.lost.steps && f.lost.is_assumed
             ? "fairly sure: a loss of 0 to the end, after losses far from 0, is what programs write for one that is "
               "not finite"
+        : f.untold_after > 0
+            ? "the first of these steps is proved, and no more: whether the loss came back the input does not tell"
+        : !f.ends_the_run && !(f.has_scaler && f.is_narrow)
+            ? "these steps are as they were logged; whether they were skipped, and why the loss came back, the input does not tell"
         : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
         : !f.is_narrow && !f.follows_finite
             ? "very sure: the loss is lost from there on; whether a gradient that was not finite had been applied "
               "before, the input does not tell"
-        : f.losses_zero > 0 || f.first_was_applied || !f.has_scaler
+        : f.losses_zero > 0 || f.first_was_applied || !f.has_scaler || (!f.follows_finite && !f.in_all_tensors)
             ? "very sure: no loss scale reaches the forward pass"
             : "certain: no loss scale reaches the forward pass";
   } else {
     const bool stays_finite = f.losses_finite == f.lost.steps;
     t.happened = fmt::format("{} {} not finite{}, to the end of {}: that is no matter of the scale, but {}",
-                             span_text(f.lost), f.lost.steps == 1 ? "is" : "are", scales,
-                             about.options.ends_early ? "the chosen steps" : "the input",
+                             span_text(f.lost), f.lost.steps == 1 ? "is" : "are", scales, end_of(about),
                              stays_finite ? "NaN that arises in the backward pass, or the forward pass"
                                           : "overflow or NaN in the forward pass");
     t.sure = stays_finite ? "fairly sure: the loss stays finite, so look at the backward pass first"
@@ -261,6 +281,7 @@ told told_of(const forward_overflow& f, const telling& about) {
                     grouped(f.losses_zero)));
   if (nan_only) t.evidence.emplace_back("NaN only, no infinity was recorded");
   advise_forward(t, about, f);
+  if (f.losses_lost > 0 && !f.ends_the_run) t.change = "look at the data of these steps; " + t.change;
   if (f.first_was_applied)
     t.change += fmt::format(
         "; step {} was applied: check for infinities before the update, so that a bad batch is skipped", f.lost.first);

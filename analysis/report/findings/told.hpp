@@ -30,6 +30,7 @@ struct telling {
   std::optional<int>
       safe_log2;  // the largest power of two at which no step before the run's death overflows; nullopt: all
   double usual_norm = not_known;  // that 99 % of the steps before its death do not exceed
+  bool is_replaced = false;       // it is none of the run any more: that was started again from an earlier step
 };
 
 [[nodiscard]] told tell(const cause& of, const telling& about);

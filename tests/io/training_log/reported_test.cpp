@@ -48,7 +48,7 @@ const std::vector<facts> reports{
     {"18_mae_inf_norm.log", 1, 1, not_known, not_known, none, 31254, 31315},
     {"19_apex_val_spike.log", 8, 8, not_known, not_known, none, 6312, 8416},
     {"20_keras_fit.log", 4, 0, not_known, not_known, 1, 1, 4},
-    {"21_lightning_bar.log", 7, 0, not_known, not_known, 6, 1, 12},
+    {"21_lightning_bar.log", 1, 0, not_known, not_known, 6, 1, 12},  // a mean of 20 steps, which keeps the first NaN
     {"29_timemoe_dict.log", 2, 0, not_known, not_known, none, 1, 12},
     {"60_mmdet_zero_loss.log", 5, 0, not_known, not_known, none, 198000, 198300},
     {"63_lightningdot.log", 3, 3, not_known, not_known, none, 1483, 1507},

@@ -43,6 +43,82 @@ TEST_CASE("a lost loss is known to follow finite gradients only where these were
   CHECK_FALSE(lost(false).is_narrow);
 }
 
+TEST_CASE("between lines that are far apart a lost loss is known to follow nothing") {
+  const auto every = [](int gap) {
+    made_run run;
+    for (int i = 0; i < 60; ++i) {
+      run.scalars.loss = i < 40 ? 2 : not_known;
+      run.scalars.loss_is_nan = i >= 40;
+      run.scalars.grad_norm = i < 40 ? 1 : not_known;
+      if (i >= 40) run.scalars.found_inf = true;
+      run.add(std::vector<std::vector<float>>{});
+      run.skip(gap - 1);
+    }
+    return first_of<forward_overflow>(run).follows_finite;
+  };
+  CHECK(every(1));
+  CHECK_FALSE(every(2));
+}
+
+TEST_CASE("a loss that comes back was not lost for good, and one that nothing follows may not be") {
+  const auto lost_up_to = [](int last, int told, bool has_scale) {
+    made_run run;
+    for (int i = 0; i < 100; ++i) {
+      const bool lost = i >= 30 && i <= last;
+      run.scalars = {};
+      if (has_scale) run.scalars.loss_scale = 1024;
+      if (i < told) {
+        run.scalars.loss = lost ? not_known : 2;
+        run.scalars.loss_is_nan = lost;
+        if (lost) run.scalars.found_inf = true;
+      }
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  for (const bool has_scale : {false, true}) {
+    const made_run back = lost_up_to(39, 100, has_scale);
+    CHECK(back.names() == names{"forward_overflow"});
+    CHECK_FALSE(first_of<forward_overflow>(back).ends_the_run);
+    CHECK_FALSE(back.found().died_at);
+  }
+  const auto silent = first_of<forward_overflow>(lost_up_to(39, 40, false));
+  CHECK_FALSE(silent.ends_the_run);
+  CHECK(silent.untold_after == 60);
+  CHECK_FALSE(lost_up_to(39, 40, false).found().died_at);
+  CHECK(first_of<forward_overflow>(lost_up_to(99, 100, false)).untold_after == 0);
+}
+
+TEST_CASE(
+    "gradients that are not finite just before the loss is lost to the end were applied where no scaler is told of") {
+  const auto ended = [](double scale, bool loss_is_finite, int before) {
+    made_run run;
+    for (int i = 0; i < 100; ++i) {
+      const bool lost = i >= 60;
+      run.scalars.loss_scale = scale;
+      run.scalars.loss = lost || (i == 59 && !loss_is_finite) ? not_known : 2;
+      run.scalars.loss_is_nan = std::isnan(run.scalars.loss);
+      run.scalars.grad_norm = i == 59 || i == before ? infinity : lost ? not_known : 1;
+      run.scalars.grad_norm_is_nan = lost;
+      run.scalars.found_inf = lost || i == 59 || i == before ? std::optional{true} : std::nullopt;
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  const made_run ruined = ended(not_known, true, -1);
+  CHECK(ruined.names() == names{"unhandled_overflow"});
+  const auto u = first_of<unhandled_overflow>(ruined);
+  CHECK(u.ruined_at == 59);
+  CHECK(u.lost.first == 59);
+  CHECK(u.ends_the_run);
+  CHECK_FALSE(u.has_scaler);
+  CHECK(ruined.found().died_at == 60);
+  // What a scaler skipped, and what came with the loss, did not ruin it.
+  CHECK(first_of<forward_overflow>(ended(1024, true, -1)).lost.first == 60);
+  CHECK(first_of<forward_overflow>(ended(not_known, false, -1)).lost.first == 59);
+  CHECK(has_name(ended(not_known, true, 20), "gradient_overflow"));
+}
+
 TEST_CASE("a norm that grows by orders of magnitude before the first NaN is a divergence") {
   made_run run({"a.weight"});
   for (int i = 0; i < 100; ++i) {

@@ -28,6 +28,37 @@ TEST_CASE("a scale that jumps was made anew") {
   CHECK(jumping_to(65536, 50).names() == names{"gradient_overflow"});
 }
 
+TEST_CASE("a jump is known by its second step where the first one's scale is only bounded") {
+  const auto jump = [](double bound) {
+    made_run run;
+    for (int i = 0; i < 60; ++i) run.log(false, 256);
+    run.log_bounded(true, bound);
+    for (double scale = bound / 2; scale > 256; scale /= 2) run.log(true, scale);
+    for (int i = 0; i < 100; ++i) run.log(false, 256);
+    return run;
+  };
+  CHECK(jump(65536).names() == names{"initial_scale"});
+  const auto found = first_of<initial_scale>(jump(65536));
+  CHECK(found.is_at_most);
+  CHECK(found.first_scale == 65536);
+  CHECK(found.scale_before == 256);
+  CHECK(found.skipped.steps == 8);
+  CHECK(jump(2048).names() == names{"gradient_overflow"});  // of 1024 it may have grown
+}
+
+TEST_CASE("the scale that ended a search may be known only later") {
+  const auto search = [](double later) {
+    made_run run;
+    for (int i = 0; i < 10; ++i) run.log(true, std::ldexp(0x1p32, -i));
+    for (int i = 0; i < 5; ++i) run.log(false, not_known);
+    for (int i = 0; i < 100; ++i) run.log(false, later);
+    return first_of<initial_scale>(run);
+  };
+  CHECK(search(0x1p22).fitting_scale == 0x1p22);
+  CHECK(search(0x1p22).fits_later);
+  CHECK(std::isnan(search(0x1p24).fitting_scale));  // which overflowed: it has grown since
+}
+
 TEST_CASE("eightfold is a jump, fourfold may be growth") {
   const auto from_1024_to = [](double high) {
     made_run run;

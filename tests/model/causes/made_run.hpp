@@ -2,6 +2,7 @@
 #ifndef ULP_TESTS_MODEL_DIAGNOSIS_MADE_RUN_HPP
 #define ULP_TESTS_MODEL_DIAGNOSIS_MADE_RUN_HPP
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -44,6 +45,15 @@ class made_run {
     scalars.loss_scale = scale;
     add(std::vector<std::vector<float>>{});
   }
+  // A step of a log that was skipped at a scale of at most so much.
+  void log_bounded(bool overflow, double scale_at_most) {
+    step s;
+    s.key.step = number_++;
+    s.scalars.found_inf = overflow;
+    s.scalars.applied = !overflow;
+    s.bounds = max_abs_bounds{.low = float16_overflows_at / scale_at_most};
+    seen_.add(s, tensors_);
+  }
   // A step of a log with the largest gradient.
   void add_largest(double max_abs) {
     step s;
@@ -68,6 +78,11 @@ class made_run {
 };
 
 using names = std::vector<std::string>;
+
+inline bool has_name(const made_run& run, const std::string& name) {
+  const names all = run.names();
+  return std::ranges::find(all, name) != all.end();
+}
 
 template <typename Cause>
 Cause first_of(const made_run& run) {

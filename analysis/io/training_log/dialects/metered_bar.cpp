@@ -37,6 +37,18 @@ bar_title title_of(const record_text& text, const progress_bar& bar) {
   return {std::max(first, end - std::min(end, longest)), end};
 }
 
+// kohya-ss/sd-scripts shows the mean of the last epoch's steps. Lightning 1 shows that of 20 steps in front of the version (Lightning-AI/
+// pytorch-lightning 1.9 src/pytorch_lightning/loops/epoch/training_epoch_loop.py, TensorRunningAccum); from 2 on it shows no loss of its own, and
+// what is logged behind the version.
+std::int64_t mean_shown(const record_text& text, std::size_t begin, std::size_t end, bool has_own_name) {
+  constexpr std::int64_t of_lightning = 20;
+  const std::string_view bar = text.view().substr(begin, end - begin);
+  if (has_own_name) return bar.find("avr_loss=") == std::string_view::npos ? 0 : scale_record::since_the_start;
+  const std::size_t version = bar.find(",v_num=");
+  const std::size_t loss = bar.find(",loss=");
+  return version != std::string_view::npos && loss < version ? of_lightning : 0;
+}
+
 // Of the names of bars and the usual ones, in a part of the text.
 put_fields put_bar_values(const record_text& text, std::size_t begin, std::size_t end, scale_record& r) {
   scale_record own = r;
@@ -47,6 +59,7 @@ put_fields put_bar_values(const record_text& text, std::size_t begin, std::size_
     r.loss_is_nan = own.loss_is_nan;
   }
   put.begin = std::min(put.begin, usual.begin);
+  r.mean_of = mean_shown(text, begin, end, put.count > 0);
   return put;
 }
 

@@ -86,10 +86,14 @@ struct scale_record {
   double overflow = not_known;   // what a script says: 1 where its step overflowed, 0 where it did not;
   double skips = not_known;      // and how many were skipped, since the line before or in all: see choice.cpp
   bool skips_are_vague = false;  // a number by a name that may be that of tokens or samples
-  bool loss_is_nan = false;      // NaN was printed
+  // The loss is a mean of the last so many steps, of which earlier lines told: since_the_start, of all; 0 where it is none.
+  static constexpr std::int64_t since_the_start = std::int64_t{1} << 53;
+  std::int64_t mean_of = 0;
+  bool loss_is_nan = false;  // NaN was printed
   bool grad_norm_is_nan = false;
   bool norm_is_negative = false;
   bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
+  bool is_hidden_by_mean = false;  // its loss is left out, since the one before made that mean NaN
   bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
   bool is_overflow = false;        // its step overflowed, whatever loss and norm are
   bool step_is_rounded = false;    // it is not known to the last digit

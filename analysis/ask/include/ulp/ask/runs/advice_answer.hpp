@@ -36,16 +36,18 @@ struct advice_question {
 };
 
 struct advice_options {
-  std::string format_name = "float16";     // the format that is scaled
-  treatment how;                           // to it
-  rounding_text typed;                     // each format that is compared may round in another way
-  double epsilon = 1e-5;                   // the share of the magnitude of gradients that underflow may take
-  std::size_t worst = 5;                   // tensors that are named
-  std::vector<tensor_group> groups;        // looked at beside single tensors
-  bool ends_early = false;                 // --steps leaves out what comes after
-  std::uint64_t unread = 0;                // see source::unread_records
-  std::optional<double> ended_at_scale{};  // see source::ended_at_scale
-  std::string row_unit = "step";           // see source::row_unit
+  std::string format_name = "float16";        // the format that is scaled
+  treatment how;                              // to it
+  rounding_text typed;                        // each format that is compared may round in another way
+  double epsilon = 1e-5;                      // the share of the magnitude of gradients that underflow may take
+  std::size_t worst = 5;                      // tensors that are named
+  std::vector<tensor_group> groups;           // looked at beside single tensors
+  bool ends_early = false;                    // --steps leaves out what comes after
+  std::uint64_t unread = 0;                   // see source::unread_records
+  std::optional<double> ended_at_scale{};     // see source::ended_at_scale
+  std::string row_unit = "step";              // see source::row_unit
+  std::vector<std::string> lost_elsewhere{};  // these two as of the source
+  std::vector<std::string> doubts{};
   own_configuration configured;
 };
 
@@ -79,6 +81,14 @@ struct fp8_trials {
   [[nodiscard]] const fp8_trial* find(std::string_view format_name, std::int64_t history) const noexcept;
 };
 
+// What a run was before it was started again from an earlier step.
+struct examined_attempt {
+  std::int64_t from = 0;        // the step that it went on from
+  std::int64_t last_step = 0;   // that it had reached
+  std::uint64_t all_steps = 0;  // that are judged
+  diagnosis found;
+};
+
 struct examined_run {
   advice_options options;
   std::vector<tensor_info> tensors;
@@ -89,6 +99,7 @@ struct examined_run {
   std::vector<sweep_result> tried;  // their results on what is judged; empty where nothing follows from them
   fp8_trials fp8;                   // where the format has a scale for each tensor
   std::optional<kept_weights> weights;
+  std::vector<examined_attempt> attempts;  // in the order of the input, of which something is left
 
   [[nodiscard]] const survey& judged() const noexcept { return less ? *less : whole; }
   // The run died in its first step.
@@ -106,12 +117,7 @@ class run_examination {
   // See whose_words().
   void take_words_of(const std::string& framework) { options_.configured.framework = framework; }
   // What the source says of itself.
-  void take_facts_of(const source& from) {
-    options_.unread = from.unread_records();
-    options_.ended_at_scale = from.ended_at_scale();
-    options_.row_unit = from.row_unit();
-    if (from.kind() == source_kind::training_log) trials_.reset();  // it never has a finite maximum: see has_maxima()
-  }
+  void take_facts_of(const source& from);
   // As survey::expect.
   void expect(std::size_t steps) { whole_.expect(steps); }
   void add(const step& now, const std::vector<tensor_info>& tensors);
@@ -136,6 +142,7 @@ class run_examination {
   std::optional<sweep> trials_;
   fp8_trials fp8_;
   std::optional<diagnosis> found_;
+  std::vector<examined_attempt> attempts_;
 };
 
 // Throws input_error, std::invalid_argument.

@@ -40,6 +40,8 @@ enum class source_kind : std::uint8_t {
   training_log    // loss scale and skipped steps; also a table of them
 };
 
+struct earlier_attempt;
+
 // Reads steps one after the other, in ascending order of their keys. Throws input_error; a step that was returned is
 // whole. Not thread-safe.
 class source {
@@ -81,6 +83,16 @@ class source {
   // not told. A note says so, too.
   [[nodiscard]] virtual std::optional<double> ended_at_scale() const { return std::nullopt; }
 
+  // Of a training log: what it tells of values that were not finite, but not in the steps that it gives, a sentence for each kind:
+  // lines of another rank, words without a step. Notes say so, too.
+  [[nodiscard]] virtual std::vector<std::string> lost_elsewhere() const { return {}; }
+
+  // Why nothing that is said of the whole run is certain, though all of it was read: "the loss is a running mean". Notes say so, too.
+  [[nodiscard]] virtual std::vector<std::string> doubts() const { return {}; }
+
+  // Of a training log: what was replaced when the run was started again from an earlier step.
+  [[nodiscard]] virtual std::vector<earlier_attempt> earlier_attempts() const;
+
   // Steps in total where known in advance, else 0.
   [[nodiscard]] virtual std::uint64_t step_count() const { return 0; }
 
@@ -89,6 +101,14 @@ class source {
   // Whether every step logs the loss scale 1, as far as that is known in advance.
   [[nodiscard]] virtual bool logs_unit_scale() const { return false; }
 };
+
+// A run up to where it was started again from an earlier step.
+struct earlier_attempt {
+  std::int64_t from = 0;          // the step that it went on from: those after it are none of the run any more
+  std::unique_ptr<source> steps;  // these, and some before them
+};
+
+inline std::vector<earlier_attempt> source::earlier_attempts() const { return {}; }
 
 // What the inner source says, for those that change some of it.
 class forwarding_source : public source {
@@ -105,6 +125,9 @@ class forwarding_source : public source {
   [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
   [[nodiscard]] std::uint64_t unread_records() const override { return inner_->unread_records(); }
   [[nodiscard]] std::optional<double> ended_at_scale() const override { return inner_->ended_at_scale(); }
+  [[nodiscard]] std::vector<std::string> lost_elsewhere() const override { return inner_->lost_elsewhere(); }
+  [[nodiscard]] std::vector<std::string> doubts() const override { return inner_->doubts(); }
+  [[nodiscard]] std::vector<earlier_attempt> earlier_attempts() const override { return inner_->earlier_attempts(); }
   [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
   [[nodiscard]] run_header header() const override { return inner_->header(); }
   [[nodiscard]] bool logs_unit_scale() const override { return inner_->logs_unit_scale(); }

@@ -103,7 +103,8 @@ struct initial_scale {
   double first_scale = not_known;
   bool is_at_most = false;           // the first scale is that or less
   double last_scale = not_known;     // of those that overflowed
-  double fitting_scale = not_known;  // of the first finite step
+  double fitting_scale = not_known;  // of the first finite step whose scale is known
+  bool fits_later = false;           // that is not the first one
   double scale_before = not_known;   // of the last step before a jump
 };
 
@@ -142,7 +143,8 @@ struct forward_overflow {
   bool starts_the_run = false;
   bool ends_the_run = false;
   bool first_was_applied = false;
-  bool follows_finite = false;  // the gradients of the step before it are known to be finite
+  bool follows_finite = false;     // the gradients of the step just before it are known to be finite
+  std::uint64_t untold_after = 0;  // steps behind the last one, of which the input tells nothing
   bool has_scaler = true;
   bool is_narrow = true;             // else nothing says that 16 bits are at work
   std::vector<std::int64_t> before;  // single steps before it whose loss is lost
@@ -187,6 +189,8 @@ struct unhandled_overflow {
   bool has_scaler = false;
   std::uint64_t applied = 0;
   bool ends_the_run = false;
+  // Its first gradients were infinite while the loss was finite, and the loss is lost from the next step on: they were applied.
+  std::optional<std::int64_t> ruined_at;
   double scale = not_known;  // where it is constant
 };
 

@@ -50,7 +50,7 @@ struct weights_told {
 // The first three lines.
 struct advice_summary {
   // name_of the first cause; where there is none "healthy", "underflow", "lost_updates", "weights_not_finite", "loss_rise",
-  // "too_short" or "unknown".
+  // "too_short", "unknown", or "replaced" where something had gone wrong in steps that were done again.
   std::string cause;
   std::string happened;
   std::string change;
