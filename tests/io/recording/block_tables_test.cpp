@@ -48,24 +48,26 @@ step made_step(std::uint32_t rank, float of) {
   row.tensors[0].blocks = std::make_shared<const std::vector<block_table>>(made_tables(of));
   return row;
 }
-const std::vector<tensor_info> tensors{{.name = "fc", .kind = tensor_kind::weight_grad}, {.name = "bias"}};
+const std::vector<tensor_info> fc_and_bias{{.name = "fc", .kind = tensor_kind::weight_grad}, {.name = "bias"}};
 
-std::vector<block_table> parsed(const std::string& content) { return parse_block_content(content, "f", "step 7"); }
+std::vector<block_table> parsed_blocks(const std::string& content) {
+  return parse_block_content(content, "f", "step 7");
+}
 
 }  // namespace
 
 TEST_CASE("block tables are read as they were written") {
   const std::vector<block_table> tables = made_tables(1);
   for (const block_table& t : tables) CHECK(t.is_consistent());
-  CHECK(parsed(block_content(tables)) == tables);
-  CHECK(parsed(block_content({})).empty());
-  CHECK(parsed(block_content(std::vector{block_table{}})) == std::vector{block_table{}});
+  CHECK(parsed_blocks(block_content(tables)) == tables);
+  CHECK(parsed_blocks(block_content({})).empty());
+  CHECK(parsed_blocks(block_content(std::vector{block_table{}})) == std::vector{block_table{}});
 }
 
 TEST_CASE("a recording keeps them with their tensor, for who asks for them") {
   const temporary_dir folder;
   const std::string path = (folder / "run.ulp").string();
-  { recording_writer(path, recording_writer::mode::create).write(made_step(0, 1), tensors); }
+  { recording_writer(path, recording_writer::mode::create).write(made_step(0, 1), fc_and_bias); }
   CHECK(check_recording(path, {}).problems.empty());
   CHECK(has_block_tables(path));
   step now;
@@ -84,7 +86,7 @@ TEST_CASE("merging ranks merges them") {
     paths.push_back((folder / ("rank" + std::to_string(rank) + ".ulp")).string());
     recording_writer writer(paths.back(), recording_writer::mode::create,
                             {.run_id = "r", .rank = rank, .world = 2, .reduction = "local"});
-    writer.write(made_step(rank, rank == 0 ? 1 : 3), tensors);
+    writer.write(made_step(rank, rank == 0 ? 1 : 3), fc_and_bias);
   }
   step now;
   REQUIRE(open_merged(paths)->next(now));
@@ -97,13 +99,14 @@ TEST_CASE("merging ranks merges them") {
 
 TEST_CASE("every damaged content of block tables is refused or tables that add up") {
   const std::string good = block_content(made_tables(1));
-  for (std::size_t size = 0; size < good.size(); ++size) CHECK_THROWS_AS(parsed(good.substr(0, size)), input_error);
+  for (std::size_t size = 0; size < good.size(); ++size)
+    CHECK_THROWS_AS(parsed_blocks(good.substr(0, size)), input_error);
   for (std::size_t at = 0; at < good.size(); ++at)
     for (int bit = 0; bit < 8; ++bit) {
       std::string bad = good;
       bad[at] = static_cast<char>(bad[at] ^ (1 << bit));
       try {
-        for (const block_table& t : parsed(bad)) CHECK(t.is_consistent());
+        for (const block_table& t : parsed_blocks(bad)) CHECK(t.is_consistent());
       } catch (const input_error&) {
       }
     }
@@ -114,10 +117,11 @@ TEST_CASE("every damaged content of block tables is refused or tables that add u
   for (int i = 0; i < 12; ++i) io::append_varint(bytes, 0);
   io::append_varint(bytes, 1);
   io::append_varint(bytes, std::uint64_t{1} << 40);
-  CHECK_THROWS_WITH(parsed(io::compress(bytes)), "f: step 7: its block tables: a cell that there is not");
+  CHECK_THROWS_WITH(parsed_blocks(io::compress(bytes)), "f: step 7: its block tables: a cell that there is not");
   std::vector<block_table> wrong = made_tables(1);
   wrong[0].numel += 1;
-  CHECK_THROWS_WITH(parsed(block_content(wrong)), "f: step 7: its block tables: counts that do not fit each other");
-  CHECK_THROWS_WITH(parsed(block_content(std::vector{made_tables(1)[0], made_tables(2)[0]})),
+  CHECK_THROWS_WITH(parsed_blocks(block_content(wrong)),
+                    "f: step 7: its block tables: counts that do not fit each other");
+  CHECK_THROWS_WITH(parsed_blocks(block_content(std::vector{made_tables(1)[0], made_tables(2)[0]})),
                     "f: step 7: its block tables: two tables of the same blocks");
 }

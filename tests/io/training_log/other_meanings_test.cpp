@@ -13,7 +13,7 @@ using namespace ulp::test;
 
 namespace {
 
-bool has_note(const contents& read, const std::string& words) {
+bool notes_say(const contents& read, const std::string& words) {
   return std::ranges::any_of(read.notes, [&](const auto& note) { return note.find(words) != std::string::npos; });
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("other meanings: what stands beside finite norms is not used, and coun
     const contents read = table(name, value, "0.7");
     CHECK(nonfinite_in(read).empty());
     CHECK(read.unread > 0);
-    CHECK(has_note(read, "beside norms that are finite: it is not used"));
+    CHECK(notes_say(read, "beside norms that are finite: it is not used"));
   }
   CHECK(nonfinite_in(table("overflow", flag, "inf")) == steps{3, 23, 43});
   CHECK(nonfinite_in(table("skipped_steps", in_all, "nan")) == steps{20, 40});
@@ -115,7 +115,7 @@ TEST_CASE("other meanings: a scale below 64 may be a weight, or of images") {
                                               }));
   CHECK_FALSE(has_scale(weight));
   CHECK(nonfinite_in(weight).empty());
-  CHECK(has_note(weight, "weights of a loss: it is not used"));
+  CHECK(notes_say(weight, "weights of a loss: it is not used"));
 
   const auto image = [](int i) { return std::to_string(i < 20 ? 8 : i < 40 ? 4 : 2); };
   const auto log = [&](const std::string& name, const std::string& norm) {
@@ -126,7 +126,7 @@ TEST_CASE("other meanings: a scale below 64 may be a weight, or of images") {
   };
   CHECK_FALSE(has_scale(log("scale", "")));
   CHECK(nonfinite_in(log("scale", "")).empty());
-  CHECK(has_note(log("scale", ""), "it is not used"));
+  CHECK(notes_say(log("scale", ""), "it is not used"));
   // A name that says more, or an overflow beside it, makes it a loss scale.
   CHECK(has_scale(log("loss_scale", "")));
   CHECK(has_scale(log("scale", " gnorm inf")));
@@ -148,7 +148,7 @@ TEST_CASE("other meanings: an infinite scale is said") {
                                                      (i < 112 ? std::to_string(std::exp2(16 + i)) : "inf") + "," +
                                                      (i < 112 ? "0.5" : "nan");
                                             }));
-  CHECK(has_note(read, "the loss scale is infinite in 48 rows, from step 112 on"));
+  CHECK(notes_say(read, "the loss scale is infinite in 48 rows, from step 112 on"));
   for (const step& s : read.steps)
     if (s.key.step >= 112) CHECK(std::isinf(s.scalars.loss_scale));
 }
@@ -234,7 +234,7 @@ TEST_CASE("other meanings: each of several scalers has overflows") {
   CHECK(read.steps.size() == 60);
   CHECK(nonfinite_in(read).size() == 2);
   CHECK(read.unread == 1);
-  CHECK(has_note(read, "overflows of other scalers"));
+  CHECK(notes_say(read, "overflows of other scalers"));
 }
 
 TEST_CASE("other meanings: fairseq2 tries a step again that overflowed") {
@@ -258,5 +258,5 @@ TEST_CASE("other meanings: fairseq2 tries a step again that overflowed") {
           "fairseq2 - Overflow detected at step 201, ignoring gradient, loss scale is already at minimum (8192). Your loss is "
           "probably exploding.\n");
   CHECK(nonfinite_in(ended) == steps{103, 103, 201, 201});
-  CHECK(has_note(ended, "says that a run ended"));
+  CHECK(notes_say(ended, "says that a run ended"));
 }

@@ -1,7 +1,7 @@
 // Pins that what a log says in words of NaN is not passed over. The sentences are those of the programs' sources: facebookresearch
 // deit engine.py, open-mmlab mmgeneration, NVIDIA Megatron-LM pretrain_gpt.py and rerun_state_machine.py, PyTorch
 // anomaly_mode.cpp and clip_grad.py, Keras callbacks.py, Lightning utilities, k2-fsa icefall train.py, ESPnet, tensorboardX.
-#include "training_log/unread.hpp"
+#include "training_log/overflow_words.hpp"
 
 #include <memory>
 #include <string>
