@@ -273,7 +273,8 @@ block_table count_blocks(std::span<const float> x, matrix_extent of, block_exten
     pieces[piece].block = block;
   };
   const int processors = tbb::info::default_concurrency();
-  const int useful = threads == 0 ? processors : std::min(static_cast<int>(threads), processors);  // oneTBB complains of more
+  const int useful =
+      threads == 0 ? processors : std::min(static_cast<int>(threads), processors);  // oneTBB complains of more
   if (useful > 1 && pieces.size() > 1)
     tbb::task_arena(useful).execute([&] { tbb::parallel_for(std::size_t{0}, pieces.size(), count); });
   else

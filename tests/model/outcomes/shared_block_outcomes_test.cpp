@@ -80,11 +80,14 @@ TEST_CASE("block tables of real gradients tell what becomes of every element") {
       }
   std::uint64_t cases = 0;
   std::uint64_t exact = 0;
-  for (const tensor_values& t : tensors)
+  for (std::size_t i = 0; i < tensors.size(); ++i)
     for (const block_extent block : {block_extent{1, 32}, block_extent{32, 1}}) {
+      const tensor_values& t = tensors[i];
       const block_table table = count_blocks(t.x, t.of, block);
+      // Every fourth tensor in all roundings, all in one.
+      const bool in_all = block.rows == 1 && i % 4 == 0;
       for (const asked& a : all) {
-        if (block.rows > 1 && a.how.direction != direction::nearest_even) continue;
+        if (!in_all && a.how.direction != direction::nearest_even) continue;
         block_format row = a.row;
         row.block = block;
         const block_outcomes told = a.outcomes(table);

@@ -161,7 +161,7 @@ struct source_options {
   bool infer = false;
   std::vector<block_extent> blocks;  // dumps: the block tables to count; see tensor_row::blocks
   bool with_blocks = false;          // of a recording: its block tables are read
-  bool merged = false;  // tensors need not be distinguished: a recording gives its totals, see open_totals
+  bool merged = false;               // tensors need not be distinguished: a recording gives its totals, see open_totals
   which_attempts attempts = which_attempts::all;  // of a recording
   bool allow_empty = false;                       // dumps without any tensor that is read are empty steps, not an error
   read_limits limits;                             // of what it may cost
