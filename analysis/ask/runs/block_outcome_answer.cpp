@@ -15,6 +15,8 @@
 #include <ulp/model/cells/block_table.hpp>
 #include <utility>
 
+#include "outcome_keys.hpp"
+
 namespace ulp {
 namespace {
 
@@ -44,16 +46,6 @@ block_case case_of(const std::string& name, const rounding_text& typed, bool alo
   made.rounding_name = to_string(how.value_or(rounding{.direction = made.row.rounding}));
   if (along_other) std::swap(made.row.block.rows, made.row.block.columns);
   return made;
-}
-
-outcome_key key_of(const block_outcome_answer& all, const tensor_row& row, const tensor_info& info,
-                   const step_key& key) {
-  outcome_key g;
-  if (all.is_by("group")) g.named = ulp::group_of(all.named, info.name);
-  if (all.is_by("tensor")) g.tensor = row.tensor;
-  if (all.is_by("kind")) g.kind = info.kind;
-  if (all.is_by("step")) g.step = key.step;
-  return g;
 }
 
 const block_table* table_of(const tensor_row& row, const block_extent& block) {
@@ -123,9 +115,7 @@ block_outcome_answer block_outcomes_over(const outcome_question& o, bool along_o
                                                        : std::nullopt);
     if (std::ranges::find(how.blocks, made.row.block) == how.blocks.end()) how.blocks.push_back(made.row.block);
   }
-  if (all.is_by("group") != !all.named.empty())
-    throw std::invalid_argument(all.is_by("group") ? "--by group: say which groups by --group NAME=REGEX"
-                                                   : "--group: is used with --by group");
+  check_named_groups(all);
   if (look) look(all);
   const selection selected = o.run.selected();
   const std::unique_ptr<source> from = open_run(o.run, how, to);
@@ -148,7 +138,7 @@ block_outcome_answer block_outcomes_over(const outcome_question& o, bool along_o
         here.push_back(counters[f](*table));
       }
       if (here.size() < counters.size()) continue;
-      block_outcome_group& sums = all.groups[key_of(all, row, info, now.key)];
+      block_outcome_group& sums = all.groups[outcome_key_of(all, row, info, now.key)];
       sums.mixed_kinds = !sums.steps.empty() && (sums.mixed_kinds || sums.kind != info.kind);
       sums.kind = info.kind;
       sums.steps.insert(now.key.step);

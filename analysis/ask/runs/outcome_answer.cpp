@@ -16,6 +16,8 @@
 #include <ulp/model/recipe/scaling.hpp>
 #include <ulp/model/replay/recording_doubts.hpp>
 
+#include "outcome_keys.hpp"
+
 namespace ulp {
 namespace {
 
@@ -25,16 +27,6 @@ std::vector<outcome_case> questions_of(const outcome_question& o) {
     for (const std::string& scale : o.scales)
       all.push_back({treatment_of(name, o.rounding), positive_number(scale, "--scale")});
   return all;
-}
-
-outcome_key outcome_key_of(const counted_outcomes& all, const tensor_row& row, const tensor_info& info,
-                           const step_key& key) {
-  outcome_key g;
-  if (all.is_by("group")) g.named = ulp::group_of(all.named, info.name);
-  if (all.is_by("tensor")) g.tensor = row.tensor;
-  if (all.is_by("kind")) g.kind = info.kind;
-  if (all.is_by("step")) g.step = key.step;
-  return g;
 }
 
 void add(outcome_totals& to, const tensor_row& row, const outcome_case& q, double factor, bool is_scaled) {
@@ -83,9 +75,7 @@ outcome_answer outcomes_over(const outcome_question& o, listener& to,
          .many_scales = o.scales.size() > 1,
          .named = o.run.named_groups()};
   const selection selected = o.run.selected();
-  if (all.is_by("group") != !all.named.empty())
-    throw std::invalid_argument(all.is_by("group") ? "--by group: say which groups by --group NAME=REGEX"
-                                                   : "--group: is used with --by group");
+  check_named_groups(all);
   if (look) look(all);
   source_options how = o.run.how_to_read();
   how.with_errors = true;  // dumps are read again anyway
