@@ -270,8 +270,27 @@ class chooser {
                               in_quotes(std::string(run)) + " is read: give a table of each");
   }
 
+  [[nodiscard]] static bool is_a_loss(const run_table::column& c) {
+    return c.reading ? c.reading->means == m::loss : has_word(c.name, "loss");
+  }
+  // Whether what is used shows no loss and no norm that is not.
+  [[nodiscard]] bool is_finite() const {
+    return std::ranges::all_of(chosen_.by_meaning, [&](const auto& of) {
+      const bool tells = of.first == m::loss || of.first == m::grad_norm;
+      return !tells || content_[of.second].finite == content_[of.second].numbers;
+    });
+  }
+  void tell_lost(const run_table::column& c) {
+    chosen_.lost.push_back("the column " + in_quotes(c.name) + ", which is not used, is not finite in " +
+                           std::to_string(c.lost.lost) + (c.lost.lost == 1 ? " row" : " rows") + " from " +
+                           table_.place(c.lost.first_line) + " on");
+  }
+
   void describe() {
     count_other_runs();
+    if (table_.lost_of_ranks > 0 && is_finite())
+      chosen_.lost.push_back("the loss or the norm of other ranks, which are not used, is not finite in " +
+                             std::to_string(table_.lost_of_ranks) + (table_.lost_of_ranks == 1 ? " row" : " rows"));
     std::set<std::uint32_t> used(chosen_.parts_of_loss.begin(), chosen_.parts_of_loss.end());
     const bool by_step = chosen_.of(m::step).has_value();
     for (const m means : in_order) {
@@ -289,6 +308,7 @@ class chooser {
       if (used.contains(i) || !matters) continue;
       const bool is_empty = c.reading && c.values == 0;
       const bool of_validation = c.reading && c.reading->of_validation;
+      if (is_a_loss(c) && c.lost.are_values() && is_finite()) tell_lost(c);
       others.push_back(in_quotes(c.name) + (is_empty ? " (empty)" : of_validation ? " (validation)" : ""));
     }
     if (!others.empty()) chosen_.text += "; not used: " + joined(others);

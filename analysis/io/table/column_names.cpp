@@ -216,17 +216,23 @@ bool names_steps(std::string_view name) {
   return std::ranges::any_of(words, [&](std::string_view word) { return is_in(of_steps, word); });
 }
 
+bool has_word(std::string_view name, std::string_view wanted) {
+  if (name.size() > longest_name) return false;
+  const std::string plain = plain_of(name);
+  for (const std::string_view part : split(plain, '/'))
+    for (const std::string_view word : split(part, '_'))
+      if (word == wanted) return true;
+  return false;
+}
+
 bool looks_important(std::string_view name) {
   if (name.size() > longest_name) return false;
   const std::string plain = plain_of(name);
   for (const std::string_view end : not_values)
     if (plain.ends_with(end)) return false;
-  for (const std::string_view word : split(plain, '/'))
-    for (const std::string_view w : split(word, '_'))
-      for (const std::string_view important :
-           {"loss", "norm", "gnorm", "scale", "scaler", "overflow", "skipped", "inf", "nan", "grad", "gradient", "lr"})
-        if (w == important) return true;
-  return false;
+  constexpr std::array<std::string_view, 12> important{"loss",    "norm", "gnorm", "scale", "scaler",   "overflow",
+                                                       "skipped", "inf",  "nan",   "grad",  "gradient", "lr"};
+  return std::ranges::any_of(important, [&](std::string_view word) { return has_word(name, word); });
 }
 
 namespace {

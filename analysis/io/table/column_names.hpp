@@ -55,6 +55,8 @@ struct column_reading {
 // not "overflow" or "skipped_batches".
 [[nodiscard]] bool names_steps(std::string_view name);
 
+// Whether one of a name's words, between slashes and underscores, is `wanted`, in small letters.
+[[nodiscard]] bool has_word(std::string_view name, std::string_view wanted);
 // Whether a name that was not taken has words that matter: a loss, a norm, a scale.
 [[nodiscard]] bool looks_important(std::string_view name);
 

@@ -53,6 +53,7 @@ void append_table(run_table& to, const run_table& more) {
       same->filled.insert(same->filled.end(), c.filled.begin(), c.filled.end());
     }
     same->values += c.values;
+    same->lost += c.lost;
     if (same->wrong_line > 0 || c.wrong_line == 0) continue;
     same->wrong_line = c.wrong_line;
     same->wrong_text = c.wrong_text;
@@ -62,8 +63,29 @@ void append_table(run_table& to, const run_table& more) {
   const std::size_t begin = to.cells.size();
   for (const run_table::row& row : more.rows) to.rows.push_back({row.line, begin + row.begin});
   to.of_other_runs += more.of_other_runs;
+  to.lost_of_ranks += more.lost_of_ranks;
   for (const run_table::cell& cell : more.cells) to.cells.push_back({indices[cell.column], cell.value});
   for (const std::string& note : more.notes) to.notes.push_back(printable(more.path) + ": " + note);
+}
+
+void lost_numbers::see(double value, std::uint64_t line) {
+  ++numbers;
+  const bool is_lost = !std::isfinite(value);
+  was_finite = was_finite || !is_lost;
+  if (!was_finite) return;
+  places += is_lost && !was_lost ? 1 : 0;
+  was_lost = is_lost;
+  if (!is_lost) return;
+  ++lost;
+  if (first_line == 0) first_line = line;
+}
+
+lost_numbers& lost_numbers::operator+=(const lost_numbers& of_more) {
+  numbers += of_more.numbers;
+  lost += of_more.lost;
+  places += of_more.places;
+  if (first_line == 0) first_line = of_more.first_line;
+  return *this;
 }
 
 table_builder::table_builder(std::string path, std::string form, told_columns told, const read_limits& limits)
@@ -92,7 +114,7 @@ std::optional<column_meaning> table_builder::meaning_of(std::uint32_t column) co
 void table_builder::begin(std::uint64_t line) {
   line_ = line;
   begin_ = table_.cells.size();
-  is_left_out_ = false;
+  is_left_out_ = is_of_rank_ = is_lost_ = false;
   filled_.clear();
   key_.clear();
   value_.reset();
@@ -107,9 +129,10 @@ bool table_builder::is_of_other(column_meaning means, std::string_view text) {
 void table_builder::put(std::uint32_t column, std::string_view text, bool decimal_comma) {
   run_table::column& of = table_.columns[column];
   const auto means = meaning_of(column);
-  if (means && *means != column_meaning::key && is_left_out_) return;
   const cell_value value = value_of(text, decimal_comma);
   const bool is_number = value.what == cell_value::kind::number;
+  if (is_number) see(column, value.number);
+  if (means && *means != column_meaning::key && is_left_out_) return;
   if (!means || *means == column_meaning::key)
     label(column, text, is_number && value.number != std::floor(value.number));
   if (!means && is_number && std::isfinite(value.number)) filled_.push_back(column);
@@ -123,6 +146,7 @@ void table_builder::put(std::uint32_t column, std::string_view text, bool decima
       if (!is_of_other(*means, text)) return;
       ++left_out_[*means];
       is_left_out_ = true;
+      is_of_rank_ = *means == column_meaning::rank;
       return;
     case column_meaning::key: key_ = text; return;
     case column_meaning::value:
@@ -142,7 +166,14 @@ void table_builder::put(std::uint32_t column, std::string_view text, bool decima
   }
 }
 
+void table_builder::see(std::uint32_t column, double value) {
+  const auto means = meaning_of(column);
+  if (means == column_meaning::loss || means == column_meaning::grad_norm) is_lost_ = is_lost_ || !std::isfinite(value);
+  if (!is_left_out_) table_.columns[column].lost.see(value, line_);
+}
+
 void table_builder::put(std::uint32_t column, double value) {
+  see(column, value);
   const auto means = meaning_of(column);
   if (!means && std::isfinite(value)) {
     label(column, decimal_text(value), value != std::floor(value));
@@ -164,6 +195,7 @@ void table_builder::end() {
     put(this->column(key_), text);
   }
   if (is_left_out_) table_.cells.resize(begin_);
+  table_.lost_of_ranks += is_of_rank_ && is_lost_ ? 1 : 0;
   if (table_.cells.size() == begin_) return;
   if (table_.cells.size() > most_cells)
     throw input_error(table_.path, table_.place(line_),

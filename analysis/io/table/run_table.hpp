@@ -22,6 +22,21 @@ namespace ulp::io {
 // Which columns have which meaning, as a user says: the name of a column, empty for none.
 using told_columns = std::vector<std::pair<column_meaning, std::string>>;
 
+// The numbers of a column that are not finite, from the first finite one on.
+struct lost_numbers {
+  std::uint64_t numbers = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t places = 0;      // of such numbers in a row
+  std::uint64_t first_line = 0;  // 0: none
+  bool was_finite = false;
+  bool was_lost = false;
+
+  void see(double value, std::uint64_t line);
+  lost_numbers& operator+=(const lost_numbers& of_more);
+  // NaN again and again stands for fields that are empty.
+  [[nodiscard]] bool are_values() const { return lost > 0 && (places <= 3 || lost * 20 <= numbers); }
+};
+
 struct run_table {
   struct column {
     std::string name;
@@ -31,7 +46,8 @@ struct run_table {
     std::string wrong_text;        // and what it is
     std::string wrong_path;        // of its file, where tables were put together
     bool is_ambiguous = false;     // it is a number, of which a comma leaves open which
-    std::vector<bool> filled{};    // rows, from the first on, that have a number there: of a column without a meaning
+    lost_numbers lost{};
+    std::vector<bool> filled{};  // rows, from the first on, that have a number there: of a column without a meaning
   };
   struct cell {
     std::uint32_t column = 0;
@@ -50,6 +66,7 @@ struct run_table {
   std::vector<row> rows;
   std::vector<cell> cells;
   std::vector<std::string> notes;   // of what was left out when it was read
+  std::uint64_t lost_of_ranks = 0;  // rows of other ranks, left out, whose loss or norm is not finite
   std::uint64_t of_other_runs = 0;  // rows that were left out, where no column says by its name that they are of others
 
   [[nodiscard]] std::span<const cell> cells_of(std::size_t row_index) const;
@@ -86,6 +103,7 @@ class table_builder {
     bool too_many = false;
     bool has_fractions = false;
   };
+  void see(std::uint32_t column, double value);
   void label(std::uint32_t column, std::string_view text, bool is_fraction);
   void fill(std::uint32_t column);
   void expect_steps() const;
@@ -101,6 +119,8 @@ class table_builder {
   std::uint64_t line_ = 0;
   std::size_t begin_ = 0;
   bool is_left_out_ = false;
+  bool is_of_rank_ = false;            // left out as one of another rank
+  bool is_lost_ = false;               // its loss or norm is not finite
   std::vector<std::uint32_t> filled_;  // columns without a meaning
   std::size_t fillers_ = 0;            // how many there were, at most a little more than are looked at
   std::string key_;

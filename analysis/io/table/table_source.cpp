@@ -88,9 +88,10 @@ std::unique_ptr<source> open_run_table(const run_table& table, const told_column
   const std::string unit = rows.numbers == counted_by::epoch ? "epoch" : "step";
   scale_history history = history_of(rows, table.path, framework == "Hugging Face Trainer");
   history.unread += chosen.of_other_runs + table.of_other_runs + chosen.of_no_scale + rows.contradicted + rows.not_used;
+  append(history.lost_elsewhere, chosen.lost);
   auto inner = open_history(std::move(history));
   std::vector<std::string> notes{"columns: " + chosen.text};
-  for (const auto& more : {chosen.notes, table.notes, rows.notes, inner->notes()}) append(notes, more);
+  for (const auto& more : {chosen.notes, chosen.lost, table.notes, rows.notes, inner->notes()}) append(notes, more);
   return std::make_unique<table_source>(std::move(inner), table.form, framework, chosen.text, unit, std::move(notes));
 }
 

@@ -3,9 +3,11 @@
 #include "table/table_source.hpp"
 
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include <ulp/io/inputs/open.hpp>
 #include <ulp/io/table/columns.hpp>
 
 #include "io/builders.hpp"
@@ -340,6 +342,31 @@ TEST_CASE("table: a loss of validation says nothing of the training's steps") {
   const contents alone = place.open("b.csv", "epoch,acc,val_loss\n0,1,2\n1,1,nan\n2,1,nan\n");
   CHECK(nonfinite_in(alone).empty());
   CHECK(has_note(alone, "not finite in 2 rows"));
+}
+
+TEST_CASE("table: what is not used and holds a loss that is not finite is told") {
+  const playground place;
+  const auto lost = [&](const std::string& header, const std::function<std::string(int)>& fields) {
+    std::string text = "step,loss," + header + "\n";
+    for (int i = 0; i < 60; ++i) text += std::to_string(i) + ",2.5," + fields(i) + "\n";
+    return open_source({place.write("lost.csv", text)})->lost_elsewhere();
+  };
+  const auto nan_from_40 = [](int i) { return std::string{i < 40 ? "0.1" : "nan"}; };
+  const std::vector<std::string> told{
+      "the column 'moe_loss', which is not used, is not finite in 20 rows from line 42 on"};
+  CHECK(lost("moe_loss", nan_from_40) == told);
+  CHECK(lost("moe_loss", [](int) { return "0.1"; }).empty());
+  CHECK(lost("memory", nan_from_40).empty());
+  // Every fifth field stands for one that is empty.
+  CHECK(lost("moe_loss", [](int i) { return i % 5 == 1 ? "nan" : "0.1"; }).empty());
+  // What is used tells of it itself.
+  CHECK(lost("moe_loss,grad_norm", [&](int i) { return nan_from_40(i) + "," + nan_from_40(i); }).empty());
+
+  std::string ranks = "step,rank,loss\n";
+  for (int i = 0; i < 60; ++i)
+    ranks += std::to_string(i) + ",0,2.5\n" + std::to_string(i) + ",1," + (i < 40 ? "2.5" : "nan") + "\n";
+  CHECK(open_source({place.write("ranks.csv", ranks)})->lost_elsewhere() ==
+        std::vector<std::string>{"the loss or the norm of other ranks, which are not used, is not finite in 20 rows"});
 }
 
 TEST_CASE("table: seeds are runs of their own") {
