@@ -141,7 +141,7 @@ class chooser {
     if (means == m::loss_scale) {
       std::erase_if(all,
                     [&](std::uint32_t i) { return is_vague(i) && !(content_[i].powers && content_[i].above_one); });
-      std::erase_if(all, [&](std::uint32_t i) { return is_vague(i) && is_small_factor(i); });
+      std::erase_if(all, [&](std::uint32_t i) { return is_vague(i) && is_of_something_else(i); });
     }
     if (means == m::loss_scale) std::erase_if(all, [&](std::uint32_t i) { return is_no_scale(i); });
     if (all.empty()) return;
@@ -181,16 +181,23 @@ class chooser {
     return true;
   }
 
-  // "scale" that is 8, 4 and 2 where nothing speaks of an overflow: of images, as well as of a loss.
-  bool is_small_factor(std::uint32_t i) {
+  // "scale" that is 8, 4 and 2, or rises again and again, where nothing speaks of an overflow: of images, as well as of a loss.
+  bool is_of_something_else(std::uint32_t i) {
     const column_content& of = content_[i];
-    if (of.greatest >= least_first_scale || of.numbers == 0 || speaks_of_overflow()) return false;
+    const bool is_small = of.greatest < least_first_scale;
+    if (of.numbers == 0 || !(is_small || rises_too_often(values_of(i))) || speaks_of_overflow()) return false;
     chosen_.of_no_scale += of.numbers;
-    chosen_.notes.push_back(
-        "the column " + in_quotes(column(i).name) +
-        " is below 64 throughout, and nothing in the table speaks of an overflow: it is not used as a loss "
-        "scale; --columns scale=NAME says that it is one");
+    chosen_.notes.push_back("the column " + in_quotes(column(i).name) +
+                            (is_small ? " is below 64 throughout" : " rises more often than a loss scale does") +
+                            ", and nothing in the table speaks of an overflow: it is not used as a loss "
+                            "scale; --columns scale=NAME says that it is one");
     return true;
+  }
+  [[nodiscard]] std::vector<double> values_of(std::uint32_t i) const {
+    std::vector<double> all;
+    for (const run_table::cell& c : table_.cells)
+      if (c.column == i) all.push_back(c.value);
+    return all;
   }
 
   // A loss or a norm that is not finite, a flag, or a number of skipped steps.

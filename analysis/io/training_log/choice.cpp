@@ -96,6 +96,21 @@ void add_fatal_overflow(std::vector<scale_record>& records) {
   std::erase_if(records, [](const scale_record& r) { return r.what == kind::fatal; });
 }
 
+// A bar that came to "400/400" counts steps that are done: what it shows at the next "0/400" is of none.
+void leave_out_empty_bars(std::vector<scale_record>& records) {
+  bool was_full = false;
+  auto kept = records.begin();
+  for (auto r = records.begin(); r != records.end(); ++r) {
+    const bool counts = r->from->counts_in_epochs && r->what == kind::reached && r->per_epoch > 0;
+    const bool is_empty = counts && was_full && r->step == 0;
+    if (counts) was_full = r->step == r->per_epoch;
+    if (is_empty) continue;
+    if (kept != r) *kept = std::move(*r);
+    ++kept;
+  }
+  records.erase(kept, records.end());
+}
+
 // Steps that are counted anew in each epoch, from the first of the log on; numbers that go on are left as they are.
 void count_over_epochs(std::vector<scale_record>& records, const std::string& path) {
   constexpr std::int64_t most = std::int64_t{1} << 53;
@@ -571,6 +586,7 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   distrust_norms(records);
   choose_steps(records);
   others.numbers_fit = number_metrics(records);
+  leave_out_empty_bars(records);
   count_over_epochs(records, path);
   doubt_running_means(records);
   others.contradicted_skips = take_own_skips(records);

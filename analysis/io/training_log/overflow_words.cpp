@@ -297,6 +297,12 @@ class reader {
 
   [[nodiscard]] bool is_overflow(std::size_t i) const {
     if (!is_in(word(i), overflow_names) || !is_concerned() || is_denied(i, i)) return false;
+    // "Overflow of max length": of what is fed to the network.
+    constexpr std::array<std::string_view, 3> sizes{"length", "size", "seqlen"};
+    constexpr std::size_t near = 4;
+    if (word(i + 1) == "of")
+      for (std::size_t k = i + 2; k <= i + near; ++k)
+        if (is_in(word(k), sizes)) return false;
     return !is_in(word_before(i), other_overflows) && !is_in(word(i + 1), other_overflows);
   }
 

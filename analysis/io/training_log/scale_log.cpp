@@ -279,6 +279,28 @@ bool ends_like(std::string_view line, std::string_view before) {
   return !line.empty() && line.size() >= before.size() && last_word(line) == last_word(before);
 }
 
+// Lines that say of themselves that others were left out, between records.
+class left_out_places {
+ public:
+  void line(std::string_view text, std::uint64_t number) {
+    if (leaves_lines_out(text)) all_.emplace_back(number, text);
+  }
+  // What to doubt for the first of them; empty where there is none.
+  [[nodiscard]] std::string doubt(std::span<const scale_record> records) const {
+    const auto is_between = [&](const auto& place) {
+      return std::ranges::any_of(records, [&](const scale_record& r) { return r.line < place.first; }) &&
+             std::ranges::any_of(records, [&](const scale_record& r) { return r.line > place.first; });
+    };
+    const auto first = std::ranges::find_if(all_, is_between);
+    if (first == all_.end()) return "";
+    return "line " + std::to_string(first->first) + ", " + in_quotes(first->second) +
+           ", stands for lines that were left out";
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::string>> all_;
+};
+
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
   return std::ranges::any_of(history.runs, [](const scale_run& run) {
@@ -294,7 +316,11 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   lines.break_at_returns();
   record_scanner scanner;
   line_numbers numbers([&](std::string_view line, std::uint64_t number) { scanner.line(line, number); });
-  const auto add = [&](const std::string& line) { numbers.line(with_plain_blanks(line), lines.number()); };
+  left_out_places left_out;
+  const auto add = [&](const std::string& line) {
+    numbers.line(with_plain_blanks(line), lines.number());
+    left_out.line(line, lines.number());
+  };
   add(first_line);
   bool cut = false;
   std::string before = first_line;
@@ -307,6 +333,7 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   scanner.finish(cut);
   std::vector<scale_record> records = scanner.take();
   const std::vector<nonfinite_words> words = untold(scanner.nonfinite(), records);
+  const std::string doubt = left_out.doubt(records);
   scale_history history = history_of(std::move(records), path, scanner.ranks());
   if (history.frameworks.empty()) {
     if (scanner.nonfinite().empty()) return nullptr;
@@ -317,6 +344,10 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   }
   history.unread += scanner.unread().count();
   if (scanner.unread().count() > 0) history.notes.push_back(unread_text(scanner.unread()));
+  if (!doubt.empty()) {
+    history.doubts.push_back(doubt);
+    history.notes.push_back(doubt + ": what happened there is not known");
+  }
   std::uint64_t in_words = 0;
   for (const nonfinite_words& w : words) in_words += w.count;
   if (in_words > 0) {

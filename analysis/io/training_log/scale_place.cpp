@@ -66,19 +66,22 @@ bool is_contradicted(told_steps told) {
   return any_falls;
 }
 
-// A number below 64 that is "scale" alone, where nothing says that a step overflowed, as of images; or that is no power of two, as the
-// weight of a loss.
+// Where nothing says that a step overflowed: "scale" alone that stays below 64 or rises again and again, as of images; or what is
+// below 64 and no power of two, as the weight of a loss.
 bool is_of_something_else(told_steps told) {
   double greatest = 0;
   bool is_vague = true;
   bool are_powers = true;
+  std::vector<double> scales;
   for (const scale_record* const r : told) {
     if (std::isnan(r->after)) continue;
+    scales.push_back(r->after);
     if (r->scale_is_rounded || says_overflow(*r)) return false;
     greatest = std::max(greatest, r->after);
     is_vague = is_vague && r->scale_is_vague;
     are_powers = are_powers && (r->after == 0 || prints_power_of_two(r->after));
   }
+  if (is_vague && rises_too_often(scales)) return true;
   return greatest < least_first_scale && ((is_vague && greatest > 1) || !are_powers);
 }
 
@@ -184,8 +187,8 @@ void apply(const settled_scales& scales, scale_history& into) {
   if (scales.no_scales > 0) {
     into.unread += scales.no_scales;
     into.notes.push_back(
-        "what is called a scale is below 64 throughout, and either no power of two or not said to be that of a loss, and no line tells "
-        "of an overflow: it is not used");
+        "what is called a scale is below 64 throughout or rises again and again, and either no power of two or not said to be that of "
+        "a loss, and no line tells of an overflow: it is not used");
   }
   if (scales.is_contradicted) {
     for (scale_run& run : into.runs) run.decided = false;

@@ -89,11 +89,12 @@ void complete(found_divergence& found, const course& c) {
   if (c.is_lost_after() && !was_lost) d.lost_at = c.steps[c.end].key.step;
 }
 
-// Near zero a loss may rise a hundredfold and mean nothing.
+// Near zero a loss may rise a hundredfold and mean nothing; nor does the rise of one that begins at zero, as that of a policy
+// which is compared with itself.
 bool is_far_from_zero(const course& c, double loss) {
   constexpr double of_initial = 0.1;
   const double initial = median_of(std::span(c.losses).first(std::min<std::size_t>(c.losses.size(), 5)));
-  return loss > of_initial * initial;
+  return initial > 0 && loss > of_initial * initial;
 }
 
 bool loss_rises(const course& c, const divergence& d, double times) {

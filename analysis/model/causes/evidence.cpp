@@ -151,9 +151,13 @@ void evidence::find_death() {
 }
 
 void evidence::see_places() {
-  for (lost_place place : places_) {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    lost_place place = places_[i];
     if (place.first >= healthy) break;
+    if (place.first < searched) continue;
     const bool goes_on = place.last + 1 < steps.size();
+    const lost_place wide = with_assumed_after(steps, places_, i);
+    if (wide.last > place.last && wide.last < healthy && is_search(wide)) continue;
     if (place.last < healthy) {
       see_place(place, goes_on);
       continue;

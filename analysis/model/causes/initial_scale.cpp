@@ -1,5 +1,6 @@
 #include "initial_scale.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "evidence.hpp"
@@ -15,7 +16,29 @@ double later_scale(const std::vector<step_survey>& steps, std::size_t from) {
   return not_known;
 }
 
+std::size_t lost_within(const std::vector<step_survey>& steps, std::size_t first, std::size_t last) {
+  const auto at = [&](std::size_t i) { return steps.begin() + static_cast<std::ptrdiff_t>(i); };
+  return static_cast<std::size_t>(std::count_if(at(first), at(last + 1), is_lost));
+}
+
 }  // namespace
+
+lost_place with_assumed_after(const std::vector<step_survey>& steps, const std::vector<lost_place>& places,
+                              std::size_t index) {
+  lost_place all = places[index];
+  for (std::size_t i = index + 1; i < places.size(); ++i) {
+    const lost_place& next = places[i];
+    const std::size_t finite = next.first - all.last - 1;
+    const bool is_assumed = !steps[next.first].bound_is_certain;
+    const bool falls_on = scale_of(steps[next.first]) < scale_of(steps[all.last]);
+    const bool ends = next.last + 1 < steps.size();
+    const bool is_near = finite <= lost_within(steps, all.first, all.last);
+    if (!is_assumed || !falls_on || !ends || !is_near || next.losses > 0) break;
+    all.last = next.last;
+    all.has_infinities = all.has_infinities || next.has_infinities;
+  }
+  return all;
+}
 
 std::optional<initial_scale> search_of(const std::vector<step_survey>& steps, const lost_place& place) {
   constexpr double many_falls = 0x1p5;
@@ -26,7 +49,8 @@ std::optional<initial_scale> search_of(const std::vector<step_survey>& steps, co
   const double first = scale_of(begin);
   const double then = scale_of(steps[place.last + 1]);
   const double last = scale_of(steps[place.last]);
-  initial_scale found{.skipped = {begin.key.step, steps[place.last].key.step, place.length()},
+  const std::size_t lost = lost_within(steps, place.first, place.last);
+  initial_scale found{.skipped = {begin.key.step, steps[place.last].key.step, lost},
                       .first_scale = first,
                       .is_at_most = std::isnan(begin.loss_scale),
                       .last_scale = last,
@@ -43,7 +67,7 @@ std::optional<initial_scale> search_of(const std::vector<step_survey>& steps, co
   if (last < 1 && !steps[place.last].bound_is_certain) return std::nullopt;
   if (place.first == 0) {
     // A recording of every n-th step has few of a search.
-    const bool is_long = place.length() >= long_search || first >= many_falls * then;
+    const bool is_long = lost >= long_search || first >= many_falls * then;
     const bool is_start = begin.key.step <= early || first > usual_start;
     const bool is_unlogged = std::isnan(first) && std::isnan(then) && begin.found_inf;
     return is_long && is_start && (falls || is_unlogged) ? std::optional{found} : std::nullopt;

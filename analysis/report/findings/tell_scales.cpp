@@ -38,8 +38,8 @@ std::string end_text(const telling& about) {
 }
 
 constexpr const char* find_operation =
-    "find the operation whose result is infinite or NaN first (torch.autograd.set_detect_anomaly(True) names it): a "
-    "logarithm, root or division at 0, an exponential";
+    "find the operation whose result is infinite or NaN first (in PyTorch, torch.autograd.set_detect_anomaly(True) names "
+    "it): a logarithm, root or division at 0, an exponential";
 
 // What keeps a forward pass finite.
 void advise_forward(told& t, const telling& about, const forward_overflow& f) {

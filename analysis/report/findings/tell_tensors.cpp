@@ -19,7 +19,8 @@ told told_of(const nan_source& n, const telling& about) {
   t.change = n.neighbour
                  ? fmt::format("look at what is computed between {} and {}", name, about.tensors[*n.neighbour].name)
                  : fmt::format("look at what is computed after {}", name);
-  t.change += ": a division, root, norm or logarithm at 0 (torch.autograd.set_detect_anomaly(True) names it)";
+  t.change +=
+      ": a division, root, norm or logarithm at 0 (in PyTorch, torch.autograd.set_detect_anomaly(True) names it)";
   t.sure = "very sure that no scale cures it: overflow would leave infinities, and end as the scale falls";
   t.numbers = numbers_of(n.lost);
   t.numbers.all.push_back({"tensor", name});

@@ -141,6 +141,44 @@ TEST_CASE("other meanings: a scale below 64 may be a weight, or of images") {
   CHECK(has_scale(rounded));
 }
 
+TEST_CASE("other meanings: a scale that rises again and again is the size of images") {
+  const playground place;
+  const auto drawn = [](int i) { return std::to_string(256 << (i * 7 / 3 % 3)); };
+  const auto table = [&](const std::string& name, const std::string& loss_at_20) {
+    return place.open("a.csv", "step,loss," + name + "\n" + each(90, [&](int i) {
+                                 return std::to_string(i) + "," + (i == 20 ? loss_at_20 : loss(i)) + "," + drawn(i);
+                               }));
+  };
+  CHECK_FALSE(has_scale(table("scale", "2.5")));
+  CHECK(nonfinite_in(table("scale", "2.5")).empty());
+  CHECK(notes_say(table("scale", "2.5"), "rises more often than a loss scale does"));
+  CHECK(has_scale(table("scale", "nan")));
+  CHECK(has_scale(table("loss_scale", "2.5")));
+  const contents log = place.open("a.log", each(90, [&](int i) {
+                                    return "step " + std::to_string(i) + " loss " + loss(i) + " scale " + drawn(i);
+                                  }));
+  CHECK_FALSE(has_scale(log));
+  CHECK(nonfinite_in(log).empty());
+  // As a scaler does: doubled after 20 steps, halved by an overflow.
+  const auto grown = [](int i) { return std::to_string(256 << (i / 20 % 3)); };
+  CHECK(has_scale(place.open("b.csv", "step,loss,scale\n" + each(200, [&](int i) {
+                                        return std::to_string(i) + "," + loss(i) + "," + grown(i);
+                                      }))));
+}
+
+TEST_CASE("other meanings: a bar of steps that are done begins with none") {
+  const playground place;
+  std::string all;
+  for (int epoch = 0; epoch < 3; ++epoch)
+    for (int i = 0; i <= 400; i += 50)
+      all += "Epoch " + std::to_string(epoch) + ":  12%|#   | " + std::to_string(i) +
+             "/400 [00:05<00:35, 9.87it/s, v_num=3, train_loss=" + loss(i / 50) + "]\n";
+  const contents bar = place.open("a.log", all);
+  REQUIRE(bar.steps.size() == 25);  // nine of the first epoch and eight of each other
+  CHECK(bar.steps[9].key.step == 450);
+  CHECK(bar.steps.back().key.step == 1200);
+}
+
 TEST_CASE("other meanings: an infinite scale is said") {
   const playground place;
   const contents read = place.open("a.csv", "step,loss,scale,grad_norm\n" + each(160, [](int i) {

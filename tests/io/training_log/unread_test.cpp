@@ -9,8 +9,10 @@
 
 #include <ulp/io/inputs/open.hpp>
 
+#include "bytes/text.hpp"
 #include "io/builders.hpp"
 #include "support/catch.hpp"
+#include "training_log/unread.hpp"
 
 using namespace ulp;
 using namespace ulp::test;
@@ -53,6 +55,29 @@ TEST_CASE("unread: the words of a run that died are no silence") {
     CHECK(io::says_nonfinite(words));
     CHECK(unread(healthy(5) + words + "\n") == 1);
     CHECK(unread(healthy(5) + "step 5 loss nan grad_norm nan\n" + words + "\n") == 0);
+  }
+}
+
+TEST_CASE("unread: what is too long overflows no gradient") {
+  CHECK_FALSE(io::says_nonfinite("WARNING: skipping batch 9: sequence length 9123 > 8192 (overflow of max length)"));
+  CHECK(io::says_nonfinite("WARNING: skipping batch 9: overflow of the gradients"));
+}
+
+TEST_CASE("unread: whoever leaves lines out of a log leaves doubts") {
+  for (const std::string line :
+       {"...", "[...]", "\xE2\x80\xA6", "> ...", "<snip>", "... many more lines ...", "(truncated)"}) {
+    INFO(line);
+    const playground place;
+    place.write("a.log", healthy(5) + line + "\n" + healthy(5, "2.5", 90));
+    const auto doubts = open_source({place.path("a.log")})->doubts();
+    REQUIRE(doubts.size() == 1);
+    CHECK(doubts.front() == "line 6, " + io::in_quotes(line) + ", stands for lines that were left out");
+    place.write("b.log", line + "\n" + healthy(5) + line + "\n");
+    CHECK(open_source({place.path("b.log")})->doubts().empty());
+  }
+  for (const std::string line : {"loading data ...", "...done in 3 s", "--------", "more", "3 lines ...", ""}) {
+    INFO(line);
+    CHECK_FALSE(io::leaves_lines_out(line));
   }
 }
 

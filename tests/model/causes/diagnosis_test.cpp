@@ -320,6 +320,19 @@ TEST_CASE("a warm-up and a warm restart are no jumps of the learning rate") {
   CHECK(restarts.names().empty());
 }
 
+TEST_CASE("a loss that begins at zero and grows beside steady gradients is no divergence") {
+  const auto begins_at = [](double first) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 60; ++i) {
+      run.scalars.loss = i < 8 ? first : 0.001 * (i - 7);
+      run.add(i % 2 == 0 ? 0.3F : 0.35F);
+    }
+    return run;
+  };
+  CHECK(begins_at(0).names().empty());
+  CHECK(begins_at(0.0005).names() == names{"divergence"});
+}
+
 TEST_CASE("growth that levels off, without a loss, is not called a divergence") {
   made_run run({"a.weight"});
   for (int i = 0; i < 200; ++i) run.add(i < 40 ? 1e-4F : 1.0F);

@@ -59,6 +59,31 @@ TEST_CASE("the scale that ended a search may be known only later") {
   CHECK(std::isnan(search(0x1p24).fitting_scale));  // which overflowed: it has grown since
 }
 
+TEST_CASE("an interval of a log does not end a search") {
+  // Nine of ten steps, then `lost` of ten, of which the first are taken.
+  const auto search = [](int lost, double next, bool is_placed) {
+    made_run run;
+    for (int i = 0; i < 9; ++i) run.log(true, std::ldexp(0x1p32, -i));
+    run.log(false, not_known);
+    for (int i = 0; i < lost; ++i)
+      is_placed ? run.log(true, std::ldexp(next, -i)) : run.log_bounded(true, std::ldexp(next, -i), false);
+    for (int i = 0; i < 50; ++i) run.log(false, std::ldexp(next, -lost));
+    return run;
+  };
+  const made_run on = search(5, 0x1p23, false);
+  CHECK(on.names() == names{"initial_scale"});
+  const auto found = first_of<initial_scale>(on);
+  CHECK(found.skipped.steps == 14);
+  CHECK(found.skipped.first == 0);
+  CHECK(found.skipped.last == 14);
+  CHECK(found.skipped.is_assumed);
+  CHECK(found.last_scale == 0x1p19);
+  CHECK(found.fitting_scale == 0x1p18);
+  // Steps that are known to lie apart, and a scale that had grown, are others.
+  CHECK(first_of<initial_scale>(search(5, 0x1p23, true)).skipped.steps == 9);
+  CHECK(first_of<initial_scale>(search(5, 0x1p25, false)).skipped.steps == 9);
+}
+
 TEST_CASE("eightfold is a jump, fourfold may be growth") {
   const auto from_1024_to = [](double high) {
     made_run run;

@@ -45,13 +45,13 @@ class made_run {
     scalars.loss_scale = scale;
     add(std::vector<std::vector<float>>{});
   }
-  // A step of a log that was skipped at a scale of at most so much.
-  void log_bounded(bool overflow, double scale_at_most) {
+  // A step of a log that was skipped at a scale of at most so much; which step it was may not be known.
+  void log_bounded(bool overflow, double scale_at_most, bool is_certain = true) {
     step s;
     s.key.step = number_++;
     s.scalars.found_inf = overflow;
     s.scalars.applied = !overflow;
-    s.bounds = max_abs_bounds{.low = float16_overflows_at / scale_at_most};
+    s.bounds = max_abs_bounds{.low = float16_overflows_at / scale_at_most, .certain = is_certain};
     seen_.add(s, tensors_);
   }
   // A step of a log with the largest gradient.

@@ -76,6 +76,7 @@ constexpr std::array espnet_fields{
     line_field{"loss", &scale_record::loss},
     line_field{"grad_norm", &scale_record::grad_norm},
     line_field{"grad_scale", &scale_record::after},
+    line_field{"loss_scale", &scale_record::after},
     line_field{"optim0_lr0", &scale_record::learning_rate},
 };
 constexpr std::array espnet{

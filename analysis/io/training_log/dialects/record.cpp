@@ -214,6 +214,23 @@ bool prints_power_of_two(double printed) {
   return false;
 }
 
+bool rises_too_often(std::span<const double> scales) noexcept {
+  constexpr std::size_t few = 3;
+  constexpr std::size_t one_of = 8;
+  double last = not_known;
+  std::size_t rises = 0;
+  std::size_t numbers = 0;
+  bool falls = false;
+  for (const double scale : scales) {
+    if (std::isnan(scale)) continue;
+    rises += scale > last ? 1 : 0;
+    falls = falls || scale < last;
+    ++numbers;
+    last = scale;
+  }
+  return falls && rises >= few && one_of * rises > numbers;
+}
+
 double exact_scale(double printed) noexcept {
   constexpr int fewest_digits = 3;
   constexpr int most_digits = 6;
