@@ -54,6 +54,12 @@ class numbering {
   }
   [[nodiscard]] std::vector<scale_run> take() { return std::move(runs_); }
   [[nodiscard]] std::int64_t count() const { return next_ - 1; }
+  [[nodiscard]] const std::vector<scale_run>& runs() const { return runs_; }
+  // The next is again the one behind so many, each of which is one step.
+  void go_back_to(std::int64_t count) {
+    runs_.resize(static_cast<std::size_t>(count));
+    next_ = count + 1;
+  }
 
  private:
   std::vector<scale_run> runs_;
@@ -78,10 +84,51 @@ std::string steps_text(std::int64_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
+// Logged steps with the epochs beside them, which are rounded to two digits.
+class logged_steps {
+ public:
+  explicit logged_steps(scale_history& to) : to_(to) {}
+
+  void add(const scale_record& line) {
+    constexpr double rounded = 0.02;
+    if (!epochs_.empty() && line.epoch < epochs_.back() - rounded) go_back(line.epoch);
+    steps_.add(run_of(line));
+    epochs_.push_back(line.epoch);
+    lines_ += 1;
+  }
+  void finish() {
+    to_.runs = steps_.take();
+    if (lines_ > 0)
+      to_.notes.push_back("the log has no step numbers: its " + steps_text(lines_, "line") +
+                          " are numbered from 1 in their order, and marked ~");
+    if (restarts_ > 0)
+      to_.notes.push_back(
+          "the epochs go back " + steps_text(restarts_, "time") +
+          ": a run that was started again, or another one, whose lines replace the earlier ones from there on");
+  }
+
+ private:
+  void go_back(double epoch) {
+    const auto later = std::ranges::find_if(epochs_, [&](double e) { return e >= epoch; });
+    const std::int64_t kept = later - epochs_.begin();
+    keep_replaced(to_.replaced, steps_.runs(), kept);
+    steps_.go_back_to(kept);
+    epochs_.erase(later, epochs_.end());
+    ++restarts_;
+  }
+
+  scale_history& to_;
+  numbering steps_;
+  std::vector<double> epochs_;
+  std::int64_t lines_ = 0;
+  std::int64_t restarts_ = 0;
+};
+
 }  // namespace
 
-std::vector<scale_run> runs_by_order(const std::vector<scale_record>& records, std::vector<std::string>& notes) {
+void add_runs_by_order(const std::vector<scale_record>& records, scale_history& to) {
   numbering steps;
+  std::vector<std::string>& notes = to.notes;
   const std::vector<equal_lines> overflows = overflows_of(records);
   const std::uint64_t ranks = ranks_of(overflows);
   double scale = not_known;
@@ -116,19 +163,18 @@ std::vector<scale_run> runs_by_order(const std::vector<scale_record>& records, s
                       (unlogged == 1 ? " lies" : " lie") + " there that the log has no line of");
     if (ranks > 1)
       notes.push_back(std::to_string(ranks) + " equal lines are taken for one overflow, from as many ranks");
-    return steps.take();
+    to.runs = steps.take();
+    return;
   }
+  logged_steps logged(to);
   const scale_record* before = nullptr;
   for (const scale_record& r : records) {
     if (r.what != kind::metrics) continue;
-    if (before != nullptr && !is_same_step(*before, r)) steps.add(run_of(*before));
+    if (before != nullptr && !is_same_step(*before, r)) logged.add(*before);
     before = &r;
   }
-  if (before != nullptr) steps.add(run_of(*before));
-  if (steps.count() > 0)
-    notes.push_back("the log has no step numbers: its " + steps_text(steps.count(), "line") +
-                    " are numbered from 1 in their order, and marked ~");
-  return steps.take();
+  if (before != nullptr) logged.add(*before);
+  logged.finish();
 }
 
 }  // namespace ulp::io

@@ -2,7 +2,6 @@
 #ifndef ULP_IO_TRAINING_LOG_BY_ORDER_HPP
 #define ULP_IO_TRAINING_LOG_BY_ORDER_HPP
 
-#include <string>
 #include <vector>
 
 #include "history.hpp"
@@ -10,9 +9,9 @@
 namespace ulp::io {
 
 // Of chosen records (choice.hpp). The skipped steps where overflows are told, with those that a fall of the scale between two
-// lines proves; else the logged ones. Adds what was assumed to the notes.
-[[nodiscard]] std::vector<scale_run> runs_by_order(const std::vector<scale_record>& records,
-                                                   std::vector<std::string>& notes);
+// lines proves; else the logged ones, where epochs that go back are those of a run that was started again. Adds what was assumed to
+// the notes.
+void add_runs_by_order(const std::vector<scale_record>& records, scale_history& to);
 
 }  // namespace ulp::io
 

@@ -222,7 +222,7 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
   if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; })) {
-    all.runs = runs_by_order(records, all.notes);
+    add_runs_by_order(records, all);
   } else {
     add_numbered_runs(records, path, all);
     apply(scales, all);

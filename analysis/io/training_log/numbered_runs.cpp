@@ -168,6 +168,8 @@ class run_builder {
   [[nodiscard]] bool is_decided(const log_interval& now) const {
     const scale_record& line = now.record;
     if (now.updates_only) return true;
+    // A line that is not finite itself beside a count of none: what is counted is something else.
+    if (now.counted && now.skipped == 0 && now.steps > 1 && line.is_nonfinite()) return false;
     if (line.lacks_loss && now.skipped < now.steps && !std::isfinite(line.grad_norm)) return false;
     if (now.counted || (now.overflows_have_lines && !now.is_cut)) return true;
     if (unlogged_here_ > 0 && !placed_) return false;

@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <utility>
 
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "evaluation_loss.hpp"
 #include "history.hpp"
 #include "line_numbers.hpp"
 #include "scanner.hpp"
@@ -301,6 +303,40 @@ class left_out_places {
   std::vector<std::pair<std::uint64_t, std::string>> all_;
 };
 
+// Lines with numbers that nothing here reads, behind the last record: the run goes on in them.
+class measured_lines {
+ public:
+  void line(std::string_view text, std::uint64_t number) {
+    if (decimals_in(text) < several) return;
+    last_.push_back(number);
+    if (last_.size() > most) last_.pop_front();
+  }
+  // What to doubt of a run whose last step is lost; empty where hardly any such line follows.
+  [[nodiscard]] std::string doubt(std::span<const scale_record> records) const {
+    std::uint64_t end = 0;
+    for (const scale_record& r : records) end = std::max(end, r.line);
+    const auto first = std::ranges::upper_bound(last_, end);
+    const auto n = static_cast<std::size_t>(last_.end() - first);
+    if (n < several) return "";
+    return (n == most ? "many lines" : std::to_string(n) + " lines") + " with numbers follow, from line " +
+           std::to_string(*first) + " on, and are not read";
+  }
+
+ private:
+  static constexpr std::size_t several = 2;
+  static constexpr std::size_t most = 64;
+
+  static std::size_t decimals_in(std::string_view text) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    std::size_t n = 0;
+    for (std::size_t i = 1; i + 1 < text.size(); ++i)
+      n += text[i] == '.' && is_digit(text[i - 1]) && is_digit(text[i + 1]) ? 1 : 0;
+    return n;
+  }
+
+  std::deque<std::uint64_t> last_;
+};
+
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
   return std::ranges::any_of(history.runs, [](const scale_run& run) {
@@ -317,9 +353,13 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   record_scanner scanner;
   line_numbers numbers([&](std::string_view line, std::uint64_t number) { scanner.line(line, number); });
   left_out_places left_out;
+  measured_lines measured;
+  nonfinite_evaluations evaluations;
   const auto add = [&](const std::string& line) {
     numbers.line(with_plain_blanks(line), lines.number());
     left_out.line(line, lines.number());
+    measured.line(line, lines.number());
+    evaluations.line(line, lines.number());
   };
   add(first_line);
   bool cut = false;
@@ -334,6 +374,7 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   std::vector<scale_record> records = scanner.take();
   const std::vector<nonfinite_words> words = untold(scanner.nonfinite(), records);
   const std::string doubt = left_out.doubt(records);
+  const std::string follows = measured.doubt(records);
   scale_history history = history_of(std::move(records), path, scanner.ranks());
   if (history.frameworks.empty()) {
     if (scanner.nonfinite().empty()) return nullptr;
@@ -353,6 +394,16 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   if (in_words > 0) {
     history.lost_elsewhere.push_back(words_text(words, in_words));
     history.notes.push_back(history.lost_elsewhere.back());
+  }
+  const auto is_lost = [](const scale_run& run) { return run.nonfinite || run.skipped || run.loss_is_nan; };
+  // Of weights that NaN has reached it says nothing new.
+  if (!evaluations.text().empty() && std::ranges::none_of(history.runs, is_lost)) {
+    history.lost_elsewhere.push_back(evaluations.text());
+    history.notes.push_back(evaluations.text());
+  }
+  if (!follows.empty() && !history.runs.empty() && (history.runs.back().skipped || history.runs.back().nonfinite)) {
+    history.doubts.push_back(follows);
+    history.notes.push_back(follows);
   }
   if (history.runs.empty()) throw input_error(path, "", "is a log of " + history.frameworks + " without any step");
   return open_history(std::move(history));

@@ -21,6 +21,17 @@ void take_flag(scale_record& r, std::int64_t gap) {
   r.is_applied = !overflowed;
 }
 
+// Drops flags that are shares somewhere, as of tokens beyond the capacity of an expert.
+std::uint64_t drop_shares(std::vector<scale_record>& records) {
+  const auto is_share = [](const scale_record& r) {
+    return std::isfinite(r.overflow) && r.overflow != std::floor(r.overflow);
+  };
+  if (std::ranges::none_of(records, is_share)) return 0;
+  std::uint64_t told = 0;
+  for (scale_record& r : records) told += std::isnan(std::exchange(r.overflow, not_known)) ? 0 : 1;
+  return told;
+}
+
 // Drops what lines say of skipped steps where each that does so is of a single step with a norm and a loss that are finite, and the loss
 // scale does not fall there.
 std::uint64_t drop_contradicted(std::vector<scale_record>& records) {
@@ -78,7 +89,8 @@ std::vector<std::optional<std::int64_t>> skips_of(std::span<const logged_skips> 
 std::uint64_t take_own_skips(std::vector<scale_record>& records) {
   // A framework's own lines of overflows say more.
   if (std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::overflow; })) return 0;
-  if (const std::uint64_t contradicted = drop_contradicted(records); contradicted > 0) return contradicted;
+  const std::uint64_t shares = drop_shares(records);
+  if (const std::uint64_t contradicted = drop_contradicted(records); contradicted > 0) return shares + contradicted;
   std::vector<logged_skips> told;
   std::vector<std::size_t> at;
   std::int64_t before = -1;
@@ -103,7 +115,7 @@ std::uint64_t take_own_skips(std::vector<scale_record>& records) {
     r.skipped = none_so_far ? 0 : std::min(since[i].value_or(0), gap);
     if (!since[i] && !none_so_far) r.skipped = r.steps = -1;
   }
-  return 0;
+  return shares;
 }
 
 }  // namespace ulp::io

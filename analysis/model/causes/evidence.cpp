@@ -239,10 +239,18 @@ bool evidence::is_unhandled(const lost_place& place) {
   return true;
 }
 
+// Steps follow of which nothing is told; a scale that went on falling would tell of them.
+bool evidence::goes_on_untold(const lost_place& place) const {
+  constexpr std::size_t several = 3;
+  const bool may_fall = scale_of(steps[place.last]) >= 2 && place.length() <= short_place;
+  return may_fall && run.steps().size() - told_[place.last] > several;
+}
+
 // Long enough, or early enough, that it may be more than a scaler at work; at the scale 1 no scaler is, unless the run
 // went on after such a step before.
 bool evidence::is_open(const lost_place& place) {
   constexpr std::size_t early = 10;
+  if (goes_on_untold(place)) return false;
   const double scale = scale_of(steps[place.first]);
   const auto was_lost = [&](const step_survey& s) { return s.loss_scale == scale && is_lost(s); };
   const auto before = steps.begin() + static_cast<std::ptrdiff_t>(place.first);
@@ -260,7 +268,7 @@ void evidence::see_skipped(const lost_place& place, bool goes_on) {
   const step_span span = span_of(place);
   see_handled(span);
   if (!goes_on) {
-    handled.at_end = span.steps;
+    if (!goes_on_untold(place)) handled.at_end = span.steps;
     return;
   }
   if (!(scale_of(steps[place.last + 1]) < scale_of(steps[place.first]))) handled.fell = false;

@@ -72,6 +72,7 @@ class evidence {
   // The first of these that a place is takes it.
   void see_place(const lost_place& place, bool goes_on);
   bool is_search(const lost_place& place);
+  [[nodiscard]] bool goes_on_untold(const lost_place& place) const;
   bool is_nan_source(const lost_place& place);
   bool has_lost_losses(const lost_place& place);
   bool is_single_batch(const lost_place& place);

@@ -32,6 +32,20 @@ struct peak_at {
   std::size_t first = 0;  // of the high window
 };
 
+// Losses of single batches may be far apart, and then a few high ones are no peak: most of its losses are above half of its height,
+// and few of all others.
+bool stands_out(std::span<const point> losses, std::size_t begin, std::size_t end, double half) {
+  constexpr double most = 0.6;
+  constexpr double few = 0.15;
+  const auto above = [&](std::span<const point> of) {
+    return static_cast<double>(std::ranges::count_if(of, [&](const point& p) { return p.value > half; }));
+  };
+  const double within = above(losses.subspan(begin, end - begin));
+  const auto length = static_cast<double>(end - begin);
+  const double others = above(losses) - within;
+  return within >= most * length && others <= few * (static_cast<double>(losses.size()) - length);
+}
+
 // The window that is highest above the lowest one before it.
 peak_at highest_of(std::span<const point> losses) {
   constexpr std::size_t most_window = 25;
@@ -74,7 +88,7 @@ std::optional<loss_peak> loss_peak_of(const evidence& e) {
   while (begin + 1 < end && losses[begin].value <= half) ++begin;
   while (end > begin + 1 && losses[end - 1].value <= half) --end;
   // As high at the end, it did not come back: that is told otherwise.
-  if (end == losses.size()) return std::nullopt;
+  if (end == losses.size() || !stands_out(losses, begin, end, half)) return std::nullopt;
   const point highest = std::ranges::max(losses.subspan(begin, end - begin), {}, &point::value);
   const auto step_at = [&](std::size_t i) { return e.steps[losses[i].step].key.step; };
   loss_peak p{.high = {step_at(begin), step_at(end - 1), losses[end - 1].step - losses[begin].step + 1},

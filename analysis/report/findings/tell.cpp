@@ -165,8 +165,8 @@ told told_of_outliers(const bad_batch& b) {
       fmt::format("look at the data of {}; {}", is_one ? "this step" : "these steps",
                   b.is_finite ? "clipping the norm bounds what it does"
                               : fmt::format("a scaler that skips {} loses nothing else", is_one ? "it" : "them"));
-  t.sure = fmt::format("{}: the steps around {} are healthy{}", b.loss_is_lost ? "very sure" : "fairly sure",
-                       is_one ? "it" : "them", b.loss_is_lost ? " at the same scale" : "");
+  t.sure = fmt::format("{}: the steps around {} are healthy", b.loss_is_lost ? "very sure" : "fairly sure",
+                       is_one ? "it" : "them");
   return t;
 }
 

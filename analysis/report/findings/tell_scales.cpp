@@ -31,7 +31,11 @@ std::string share_text(std::uint64_t n, const step_span& of) {
 }
 
 std::string end_of(const telling& about) {
-  return about.is_replaced ? "that attempt" : about.options.ends_early ? "the chosen steps" : "the input";
+  const bool is_part = about.options.unread > 0 || !about.options.doubts.empty();
+  return about.is_replaced          ? "that attempt"
+         : about.options.ends_early ? "the chosen steps"
+         : is_part                  ? "what was read"
+                                    : "the input";
 }
 std::string end_text(const telling& about) {
   return end_of(about) + (about.options.ends_early && !about.is_replaced ? " end" : " ends");

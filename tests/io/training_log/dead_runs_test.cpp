@@ -114,3 +114,24 @@ TEST_CASE("dead runs: pasted logs are read as their hand-made rows say") {
   for (const auto& file : std::filesystem::directory_iterator(folder())) files += file.path().extension() == ".log";
   CHECK(files == rows);
 }
+
+TEST_CASE("a count of no skipped step beside NaN leaves the steps between open") {
+  const playground place;
+  std::string text;
+  for (int i = 10; i <= 2000; i += 10) {
+    const std::string step = std::to_string(i);
+    const bool lost = i > 1500;
+    text +=
+        " iteration " + std::string(9 - step.size(), ' ') + step +
+        "/  500000 | consumed samples:         2560 | learning rate: 1.0E-04 | global batch size:   256 | lm loss: " +
+        (lost ? "NAN" : "2.5E+00") + " | loss scale: 1.0 | grad norm: " + (lost ? "nan" : "0.412") +
+        " | number of skipped iterations:   0 | number of nan iterations:   0 |\n";
+  }
+  const contents log = place.open("train.log", text);
+  REQUIRE(log.steps.size() == 2000);
+  std::size_t applied = 0;
+  for (std::size_t i = 1500; i < log.steps.size(); ++i) applied += log.steps[i].scalars.found_inf == false ? 1 : 0;
+  CHECK(applied == 0);
+  CHECK(log.steps[1509].scalars.found_inf == true);
+  CHECK(log.steps[1400].scalars.found_inf == false);
+}

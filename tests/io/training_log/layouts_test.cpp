@@ -182,6 +182,20 @@ TEST_CASE("layouts: overflows of Paddle and MindYOLO") {
   CHECK(paddle.steps[1].scalars.loss_scale == 0.5);
   CHECK(paddle.steps[1].scalars.applied == false);
 
+  const auto nlp = [](int step) {
+    return "[2024-03-05 10:00:10,944] [    INFO] - loss: 8.25, learning_rate: 3e-05, global_step: " +
+           std::to_string(step) + ", interval_runtime: 4.1, epoch: 0.01\n";
+  };
+  const contents not_run = place.open(
+      "train.log",
+      nlp(1) +
+          "[2024-03-05 10:00:11,944] [ WARNING] - optimizer not run, scale_before: 32768.0, scale_after: 16384.0\n" +
+          nlp(2) + nlp(3));
+  REQUIRE(not_run.steps.size() == 3);
+  CHECK(not_run.steps[1].scalars.applied == false);
+  CHECK(not_run.steps[1].scalars.loss_scale == 32768);
+  CHECK(not_run.steps[2].scalars.applied == true);
+
   // The update is applied all the same; only logged steps say whether they overflowed.
   const auto line = [](int step) {
     return "[INFO] Epoch 1/200, Step " + std::to_string(step) + "/3995, imgsize (640, 640), loss: 8.5, lbox: 3.6\n" +

@@ -68,6 +68,34 @@ TEST_CASE("other meanings: samples that are skipped are no steps") {
   CHECK(nonfinite_in(steps_are) == steps{30});
 }
 
+TEST_CASE("other meanings: a share of tokens is no flag, nor are skipped images steps") {
+  const playground place;
+  const contents share = place.open("a.log", each(60, [](int i) {
+                                      return "step " + std::to_string(50 * i) + " | loss " + loss(i) +
+                                             " | grad_norm 1.1 | overflow 0.0" + std::to_string(i % 7);
+                                    }));
+  CHECK(nonfinite_in(share).empty());
+  CHECK(share.unread == 60);
+  const contents flag = place.open("a.log", each(60, [](int i) {
+                                     return "step " + std::to_string(i) + " | loss " + loss(i) + " | overflow " +
+                                            (i == 7 ? "1.0" : "0.0");
+                                   }));
+  CHECK(nonfinite_in(flag) == steps{7});
+  for (const std::string images : {" corrupt images", " (corrupt images)", " images", " (images)"}) {
+    const contents skipped = place.open("a.log", each(60, [&](int i) {
+                                          return "INFO step=" + std::to_string(100 * i) + " loss=" + loss(i) +
+                                                 " skipped=" + std::to_string(i % 13) + images;
+                                        }));
+    INFO(images);
+    CHECK(nonfinite_in(skipped).empty());
+  }
+  const contents of_steps = place.open("a.log", each(60, [](int i) {
+                                         return "step=" + std::to_string(i) + " loss=" + loss(i) +
+                                                " skipped=" + (i < 7 ? "0" : "1") + " steps of 60";
+                                       }));
+  CHECK(nonfinite_in(of_steps) == steps{7});
+}
+
 TEST_CASE("other meanings: what stands beside finite norms is not used, and counted") {
   const playground place;
   const auto table = [&](const std::string& name, const std::function<int(int)>& value, const std::string& norm_there) {

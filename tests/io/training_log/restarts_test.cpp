@@ -71,6 +71,29 @@ TEST_CASE("restarts: what was done again is kept beside the run") {
   CHECK(log.attempts[0].steps.back().key.step == 59);
 }
 
+TEST_CASE("restarts: epochs that go back are another attempt where steps have no numbers") {
+  const auto entry = [](const std::string& loss, const std::string& epoch) {
+    return "{'loss': " + loss + ", 'grad_norm': 1.1, 'learning_rate': 5e-05, 'epoch': " + epoch + "}\n";
+  };
+  std::string text;
+  for (int i = 1; i <= 9; ++i) text += entry(i < 6 ? "2.5" : "nan", "0.0" + std::to_string(i));
+  for (int i = 1; i <= 5; ++i) text += entry("2.25", "0.0" + std::to_string(i));
+  const told log = read("train.log", text);
+  CHECK(log.steps.size() == 5);
+  CHECK(not_finite(log.steps).empty());
+  REQUIRE(log.attempts.size() == 1);
+  CHECK(log.attempts[0].from == 0);
+  CHECK(log.attempts[0].steps.size() == 9);
+  CHECK(not_finite(log.attempts[0].steps) == steps{6, 7, 8, 9});
+  // From the middle on; and lines that are a little late are none.
+  const told later = read("train.log", text.substr(0, 5 * entry("2.5", "0.01").size()) + entry("2.5", "0.09") +
+                                           entry("nan", "0.10") + entry("2.5", "0.04") + entry("2.5", "0.05"));
+  CHECK(later.steps.size() == 5);
+  REQUIRE(later.attempts.size() == 1);
+  CHECK(later.attempts[0].from == 3);
+  CHECK(read("train.log", entry("2.5", "0.05") + entry("2.5", "0.04") + entry("2.5", "0.06")).attempts.empty());
+}
+
 TEST_CASE("restarts: each one keeps its own, of tables, too") {
   std::string text = "step,loss\n";
   const auto rows = [&](int from, int to, const std::string& last) {

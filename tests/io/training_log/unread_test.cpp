@@ -12,6 +12,7 @@
 #include "bytes/text.hpp"
 #include "io/builders.hpp"
 #include "support/catch.hpp"
+#include "training_log/evaluation_loss.hpp"
 #include "training_log/unread.hpp"
 
 using namespace ulp;
@@ -79,6 +80,46 @@ TEST_CASE("unread: whoever leaves lines out of a log leaves doubts") {
     INFO(line);
     CHECK_FALSE(io::leaves_lines_out(line));
   }
+}
+
+TEST_CASE("unread: lines with numbers behind the last overflow are said") {
+  const std::string overflow = "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to ";
+  const std::string gan = "[0/25][50/1583] Loss_D: 0.67 Loss_G: 3.81 D(x): 0.71\n";
+  const auto doubts = [](const std::string& text) {
+    const playground place;
+    place.write("a.log", text);
+    return open_source({place.path("a.log")})->doubts();
+  };
+  const std::string overflows = overflow + "32768.0\n" + overflow + "16384.0\n";
+  CHECK(doubts(overflows + gan + gan + gan) ==
+        std::vector<std::string>{"3 lines with numbers follow, from line 3 on, and are not read"});
+  CHECK(doubts(gan + gan + gan + overflows).empty());
+  CHECK(doubts(overflows + "Traceback (most recent call last):\n  File \"a.py\", line 3\nValueError: 1.5\n").empty());
+  CHECK(doubts(healthy(5) + gan + gan + gan).empty());  // it does not end with an overflow
+}
+
+TEST_CASE("unread: a validation loss that is not finite is said of a run that is") {
+  for (const auto& [line, name] : std::vector<std::pair<std::string, std::string>>{
+           {"{'eval_loss': nan, 'eval_runtime': 3.1, 'epoch': 1.00}", "eval_loss"},
+           {"Validation loss: inf, accuracy 0.1", "Validation loss"},
+           {"epoch 3 | valid | loss nan | ppl nan", "valid | loss"},
+           {" validation loss at iteration 10 | lm loss value: NAN", ""},
+           {"782/782 [====] - 15ms/step - loss: 1.8 - val_loss: nan", "val_loss"},
+           {"step 3 loss nan", ""},
+           {"val_loss: 2.5, loss: nan", ""},
+           {"best val_loss: nanosecond", ""}}) {
+    INFO(line);
+    CHECK(io::nonfinite_evaluation(line) == name);
+  }
+  const auto elsewhere = [](const std::string& text) {
+    const playground place;
+    place.write("a.log", text);
+    return open_source({place.path("a.log")})->lost_elsewhere();
+  };
+  const std::string evaluation = "{'eval_loss': nan, 'eval_runtime': 3.1, 'epoch': 1.00}\n";
+  CHECK(elsewhere(healthy(5) + evaluation + healthy(5, "2.5", 5) + evaluation) ==
+        std::vector<std::string>{"the validation loss 'eval_loss' is not finite in 2 lines, the first in line 6"});
+  CHECK(elsewhere(healthy(5) + healthy(5, "nan", 5) + evaluation).empty());
 }
 
 TEST_CASE("unread: an excerpt of such words alone is refused by what it says") {

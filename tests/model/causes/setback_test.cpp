@@ -50,6 +50,16 @@ TEST_CASE("a loss that more than doubles and comes back is a peak, with its step
   std::vector<double> noisy;
   for (int i = 0; i < 200; ++i) noisy.push_back(i % 3 == 0 ? 0.5 : i % 3 == 1 ? 2.0 : 3.0);
   CHECK(log_of(noisy).names().empty());
+  // Losses of single batches, as far apart as noise to the square is: no trend.
+  std::vector<double> far_apart;
+  std::uint32_t random = 7;
+  for (int i = 0; i < 2000; ++i) {
+    random = random * 1664525U + 1013904223U;
+    const double u = (random >> 8U) / 0x1p24;
+    far_apart.push_back(0.01 + u * u * u);
+  }
+  far_apart[0] = far_apart[1] = far_apart[2] = 0.0175;
+  CHECK(log_of(far_apart).names().empty());
   // Near zero it means nothing.
   std::vector<double> small = with_peak(12);
   for (std::size_t i = 3; i < small.size(); ++i) small[i] /= 200;

@@ -128,10 +128,12 @@ constexpr std::array icefall{
 // Paddle: "Found inf or nan, current scale is: 32768.0, decrease to: 32768.0*0.5" for each overflow that lowers the scale:
 // PaddlePaddle/Paddle python/paddle/amp/grad_scaler.py (_update). "[Train][Epoch 1/800][Iter: 0/366]lr(LinearWarmup):
 // 0.00100000, CELoss: 11.86, loss: 12.56, ...": PaddlePaddle/PaddleClas ppcls/engine/train/utils.py (log_info), counted
-// from 0, the mean of the epoch. "global step 10, epoch: 1, batch: 9, loss: 0.5": PaddlePaddle/PaddleNLP, read as a script's.
+// from 0, the mean of the epoch. "global step 10, epoch: 1, batch: 9, loss: 0.5": PaddlePaddle/PaddleNLP, read as a script's;
+// "optimizer not run, scale_before: 32768.0, scale_after: 16384.0": its paddlenlp/trainer/trainer.py (_inner_training_loop).
 constexpr std::array paddle_fields{line_field{"loss", &scale_record::loss}};
 constexpr std::array paddle{
     line_layout{"Foundinfornan,currentscaleis:", "", "{before},decreaseto:{x}*{factor}"},
+    line_layout{"optimizernotrun,scale_before:", "", "{before},scale_after:{after}"},
     line_layout{"][Iter:", "[Epoch{epoch}/{n}", "{iter}/{length}]", paddle_fields, a_mean, 1},
 };
 

@@ -108,11 +108,20 @@ std::size_t find_key(std::string_view all, std::string_view key, std::size_t fro
   return found == rest.end() ? std::string_view::npos : from + static_cast<std::size_t>(found - rest.begin());
 }
 
-// "samples skipped: 3" and "skipped 3 samples": no steps.
+// "samples skipped: 3", "skipped 3 samples" and "skipped 3 (corrupt images)": no steps.
 bool begins_with_data(const record_text& text, std::size_t at) {
-  std::size_t end = at;
-  while (end < text.size() && is_letter(text.view()[end]) && (end == at || !text.blank_before(end))) ++end;
-  return is_of_data(text.view().substr(at, end - at));
+  const auto word_at = [&](std::size_t from) {
+    std::size_t end = from;
+    while (end < text.size() && is_letter(text.view()[end]) && (end == from || !text.blank_before(end))) ++end;
+    return text.view().substr(from, end - from);
+  };
+  if (at < text.size() && text.view()[at] == '(') ++at;
+  const std::string_view first = word_at(at);
+  constexpr std::array<std::string_view, 4> of_steps{"step", "iter", "update", "batch"};
+  if (first.empty() || std::ranges::any_of(of_steps, [&](std::string_view of) { return first.starts_with(of); }))
+    return false;
+  const std::size_t next = at + first.size();
+  return is_of_data(first) || (next < text.size() && text.blank_before(next) && is_of_data(word_at(next)));
 }
 bool ends_in_data(std::string_view before) {
   std::size_t begin = before.size();

@@ -235,12 +235,13 @@ double exact_scale(double printed) noexcept {
   constexpr int fewest_digits = 3;
   constexpr int most_digits = 6;
   if (!(printed >= 0) || std::isinf(printed)) return not_known;
-  if (printed < 1) return printed;
+  if (printed == 0 || is_power_of_two(printed)) return printed;
   const double power = std::exp2(std::round(std::log2(printed)));
   for (int digits = fewest_digits; digits <= most_digits; ++digits) {
     const double unit = std::pow(10.0, std::floor(std::log10(power)) + 1 - digits);
-    const double rounded = std::round(power / unit) * unit;
-    if (unit > 1 && std::fabs(rounded - printed) <= 1e-9 * printed) return power;
+    const double units = printed / unit;
+    const bool has_so_many = std::fabs(units - std::round(units)) <= 1e-6;
+    if ((unit > 1 || printed < 1) && has_so_many && std::fabs(power - printed) <= 0.5 * unit * (1 + 1e-9)) return power;
   }
   return printed;
 }
