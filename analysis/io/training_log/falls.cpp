@@ -39,9 +39,13 @@ unlogged_falls unlogged_falls_of(const log_interval& now, double scale) noexcept
     all.between += falls(scale, used_scale(e, scale));
     scale = scale_after(e);
   }
-  // Before 2021 fairseq printed means: one that is lower than a scale says that it fell, but nothing follows from two.
-  const bool is_mean = now.from->scale_is_mean && !is_power_of_two(now.record.after);
-  if (!is_mean || is_power_of_two(scale)) all.after = falls(scale, now.record.after);
+  // ESPnet prints means, and fairseq did before 2021: one that is lower than a scale says that it fell, and so does a scale of half of
+  // a mean or less; nothing follows from two.
+  const double after = now.record.after;
+  const bool is_mean = now.from->scale_is_mean && !is_power_of_two(after);
+  const bool was_mean = now.from->scale_is_mean && !is_power_of_two(scale);
+  if (!is_mean && !(was_mean && after > scale / 2)) all.after = falls(scale, after);
+  if (is_mean && !was_mean) all.after = falls(scale, after);
   return all;
 }
 

@@ -50,4 +50,5 @@ TEST_CASE("of scales that may be means nothing follows but from a power of two")
   CHECK(after(means, 100, 40) == 0);
   CHECK(after(means, 128, 40) == 1);
   CHECK(after(means, 100, 32) == 1);
+  CHECK(after(means, 100, 64) == 0);  // of 128 and 64: it fell before
 }

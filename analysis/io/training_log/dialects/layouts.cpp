@@ -339,7 +339,7 @@ constexpr std::array framework_rows{
     log_dialect{.name = "OpenMMLab", .layouts = openmmlab, .means_are_of_all = true},
     log_dialect{.name = "PyTorch's ImageNet example", .layouts = imagenet},
     log_dialect{.name = "Swin or DeiT", .layouts = swin},
-    log_dialect{.name = "ESPnet", .layouts = espnet, .counts_in_epochs = true},
+    log_dialect{.name = "ESPnet", .layouts = espnet, .counts_in_epochs = true, .scale_is_mean = true},
     log_dialect{.name = "InsightFace", .layouts = insightface},
     log_dialect{.name = "Detectron2", .layouts = detectron},
     log_dialect{.name = "llm.c", .layouts = llm_c},
