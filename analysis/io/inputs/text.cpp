@@ -29,14 +29,13 @@ bool names_columns(std::string_view line) {
   return line.find(',') != std::string_view::npos && line.find_first_of("=|:<>[]{}") == std::string_view::npos;
 }
 
-// Whether a line has all the names that the user gave to columns.
-bool has_told_names(std::string_view line, char separator, const told_columns& told) {
-  const std::vector<std::string> names = separator == 0 ? std::vector<std::string>{} : names_in(line, separator);
-  const auto is_there = [&](const auto& t) {
-    return t.second.empty() || std::ranges::find(names, t.second) != names.end();
-  };
-  return std::ranges::any_of(told, [](const auto& t) { return !t.second.empty(); }) &&
-         std::ranges::all_of(told, is_there);
+// Whether a line has a name that the user gave to a column.
+bool has_told_name(std::string_view line, char separator, const told_columns& told) {
+  if (separator == 0) return false;
+  if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+  const std::vector<std::string> names = names_in(line, separator);
+  return std::ranges::any_of(
+      told, [&](const auto& t) { return !t.second.empty() && std::ranges::find(names, t.second) != names.end(); });
 }
 
 // A file is read twice: mistakes show before anything is written, and all tensors are known from the first step on.
@@ -179,7 +178,7 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
     if (std::optional<line_reader> below = below_comments(path, limits)) lines = *std::move(below);
   const char separator = separator_of(lines.peek());
   const bool is_run = is_header_of_run(lines.peek(), separator) || (!told.empty() && names_columns(lines.peek())) ||
-                      has_told_names(lines.peek(), separator, told);
+                      has_told_name(lines.peek(), separator, told);
   const auto open_table = [&](csv_reader rows) {
     return open_run_table(read_csv_table(std::move(rows), separator, told, limits), told);
   };

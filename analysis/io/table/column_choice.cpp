@@ -82,32 +82,40 @@ class chooser {
       if (std::isfinite(c.value)) of.greatest = std::max(of.greatest, c.value);
       of.above_one = of.above_one || (c.value >= 2 && std::isfinite(c.value));
     }
+    number();
     for (std::uint32_t i = 0; i < table_.columns.size(); ++i)
-      if (tells_of_skips(i) && !is_told(i)) content_[i].counts_steps = can_count_steps(by_step(i));
+      if (tells_of_skips(i) && !is_told(i)) content_[i].counts_steps = can_count_steps(by_step_[i]);
   }
 
   [[nodiscard]] bool tells_of_skips(std::uint32_t i) const {
     const auto& reading = column(i).reading;
     return reading && (reading->means == m::found_inf || reading->means == m::skipped);
   }
+  // Whether its numbers tell if it is what its name says.
+  [[nodiscard]] bool may_mean_else(std::uint32_t i) const {
+    const auto& reading = column(i).reading;
+    return tells_of_skips(i) || (reading && (reading->means == m::loss_scale || reading->stands_in));
+  }
 
-  // The numbers of a column, with those of the best column of steps. W&B's "_step" counts calls of log, of which a number that is said to
-  // be one of steps may have several between.
-  [[nodiscard]] std::vector<numbered_value> by_step(std::uint32_t i) const {
-    const std::vector<std::uint32_t> all = counters_of_steps();
-    const bool has_steps = !all.empty() && !(column(all.front()).name == "_step" && names_steps(column(i).name));
-    std::vector<numbered_value> values;
-    for (std::size_t r = 0; r < table_.rows.size(); ++r) {
-      numbered_value now{.step = not_known, .value = not_known};
-      bool any = false;
-      for (const run_table::cell& c : table_.cells_of(r)) {
-        if (c.column == i) now.value = c.value;
-        any = any || c.column == i;
-        if (has_steps && c.column == all.front()) now.step = c.value;
-      }
-      if (any) values.push_back(now);
+  // The numbers of such columns, with those of the best column of steps. W&B's "_step" counts calls of log, between which there may be several
+  // of what is said to be steps.
+  void number() {
+    const std::vector<std::uint32_t> counters = counters_of_steps();
+    const bool are_calls = !counters.empty() && column(counters.front()).name == "_step";
+    std::vector<bool> is_wanted(table_.columns.size());
+    std::vector<bool> has_steps(table_.columns.size());
+    for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
+      is_wanted[i] = may_mean_else(i);
+      has_steps[i] = !are_calls || !names_steps(column(i).name);
     }
-    return values;
+    by_step_.resize(table_.columns.size());
+    for (std::size_t r = 0; r < table_.rows.size(); ++r) {
+      double step = not_known;
+      for (const run_table::cell& c : table_.cells_of(r))
+        if (!counters.empty() && c.column == counters.front()) step = c.value;
+      for (const run_table::cell& c : table_.cells_of(r))
+        if (is_wanted[c.column]) by_step_[c.column].push_back({has_steps[c.column] ? step : not_known, c.value});
+    }
   }
   [[nodiscard]] std::vector<std::uint32_t> counters_of_steps() const {
     for (std::uint32_t i = 0; i < table_.columns.size(); ++i)
@@ -223,10 +231,10 @@ class chooser {
   // "scale" that is 8, 4 and 2, or moves as none of a loss does, where nothing speaks of an overflow: of images, as well as of a loss.
   bool is_of_something_else(std::uint32_t i) {
     const column_content& of = content_[i];
-    const std::string_view why = of.greatest < least_first_scale        ? " is below 64 throughout"
-                                 : rises_too_often(values_of(i))        ? " rises more often than a loss scale does"
-                                 : falls_by_several_factors(by_step(i)) ? " falls by several factors in single steps"
-                                                                        : "";
+    const std::string_view why = of.greatest < least_first_scale         ? " is below 64 throughout"
+                                 : rises_too_often(values_of(i))         ? " rises more often than a loss scale does"
+                                 : falls_by_several_factors(by_step_[i]) ? " falls by several factors in single steps"
+                                                                         : "";
     if (of.numbers == 0 || why.empty() || speaks_of_overflow()) return false;
     chosen_.of_no_scale += of.numbers;
     chosen_.notes.push_back("the column " + in_quotes(column(i).name) + std::string(why) +
@@ -239,7 +247,7 @@ class chooser {
   bool is_maximised(std::uint32_t i) {
     const std::string& name = column(i).name;
     const bool is_negative = has_word(name, "neg") || has_word(name, "negative");
-    if (!column(i).reading->stands_in || !has_word(name, "elbo") || is_negative || !rises_in_all(by_step(i)))
+    if (!column(i).reading->stands_in || !has_word(name, "elbo") || is_negative || !rises_in_all(by_step_[i]))
       return false;
     chosen_.notes.push_back("the column " + in_quotes(name) +
                             " rises, as what is maximised does: it is not used as a loss");
@@ -367,6 +375,7 @@ class chooser {
   const run_table& table_;
   const told_columns& told_;
   std::vector<column_content> content_;
+  std::vector<std::vector<numbered_value>> by_step_;  // of columns that may mean something else than their names say
   std::uint64_t with_metric_ = 0;
   chosen_columns chosen_;
 };

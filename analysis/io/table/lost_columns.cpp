@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "bytes/text.hpp"
 #include "column_fit.hpp"
@@ -95,30 +97,28 @@ class lost_reader {
     std::vector<std::size_t> rows;  // that are not finite
     bool to_the_end = false;
   };
+  using row_values = std::vector<std::pair<std::size_t, double>>;
 
   // NaN is a value where fields are left empty instead, where an infinity stands in the column, where the row has another number of validation,
   // and, if the column has numbers of each row or each epoch, where they end. Not where just each n-th row has a number.
-  [[nodiscard]] lost_rows lost_of(std::uint32_t i, const std::vector<bool>& validated) const {
-    lost_rows all;
+  [[nodiscard]] lost_rows lost_of(const run_table::column& c, const row_values& values,
+                                  const std::vector<bool>& validated) const {
+    lost_rows all{.numbers = values.size(), .rows = {}};
     std::vector<double> finite;  // rows
     bool any_infinite = false;
     bool has_pairs = false;
     std::uint64_t beside = 0;
-    for (std::size_t r = 0; r < table_.rows.size(); ++r) {
-      const auto value = number(r, i);
-      if (!value) continue;
-      ++all.numbers;
-      if (std::isfinite(*value)) {
+    for (const auto& [r, value] : values) {
+      if (std::isfinite(value)) {
         has_pairs = has_pairs || (!finite.empty() && finite.back() + 1 == static_cast<double>(r));
         finite.push_back(static_cast<double>(r));
         continue;
       }
       all.rows.push_back(r);
-      any_infinite = any_infinite || std::isinf(*value);
+      any_infinite = any_infinite || std::isinf(value);
       beside += validated[r] ? 1 : 0;
     }
     all.to_the_end = !all.rows.empty() && (finite.empty() || finite.back() < static_cast<double>(all.rows.front()));
-    const run_table::column& c = table_.columns[i];
     const bool has_empty_fields = 10 * all.numbers <= 9 * table_.rows.size();
     if (any_infinite || has_empty_fields ||
         (beside > 0 && 2 * beside >= all.rows.size() && common_distance(finite) <= 1))
@@ -140,13 +140,18 @@ class lost_reader {
 
   // One sentence, however many columns there are.
   void tell_validation() {
+    std::map<std::uint32_t, row_values> columns;
+    for (std::size_t r = 0; r < table_.rows.size(); ++r)
+      for (const run_table::cell& c : table_.cells_of(r)) {
+        const auto& reading = table_.columns[c.column].reading;
+        if (reading->means == m::loss && reading->of_validation && !chosen_.uses(c.column))
+          columns[c.column].emplace_back(r, c.value);
+      }
     const std::vector<bool> by_row = validated();
     lost_rows first;
     std::vector<std::string> names;
-    for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
-      const auto& reading = table_.columns[i].reading;
-      if (!reading || reading->means != m::loss || !reading->of_validation || chosen_.uses(i)) continue;
-      lost_rows lost = lost_of(i, by_row);
+    for (const auto& [i, values] : columns) {
+      lost_rows lost = lost_of(table_.columns[i], values, by_row);
       if (lost.rows.empty()) continue;
       names.push_back(in_quotes(table_.columns[i].name));
       if (names.size() == 1) first = std::move(lost);

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -21,7 +23,10 @@ std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " 
 class missing_reader {
  public:
   missing_reader(const run_table& table, const chosen_columns& chosen, std::vector<raw_row>& rows)
-      : table_(table), chosen_(chosen), rows_(rows) {}
+      : table_(table), chosen_(chosen), rows_(rows) {
+    for (std::uint32_t i = 0; i < table.columns.size(); ++i)
+      if (!table.columns[i].filled.empty()) filled_.push_back(i);
+  }
 
   std::vector<std::string> drop(bool norms_may_be_absent) {
     drop_beside_others();
@@ -100,8 +105,8 @@ class missing_reader {
     std::uint64_t returns = 0;
     bool was_nan = false;
     std::vector<std::uint32_t> fillers;  // columns without a meaning, as far as they fit
-    for (std::uint32_t i = 0; i < table_.columns.size(); ++i)
-      if (!table_.columns[i].filled.empty() && !looks_important(table_.columns[i].name)) fillers.push_back(i);
+    std::ranges::copy_if(filled_, std::back_inserter(fillers),
+                         [&](std::uint32_t i) { return !looks_important(table_.columns[i].name); });
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
       const auto cells = table_.cells_of(i);
       const auto at = std::ranges::find(cells, *loss, &run_table::cell::column);
@@ -125,7 +130,7 @@ class missing_reader {
       const bool counts = means == m::step || means == m::epoch || means == m::learning_rate;
       if (!counts && std::isfinite(c.value)) all.push_back(c.column);
     }
-    for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
+    for (const std::uint32_t i : filled_) {
       const std::vector<bool>& filled = table_.columns[i].filled;
       if (row.index() < filled.size() && filled[row.index()]) all.push_back(i);
     }
@@ -135,13 +140,14 @@ class missing_reader {
   // Rows of a step that another one, next to them, completes: it has what is NaN in them, and they have what it has not.
   [[nodiscard]] std::vector<raw_row*> completed() {
     const m counter = chosen_.of(m::step) ? m::step : m::epoch;
+    constexpr std::size_t most = 16;  // rows of a step
     std::vector<raw_row*> all;
     for (std::size_t begin = 0, end = 0; begin < rows_.size(); begin = end) {
       const auto same_step = [&](const raw_row& row) {
         return row.has(counter) && row.of(counter) == rows_[begin].of(counter);
       };
       for (end = begin + 1; end < rows_.size() && same_step(rows_[end]);) ++end;
-      if (end - begin < 2) continue;
+      if (end - begin < 2 || end - begin > most) continue;
       const std::span<raw_row> rows = std::span(rows_).subspan(begin, end - begin);
       for (raw_row& row : rows)
         if (std::ranges::any_of(rows, [&](const raw_row& other) { return completes(other, row); })) all.push_back(&row);
@@ -222,6 +228,7 @@ class missing_reader {
       const double norm = row.of(m::grad_norm);
       const bool is_lost = means == m::grad_norm && row.has(m::loss) && !std::isfinite(row.of(m::loss));
       if (std::isinf(value) || std::isinf(norm) || is_lost) return;
+      if (row.of(counter) == last_step) return;  // as of several ranks
       if (numbers++ == 0) first_step = row.of(counter);
       last_step = row.of(counter);
       if (std::isnan(value)) {
@@ -262,23 +269,29 @@ class missing_reader {
     return distance > 0 && at.front() - first < distance && last - at.back() < distance;
   }
 
-  // Whether just these rows have a number of validation.
+  // Whether just these rows, which ascend, have a number of validation.
   [[nodiscard]] bool validates_just_in(const std::vector<std::size_t>& rows) const {
-    for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
-      const auto& reading = table_.columns[i].reading;
-      if (!reading || !reading->of_validation) continue;
-      std::vector<std::size_t> validated;
-      for (std::size_t r = 0; r < table_.rows.size(); ++r)
-        for (const run_table::cell& c : table_.cells_of(r))
-          if (c.column == i && std::isfinite(c.value)) validated.push_back(r);
-      if (validated == rows) return true;
+    struct numbers {
+      std::size_t all = 0;
+      std::size_t here = 0;
+    };
+    std::map<std::uint32_t, numbers> validated;
+    for (std::size_t r = 0; r < table_.rows.size(); ++r) {
+      const bool is_here = std::ranges::binary_search(rows, r);
+      for (const run_table::cell& c : table_.cells_of(r)) {
+        if (!table_.columns[c.column].reading->of_validation || !std::isfinite(c.value)) continue;
+        ++validated[c.column].all;
+        validated[c.column].here += is_here ? 1 : 0;
+      }
     }
-    return false;
+    return std::ranges::any_of(
+        validated, [&](const auto& of) { return of.second.all == rows.size() && of.second.here == rows.size(); });
   }
 
   const run_table& table_;
   const chosen_columns& chosen_;
   std::vector<raw_row>& rows_;
+  std::vector<std::uint32_t> filled_;  // columns without a meaning
   std::vector<std::string> notes_;
 };
 

@@ -303,14 +303,18 @@ class row_reader {
         "else than the loss scaler");
   }
 
-  // What a number of those in all tells of the first row, where the rows begin with the run: of no more steps than lie between two rows.
+  // What a number of those in all tells of the first row, where the rows begin with the run: no more than there are steps up to it.
   [[nodiscard]] std::optional<std::int64_t> skipped_at_first(double in_all) {
     const auto skipped = static_cast<std::int64_t>(in_all);
     const std::int64_t can_be = skipped_.front().first == 0 ? most_at_first(all_.rows) : 0;
-    if (skipped > can_be)
-      all_.notes.push_back(std::to_string(skipped - can_be) + (skipped - can_be == 1 ? " step" : " steps") +
-                           " that the first row counts as skipped came before it: none of its own");
-    return can_be > 0 ? std::optional(std::min(skipped, can_be)) : std::nullopt;
+    if (skipped > can_be) {
+      all_.notes.push_back("the first row counts " + std::to_string(skipped) +
+                           (skipped == 1 ? " skipped step" : " skipped steps") +
+                           ", which are of none of the steps that the table has");
+      return std::nullopt;
+    }
+    if (skipped == can_be && can_be > 1) all_.notes.emplace_back("the first row counts step 0, too, which has no row");
+    return skipped;
   }
 
   // Flags; or numbers of skipped steps, in all if they never fall.
