@@ -12,9 +12,11 @@
 #include <ulp/io/amax/amax_table.hpp>
 #include <ulp/io/bytes/error.hpp>
 
+#include "bytes/text.hpp"
 #include "csv/csv.hpp"
 #include "csv/histogram_csv.hpp"
 #include "csv/step_log.hpp"
+#include "table/cell_value.hpp"
 #include "table/read_table.hpp"
 #include "table/table_source.hpp"
 #include "training_log/scale_log.hpp"
@@ -25,6 +27,15 @@ namespace {
 // Whether a line can be names of columns: what stands in most lines of logs is not in them.
 bool names_columns(std::string_view line) {
   return line.find(',') != std::string_view::npos && line.find_first_of("=|:<>[]{}") == std::string_view::npos;
+}
+
+// Whether a line has a name that the user gave to a column.
+bool has_told_name(std::string_view line, char separator, const told_columns& told) {
+  if (separator == 0) return false;
+  if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+  const std::vector<std::string> names = names_in(line, separator);
+  return std::ranges::any_of(
+      told, [&](const auto& t) { return !t.second.empty() && std::ranges::find(names, t.second) != names.end(); });
 }
 
 // A file is read twice: mistakes show before anything is written, and all tensors are known from the first step on.
@@ -53,6 +64,39 @@ constexpr std::array csv_kinds{
 bool can_read_twice(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);
+}
+
+// The columns of a table whose names are not known: a first line without numbers, above lines with as many fields, of which most are
+// numbers. Empty where there is none.
+std::vector<std::string> columns_of_table(const std::string& path, const read_limits& limits) {
+  constexpr int least = 2;  // rows and columns
+  constexpr int most = 5;
+  if (!can_read_twice(path)) return {};
+  line_reader lines(path, limits);
+  const char separator = separator_of(lines.peek());
+  if (separator == 0) return {};
+  std::string line;
+  if (!lines.next(line, "table")) return {};
+  const auto is_number = [](const std::string& field) {
+    return value_of(field, true).what == cell_value::kind::number;
+  };
+  const std::vector<std::string> names = names_in(line, separator);
+  if (std::ssize(names) < least || std::ranges::any_of(names, is_number)) return {};
+  int rows = 0;
+  while (rows < most && lines.next(line, "table")) {
+    const std::vector<std::string> fields = names_in(line, separator);
+    const bool is_row =
+        fields.size() == names.size() && 2 * std::ranges::count_if(fields, is_number) > std::ssize(fields);
+    if (!is_row) return {};
+    ++rows;
+  }
+  return rows < least ? std::vector<std::string>{} : names;
+}
+
+std::string in_quotes_each(const std::vector<std::string>& names) {
+  std::vector<std::string> all;
+  for (const std::string& name : names) all.push_back(in_quotes(name));
+  return joined(all);
 }
 
 // What may stand above the names of columns: Excel's "sep=;", comments, the upper edge of a box.
@@ -133,7 +177,8 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
   if (stands_above_names(lines.peek()))
     if (std::optional<line_reader> below = below_comments(path, limits)) lines = *std::move(below);
   const char separator = separator_of(lines.peek());
-  const bool is_run = is_header_of_run(lines.peek(), separator) || (!told.empty() && names_columns(lines.peek()));
+  const bool is_run = is_header_of_run(lines.peek(), separator) || (!told.empty() && names_columns(lines.peek())) ||
+                      has_told_name(lines.peek(), separator, told);
   const auto open_table = [&](csv_reader rows) {
     return open_run_table(read_csv_table(std::move(rows), separator, told, limits), told);
   };
@@ -143,6 +188,10 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
   if (!names_columns(lines.peek()) && !is_run) {
     if (auto log = open_scale_log(std::move(lines), "")) return log;
     refuse_amaxes(path, options);
+    if (const auto names = columns_of_table(path, limits); !names.empty())
+      throw input_error(path, "line 1",
+                        "names columns of a table that are not known as those of a run: " + in_quotes_each(names) +
+                            "; say which they are with --columns, such as step=NAME,loss=NAME");
     throw input_error(
         path, "",
         "is neither a table, whose line 1 names its columns, nor a training log with lines of a layout that is known: "
@@ -155,11 +204,14 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
   auto [rest, first_line] = std::move(rows).release();
   if (auto log = open_scale_log(std::move(rest), first_line)) return log;
   refuse_amaxes(path, options);
+  const std::vector<std::string> names = columns_of_table(path, limits);
   throw input_error(
       path, "line 1",
-      "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
-      "counts), a step log (step and found_inf or maxabs), a table of a run (a step or epoch, and a "
-      "loss, norm or scale), nor one of amaxes (step, tensor, amax): --columns says which columns these are, such as step=NAME,loss=NAME");
+      std::string{
+          "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
+          "counts), a step log (step and found_inf or maxabs), a table of a run (a step or epoch, and a "
+          "loss, norm or scale), nor one of amaxes (step, tensor, amax): --columns says which columns these are, such as step=NAME,loss=NAME"} +
+          (names.empty() ? "" : "; they are " + in_quotes_each(names)));
 }
 
 std::unique_ptr<source> open_tables(const std::vector<std::string>& paths, const source_options& options) {

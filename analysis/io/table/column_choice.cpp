@@ -9,6 +9,8 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "column_fit.hpp"
+#include "lost_columns.hpp"
 #include "training_log/dialects/record.hpp"
 
 namespace ulp::io {
@@ -32,6 +34,7 @@ struct column_content {
   bool prints_powers = true;  // likewise, as far as they are printed: 0.1 for 0.125
   bool above_one = false;     // one of them at least 2
   double greatest = 0;        // of the finite ones
+  bool counts_steps = true;   // of a flag or a number of skipped steps: it can be one
   std::uint64_t beside = 0;   // rows that have it and a metric
 };
 
@@ -79,6 +82,47 @@ class chooser {
       if (std::isfinite(c.value)) of.greatest = std::max(of.greatest, c.value);
       of.above_one = of.above_one || (c.value >= 2 && std::isfinite(c.value));
     }
+    number();
+    for (std::uint32_t i = 0; i < table_.columns.size(); ++i)
+      if (tells_of_skips(i) && !is_told(i)) content_[i].counts_steps = can_count_steps(by_step_[i]);
+  }
+
+  [[nodiscard]] bool tells_of_skips(std::uint32_t i) const {
+    const auto& reading = column(i).reading;
+    return reading && (reading->means == m::found_inf || reading->means == m::skipped);
+  }
+  // Whether its numbers tell if it is what its name says.
+  [[nodiscard]] bool may_mean_else(std::uint32_t i) const {
+    const auto& reading = column(i).reading;
+    return tells_of_skips(i) || (reading && (reading->means == m::loss_scale || reading->stands_in));
+  }
+
+  // The numbers of such columns, with those of the best column of steps. W&B's "_step" counts calls of log, between which there may be several
+  // of what is said to be steps.
+  void number() {
+    const std::vector<std::uint32_t> counters = counters_of_steps();
+    const bool are_calls = !counters.empty() && column(counters.front()).name == "_step";
+    std::vector<bool> is_wanted(table_.columns.size());
+    std::vector<bool> has_steps(table_.columns.size());
+    for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
+      is_wanted[i] = may_mean_else(i);
+      has_steps[i] = !are_calls || !names_steps(column(i).name);
+    }
+    by_step_.resize(table_.columns.size());
+    for (std::size_t r = 0; r < table_.rows.size(); ++r) {
+      double step = not_known;
+      for (const run_table::cell& c : table_.cells_of(r))
+        if (!counters.empty() && c.column == counters.front()) step = c.value;
+      for (const run_table::cell& c : table_.cells_of(r))
+        if (is_wanted[c.column]) by_step_[c.column].push_back({has_steps[c.column] ? step : not_known, c.value});
+    }
+  }
+  [[nodiscard]] std::vector<std::uint32_t> counters_of_steps() const {
+    for (std::uint32_t i = 0; i < table_.columns.size(); ++i)
+      if (column(i).reading && column(i).reading->means == m::step && is_told(i)) return {i};
+    std::vector<std::uint32_t> all = candidates(m::step);
+    std::erase_if(all, [&](std::uint32_t i) { return !content_[i].whole; });
+    return all;
   }
 
   // Rows in which a counter stands beside a metric that was taken.
@@ -142,8 +186,11 @@ class chooser {
       std::erase_if(all,
                     [&](std::uint32_t i) { return is_vague(i) && !(content_[i].powers && content_[i].above_one); });
       std::erase_if(all, [&](std::uint32_t i) { return is_vague(i) && is_of_something_else(i); });
+      std::erase_if(all, [&](std::uint32_t i) { return is_no_scale(i); });
     }
-    if (means == m::loss_scale) std::erase_if(all, [&](std::uint32_t i) { return is_no_scale(i); });
+    if (means == m::loss) std::erase_if(all, [&](std::uint32_t i) { return is_maximised(i); });
+    if (means == m::found_inf || means == m::skipped)
+      std::erase_if(all, [&](std::uint32_t i) { return counts_something_else(i); });
     if (all.empty()) return;
     const column_reading best = *column(all.front()).reading;
     const auto ties = std::ranges::count_if(all, [&](std::uint32_t i) { return *column(i).reading == best; });
@@ -181,16 +228,41 @@ class chooser {
     return true;
   }
 
-  // "scale" that is 8, 4 and 2, or rises again and again, where nothing speaks of an overflow: of images, as well as of a loss.
+  // "scale" that is 8, 4 and 2, or moves as none of a loss does, where nothing speaks of an overflow: of images, as well as of a loss.
   bool is_of_something_else(std::uint32_t i) {
     const column_content& of = content_[i];
-    const bool is_small = of.greatest < least_first_scale;
-    if (of.numbers == 0 || !(is_small || rises_too_often(values_of(i))) || speaks_of_overflow()) return false;
+    const std::string_view why = of.greatest < least_first_scale         ? " is below 64 throughout"
+                                 : rises_too_often(values_of(i))         ? " rises more often than a loss scale does"
+                                 : falls_by_several_factors(by_step_[i]) ? " falls by several factors in single steps"
+                                                                         : "";
+    if (of.numbers == 0 || why.empty() || speaks_of_overflow()) return false;
     chosen_.of_no_scale += of.numbers;
-    chosen_.notes.push_back("the column " + in_quotes(column(i).name) +
-                            (is_small ? " is below 64 throughout" : " rises more often than a loss scale does") +
+    chosen_.notes.push_back("the column " + in_quotes(column(i).name) + std::string(why) +
                             ", and nothing in the table speaks of an overflow: it is not used as a loss "
                             "scale; --columns scale=NAME says that it is one");
+    return true;
+  }
+
+  // An evidence lower bound may be logged itself, or its negative as a loss, under one name.
+  bool is_maximised(std::uint32_t i) {
+    const std::string& name = column(i).name;
+    const bool is_negative = has_word(name, "neg") || has_word(name, "negative");
+    if (!column(i).reading->stands_in || !has_word(name, "elbo") || is_negative || !rises_in_all(by_step_[i]))
+      return false;
+    chosen_.notes.push_back("the column " + in_quotes(name) +
+                            " rises, as what is maximised does: it is not used as a loss");
+    return true;
+  }
+
+  bool counts_something_else(std::uint32_t i) {
+    if (content_[i].counts_steps) return false;
+    chosen_.of_no_count = std::max(chosen_.of_no_count, content_[i].numbers);
+    const std::vector<std::uint32_t> norms = candidates(m::grad_norm);
+    const bool has_finite = !norms.empty() && content_[norms.front()].finite == content_[norms.front()].numbers;
+    chosen_.notes.push_back("the column " + in_quotes(column(i).name) +
+                            " holds neither flags nor numbers of steps that fit between its rows" +
+                            (has_finite ? ", beside norms that are finite" : "") +
+                            ": it is not used, and may be of something else than the loss scaler");
     return true;
   }
   [[nodiscard]] std::vector<double> values_of(std::uint32_t i) const {
@@ -207,7 +279,7 @@ class chooser {
       if (!reading || reading->of_validation) return false;
       const bool is_value = reading->means == m::loss || reading->means == m::grad_norm;
       return (is_value && !std::isfinite(c.value)) ||
-             ((reading->means == m::found_inf || reading->means == m::skipped) && c.value > 0);
+             (tells_of_skips(c.column) && content_[c.column].counts_steps && c.value > 0);
     });
   }
 
@@ -215,7 +287,8 @@ class chooser {
   void take_parts(const std::vector<std::uint32_t>& all) {
     const auto of_epoch = column(all.front()).reading->of_epoch;
     for (const std::uint32_t i : all)
-      if (column(i).reading->of_epoch == of_epoch && content_[i].finite > 0) chosen_.parts_of_loss.push_back(i);
+      if (column(i).reading->is_part && column(i).reading->of_epoch == of_epoch && content_[i].finite > 0)
+        chosen_.parts_of_loss.push_back(i);
     if (chosen_.parts_of_loss.empty()) chosen_.parts_of_loss = {all.front()};
     chosen_.by_meaning[m::loss] = chosen_.parts_of_loss.front();
     if (chosen_.parts_of_loss.size() == 1) {
@@ -277,34 +350,13 @@ class chooser {
                               in_quotes(std::string(run)) + " is read: give a table of each");
   }
 
-  [[nodiscard]] static bool is_a_loss(const run_table::column& c) {
-    return c.reading ? c.reading->means == m::loss : has_word(c.name, "loss");
-  }
-  // Whether what is used shows no loss and no norm that is not.
-  [[nodiscard]] bool is_finite() const {
-    return std::ranges::all_of(chosen_.by_meaning, [&](const auto& of) {
-      const bool tells = of.first == m::loss || of.first == m::grad_norm;
-      return !tells || content_[of.second].finite == content_[of.second].numbers;
-    });
-  }
-  void tell_lost(const run_table::column& c) {
-    chosen_.lost.push_back("the column " + in_quotes(c.name) + ", which is not used, is not finite in " +
-                           std::to_string(c.lost.lost) + (c.lost.lost == 1 ? " row" : " rows") + " from " +
-                           table_.place(c.lost.first_line) + " on");
-  }
-
   void describe() {
     count_other_runs();
-    if (table_.lost_of_ranks > 0 && is_finite())
-      chosen_.lost.push_back("the loss or the norm of other ranks, which are not used, is not finite in " +
-                             std::to_string(table_.lost_of_ranks) + (table_.lost_of_ranks == 1 ? " row" : " rows"));
-    std::set<std::uint32_t> used(chosen_.parts_of_loss.begin(), chosen_.parts_of_loss.end());
+    chosen_.lost = lost_in_others(table_, chosen_);
     const bool by_step = chosen_.of(m::step).has_value();
     for (const m means : in_order) {
       const auto i = chosen_.of(means);
-      if (!i) continue;
-      used.insert(*i);
-      if (means == m::epoch && by_step) continue;
+      if (!i || (means == m::epoch && by_step)) continue;
       chosen_.text +=
           (chosen_.text.empty() ? "" : ", ") + std::string(to_string(means)) + " from " + in_quotes(column(*i).name);
     }
@@ -312,10 +364,9 @@ class chooser {
     for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
       const run_table::column& c = column(i);
       const bool matters = c.reading ? c.reading->means <= m::applied : looks_important(c.name);
-      if (used.contains(i) || !matters) continue;
+      if (chosen_.uses(i) || !matters) continue;
       const bool is_empty = c.reading && c.values == 0;
       const bool of_validation = c.reading && c.reading->of_validation;
-      if (is_a_loss(c) && c.lost.are_values() && is_finite()) tell_lost(c);
       others.push_back(in_quotes(c.name) + (is_empty ? " (empty)" : of_validation ? " (validation)" : ""));
     }
     if (!others.empty()) chosen_.text += "; not used: " + joined(others);
@@ -324,6 +375,7 @@ class chooser {
   const run_table& table_;
   const told_columns& told_;
   std::vector<column_content> content_;
+  std::vector<std::vector<numbered_value>> by_step_;  // of columns that may mean something else than their names say
   std::uint64_t with_metric_ = 0;
   chosen_columns chosen_;
 };
@@ -337,6 +389,11 @@ std::optional<std::uint32_t> chosen_columns::of(column_meaning meaning) const {
 
 bool chosen_columns::any_metric() const {
   return std::ranges::any_of(metrics, [&](column_meaning means) { return by_meaning.contains(means); });
+}
+
+bool chosen_columns::uses(std::uint32_t column) const {
+  return std::ranges::find(parts_of_loss, column) != parts_of_loss.end() ||
+         std::ranges::any_of(by_meaning, [&](const auto& of) { return of.second == column; });
 }
 
 chosen_columns choose_columns(const run_table& table, const told_columns& told) {

@@ -19,10 +19,12 @@ struct chosen_columns {
   std::string text;                 // "step from 'step', loss from 'train/loss'; not used: 'val/loss' (validation)"
   std::uint64_t of_other_runs = 0;  // rows with a metric of a run that is not read
   std::uint64_t of_no_scale = 0;    // numbers of a column that is a scale by its name only
+  std::uint64_t of_no_count = 0;    // rows with a number that is one of skipped steps by its name only
   std::vector<std::string> lost;    // as source::lost_elsewhere: what columns hold that are not used
   std::vector<std::string> notes;   // why, where it is not plain
 
   [[nodiscard]] std::optional<std::uint32_t> of(column_meaning meaning) const;
+  [[nodiscard]] bool uses(std::uint32_t column) const;
   [[nodiscard]] bool any_metric() const;  // besides step, epoch and learning rate
 };
 

@@ -129,6 +129,7 @@ std::optional<column_reading> read_name(std::string_view name) {
   const auto read = [](const known_name& k, column_reading r) {
     r.means = k.means;
     r.is_log2 = k.is_log2;
+    r.stands_in = k.stands_in;
     r.place = static_cast<std::uint32_t>(&k - known_names.data());
     if (k.means == m::step || k.means == m::epoch) r.of_epoch = false;
     return r;
@@ -223,6 +224,10 @@ bool has_word(std::string_view name, std::string_view wanted) {
     for (const std::string_view word : split(part, '_'))
       if (word == wanted) return true;
   return false;
+}
+
+bool names_validation(std::string_view name) {
+  return std::ranges::any_of(validation, [&](std::string_view word) { return has_word(name, word); });
 }
 
 bool looks_important(std::string_view name) {

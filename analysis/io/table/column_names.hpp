@@ -35,12 +35,13 @@ struct column_reading {
   bool is_nested = false;   // beneath a name that says nothing: actor/grad_norm
   bool is_running = false;  // a mean, perhaps of all that came before
   bool is_log2 = false;     // the logarithm base 2 of what it means
+  bool stands_in = false;   // a loss only where no other column is one: "nll", "mse"
   std::uint32_t place = 0;  // in the table of names: the usual ones first
 
   friend auto operator<=>(const column_reading& a, const column_reading& b) noexcept {
     const auto key = [](const column_reading& r) {
-      return (r.of_validation ? 1U << 20 : 0) + (r.is_part ? 1U << 19 : 0) + (r.of_epoch ? 1U << 18 : 0) +
-             (r.is_nested ? 1U << 17 : 0) + r.place;
+      return (r.of_validation ? 1U << 21 : 0) + (r.stands_in ? 1U << 20 : 0) + (r.is_part ? 1U << 19 : 0) +
+             (r.of_epoch ? 1U << 18 : 0) + (r.is_nested ? 1U << 17 : 0) + r.place;
     };
     return key(a) <=> key(b);
   }
@@ -57,6 +58,8 @@ struct column_reading {
 
 // Whether one of a name's words, between slashes and underscores, is `wanted`, in small letters.
 [[nodiscard]] bool has_word(std::string_view name, std::string_view wanted);
+// Whether one of them says that it is of validation.
+[[nodiscard]] bool names_validation(std::string_view name);
 // Whether a name that was not taken has words that matter: a loss, a norm, a scale.
 [[nodiscard]] bool looks_important(std::string_view name);
 

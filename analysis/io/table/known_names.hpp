@@ -12,7 +12,8 @@ namespace ulp::io {
 struct known_name {
   std::string_view name;  // small letters, with underscores: see reading_of
   column_meaning means;
-  bool is_log2 = false;  // of the number
+  bool is_log2 = false;    // of the number
+  bool stands_in = false;  // counts only where no other name has the meaning
 };
 // The usual ones first. Where a name is written:
 inline constexpr std::array known_names{
@@ -54,11 +55,30 @@ inline constexpr std::array known_names{
     known_name{"batch_idx", column_meaning::step},
     known_name{"batch_num", column_meaning::step},
     known_name{"_step", column_meaning::step},
+    // As people translate them: German, Spanish, French, Italian and Portuguese, Chinese.
+    known_name{"schritt", column_meaning::step},
+    known_name{"schritte", column_meaning::step},
+    known_name{"paso", column_meaning::step},
+    known_name{"pasos", column_meaning::step},
+    known_name{"etape", column_meaning::step},
+    known_name{"étape", column_meaning::step},
+    known_name{"passo", column_meaning::step},
+    known_name{"步", column_meaning::step},
+    known_name{"步数", column_meaning::step},
+    known_name{"迭代", column_meaning::step},
+    known_name{"迭代次数", column_meaning::step},
     known_name{"epoch", column_meaning::epoch},
     known_name{"epochs", column_meaning::epoch},
     known_name{"epoch_num", column_meaning::epoch},
     known_name{"epoch_idx", column_meaning::epoch},
     known_name{"current_epoch", column_meaning::epoch},
+    known_name{"epoche", column_meaning::epoch},
+    known_name{"epoca", column_meaning::epoch},
+    known_name{"época", column_meaning::epoch},
+    known_name{"epoque", column_meaning::epoch},
+    known_name{"époque", column_meaning::epoch},
+    known_name{"轮次", column_meaning::epoch},
+    known_name{"轮数", column_meaning::epoch},
 
     // Megatron-LM training.py ("lm loss"); composer ("loss/train/total"); NeMo ("reduced_train_loss"); torchtitan
     // components/metrics.py ("loss_metrics/global_avg_loss"); detectron2 ("total_loss"); OLMo ("train/CrossEntropyLoss").
@@ -74,6 +94,31 @@ inline constexpr std::array known_names{
     known_name{"cross_entropy_loss", column_meaning::loss},
     known_name{"cross_entropy", column_meaning::loss},
     known_name{"pg_loss", column_meaning::loss},
+    known_name{"verlust", column_meaning::loss},
+    known_name{"perdida", column_meaning::loss},
+    known_name{"pérdida", column_meaning::loss},
+    known_name{"perte", column_meaning::loss},
+    known_name{"perda", column_meaning::loss},
+    known_name{"perdita", column_meaning::loss},
+    known_name{"损失", column_meaning::loss},
+    known_name{"损失值", column_meaning::loss},
+    // Losses by what they measure. Of those in bits: karpathy/nanochat ("val/bpb"), google-research/vdm ("bpd").
+    known_name{"nll", column_meaning::loss, false, true},
+    known_name{"negative_log_likelihood", column_meaning::loss, false, true},
+    known_name{"ce", column_meaning::loss, false, true},
+    known_name{"xent", column_meaning::loss, false, true},
+    known_name{"bce", column_meaning::loss, false, true},
+    known_name{"bpb", column_meaning::loss, false, true},
+    known_name{"bits_per_byte", column_meaning::loss, false, true},
+    known_name{"bpc", column_meaning::loss, false, true},
+    known_name{"bits_per_char", column_meaning::loss, false, true},
+    known_name{"bits_per_character", column_meaning::loss, false, true},
+    known_name{"bpd", column_meaning::loss, false, true},
+    known_name{"bits_per_dim", column_meaning::loss, false, true},
+    known_name{"mse", column_meaning::loss, false, true},
+    known_name{"neg_elbo", column_meaning::loss, false, true},
+    known_name{"negative_elbo", column_meaning::loss, false, true},
+    known_name{"elbo", column_meaning::loss, false, true},
 
     // Megatron-LM ("grad-norm"); Lightning utilities/grads.py ("grad_2.0_norm_total"); composer
     // optimizer_monitor.py ("l2_norm/grad/global", before it "grad_l2_norm/step"); fairseq ("gnorm"); OLMo
@@ -115,6 +160,8 @@ inline constexpr std::array known_names{
     known_name{"learningrate", column_meaning::learning_rate},
     known_name{"base_lr", column_meaning::learning_rate},
     known_name{"last_lr", column_meaning::learning_rate},
+    known_name{"lernrate", column_meaning::learning_rate},
+    known_name{"学习率", column_meaning::learning_rate},
 
     // Megatron-LM ("loss-scale"); DeepSpeed runtime/engine.py ("Train/Samples/loss_scale"); ESPnet ("loss_scale",
     // "grad_scale"); scripts that log GradScaler.get_scale().
@@ -137,6 +184,7 @@ inline constexpr std::array known_names{
     known_name{"fp16_scale", column_meaning::loss_scale},
     known_name{"fp16_loss_scale", column_meaning::loss_scale},
     known_name{"cur_scale", column_meaning::loss_scale},
+    known_name{"verlustskalierung", column_meaning::loss_scale},
     // openai/guided-diffusion train_util.py ("lg_loss_scale").
     known_name{"lg_loss_scale", column_meaning::loss_scale, true},
     known_name{"log2_loss_scale", column_meaning::loss_scale, true},
@@ -168,6 +216,8 @@ inline constexpr std::array known_names{
     known_name{"skip_step", column_meaning::found_inf},
     known_name{"skip", column_meaning::found_inf},
     known_name{"skipped", column_meaning::found_inf},
+    known_name{"übersprungen", column_meaning::found_inf},
+    known_name{"Übersprungen", column_meaning::found_inf},
 
     // Megatron-LM's log: "number of skipped iterations".
     known_name{"skipped_steps", column_meaning::skipped},
@@ -177,6 +227,21 @@ inline constexpr std::array known_names{
     known_name{"n_skipped", column_meaning::skipped},
     known_name{"total_skipped", column_meaning::skipped},
     known_name{"total_skipped_steps", column_meaning::skipped},
+    known_name{"skipped_total", column_meaning::skipped},
+    known_name{"skipped_steps_total", column_meaning::skipped},
+    known_name{"steps_skipped", column_meaning::skipped},
+    known_name{"total_steps_skipped", column_meaning::skipped},
+    known_name{"steps_skipped_total", column_meaning::skipped},
+    known_name{"total_skips", column_meaning::skipped},
+    known_name{"cumulative_skipped", column_meaning::skipped},
+    known_name{"cumulative_skipped_steps", column_meaning::skipped},
+    known_name{"cum_skipped", column_meaning::skipped},
+    known_name{"cum_skipped_steps", column_meaning::skipped},
+    known_name{"skipped_so_far", column_meaning::skipped},
+    known_name{"skipped_count", column_meaning::skipped},
+    known_name{"skip_count", column_meaning::skipped},
+    known_name{"num_skips", column_meaning::skipped},
+    known_name{"n_skips", column_meaning::skipped},
     known_name{"skipped_iterations", column_meaning::skipped},
     known_name{"number_of_skipped_iterations", column_meaning::skipped},
     known_name{"skipped_iters", column_meaning::skipped},
@@ -186,6 +251,12 @@ inline constexpr std::array known_names{
     known_name{"num_overflows", column_meaning::skipped},
     known_name{"overflow_count", column_meaning::skipped},
     known_name{"overflow_events", column_meaning::skipped},
+    known_name{"overflow_steps", column_meaning::skipped},
+    known_name{"overflow_total", column_meaning::skipped},
+    known_name{"overflows_total", column_meaning::skipped},
+    known_name{"total_overflows", column_meaning::skipped},
+    known_name{"cumulative_overflows", column_meaning::skipped},
+    known_name{"n_overflows", column_meaning::skipped},
 
     known_name{"applied", column_meaning::applied},
     known_name{"step_applied", column_meaning::applied},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -13,6 +12,8 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bytes/text.hpp"
+#include "missing_values.hpp"
+#include "raw_row.hpp"
 #include "source/scalar_table.hpp"
 #include "training_log/skip_counts.hpp"
 
@@ -22,41 +23,6 @@ namespace {
 using m = column_meaning;
 
 std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
-
-// A row as it stands in the table: its values by meaning, up to `applied`.
-class raw_row {
- public:
-  static constexpr std::size_t meanings = static_cast<std::size_t>(m::applied) + 1;
-
-  explicit raw_row(std::uint64_t line) : line_(line) { values_.fill(not_known); }
-
-  [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
-  [[nodiscard]] bool has(m means) const { return has_.test(static_cast<std::size_t>(means)); }
-  [[nodiscard]] double of(m means) const { return values_[static_cast<std::size_t>(means)]; }
-  void set(m means, double value) {
-    has_.set(static_cast<std::size_t>(means));
-    values_[static_cast<std::size_t>(means)] = value;
-  }
-  [[nodiscard]] bool has_metric() const {
-    constexpr std::array others{m::step, m::epoch, m::learning_rate};
-    std::size_t n = has_.count();
-    for (const m means : others) n -= has(means) ? 1 : 0;
-    return n > 0;
-  }
-  // Forgets the values that are NaN; whether there were any.
-  bool drop_nans() {
-    const std::size_t before = has_.count();
-    for (std::size_t i = 0; i < meanings; ++i)
-      if (std::isnan(values_[i])) has_.reset(i);
-    return has_.count() < before;
-  }
-  void forget(m means) { has_.reset(static_cast<std::size_t>(means)); }
-
- private:
-  std::uint64_t line_;
-  std::bitset<meanings> has_;
-  std::array<double, meanings> values_{};
-};
 
 bool is_whole(double x) { return x >= 0 && x == std::floor(x) && x <= 0x1p53; }
 
@@ -69,7 +35,7 @@ class row_reader {
   run_rows read() {
     collect();
     drop_absent_norms();
-    drop_missing();
+    all_.notes = drop_missing(table_, chosen_, rows_, negative_norms_ > 0 && has_other_norms_);
     choose_numbers();
     turn_round();
     count_over_epochs();
@@ -91,7 +57,7 @@ class row_reader {
   void collect() {
     const auto& parts = chosen_.parts_of_loss;
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
-      raw_row row(table_.rows[i].line);
+      raw_row row(i, table_.rows[i].line);
       for (const run_table::cell& c : table_.cells_of(i)) {
         const auto found = meanings_.find(c.column);
         if (found != meanings_.end() && !row.has(found->second)) put(row, found->second, value_of(c));
@@ -113,107 +79,6 @@ class row_reader {
     if (negative_norms_ == 0 || has_other_norms_) return;
     for (raw_row& row : rows_) row.forget(m::grad_norm);
     std::erase_if(rows_, [](const raw_row& row) { return !row.has_metric() && !row.has(m::learning_rate); });
-  }
-
-  // A rate or a scale is never NaN: where it is written so, NaN stands for nothing. So it does in all rows without a loss, if
-  // just these have a loss of validation, or another number that the others lack.
-  void drop_missing() {
-    std::uint64_t dropped = 0;
-    const auto drop = [&](raw_row& row) { dropped += row.drop_nans() ? 1 : 0; };
-    for (raw_row& row : rows_) {
-      const auto is_nan = [&](m means) { return row.has(means) && std::isnan(row.of(means)); };
-      if (is_nan(m::learning_rate) || is_nan(m::loss_scale) || is_nan(m::step) || is_nan(m::epoch)) drop(row);
-    }
-    if (has_complement())
-      for (raw_row& row : rows_) drop(row);
-    drop_unlogged();
-    if (dropped > 0)
-      all_.notes.push_back("NaN stands for nothing in " + rows_text(dropped) +
-                           ", where a rate, a scale or a step is NaN too, or just another column has a value instead");
-  }
-
-  // A scale that falls, a flag, a number of skipped steps, an infinite loss, or a norm that is not finite beside a loss that is, or that
-  // is infinite.
-  [[nodiscard]] bool speaks_of_overflow() const {
-    double scale = not_known;
-    return std::ranges::any_of(rows_, [&](const raw_row& row) {
-      const bool falls = row.of(m::loss_scale) < scale;
-      if (row.has(m::loss_scale)) scale = row.of(m::loss_scale);
-      const bool is_norm_bad = row.has(m::grad_norm) && !std::isfinite(row.of(m::grad_norm));
-      const bool is_hole = row.has(m::loss) && std::isnan(row.of(m::loss)) && std::isnan(row.of(m::grad_norm));
-      return std::isinf(row.of(m::loss)) || falls || row.of(m::found_inf) > 0 || row.of(m::skipped) > 0 ||
-             (is_norm_bad && !is_hole);
-    });
-  }
-
-  // pandas and W&B write NaN where a metric was not logged: a third of the losses, with finite ones behind them again and
-  // again. Not where anything speaks of an overflow, nor where the last of them are more in a row than before.
-  void drop_unlogged() {
-    if (negative_norms_ > 0 && has_other_norms_) return;
-    if (speaks_of_overflow()) return;
-    std::vector<raw_row*> with_loss;
-    for (raw_row& row : rows_)
-      if (row.has(m::loss)) with_loss.push_back(&row);
-    std::uint64_t nans = 0;
-    std::uint64_t changes = 0;
-    std::uint64_t in_a_row = 0;
-    std::uint64_t most = 0;  // before a finite one
-    for (const raw_row* row : with_loss) {
-      if (std::isnan(row->of(m::loss))) {
-        ++nans;
-        ++in_a_row;
-        continue;
-      }
-      changes += in_a_row > 0 ? 1 : 0;
-      most = std::max(most, std::exchange(in_a_row, 0));
-    }
-    constexpr std::uint64_t often = 3;
-    if (changes < often || often * nans < with_loss.size()) return;
-    if (in_a_row > most) with_loss.resize(with_loss.size() - in_a_row);
-    std::uint64_t dropped = 0;
-    for (raw_row* row : with_loss)
-      if (std::isnan(row->of(m::loss))) dropped += row->drop_nans() ? 1 : 0;
-    all_.notes.push_back("NaN is taken for a loss that was not logged in " + rows_text(dropped) +
-                         ": finite ones follow again and again, and nothing speaks of an overflow");
-  }
-
-  // Whether some column has a number just where the loss is NaN: one of validation, or any that tells nothing of overflows, if finite
-  // losses follow again and again.
-  [[nodiscard]] bool has_complement() const {
-    const auto loss = chosen_.of(m::loss);
-    if (!loss) return false;
-    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>>
-        beside;  // rows with a number, where the loss is NaN, or is not
-    std::uint64_t nans = 0;
-    std::uint64_t finite = 0;
-    std::uint64_t returns = 0;
-    bool was_nan = false;
-    std::vector<std::uint32_t> fillers;  // columns without a meaning, as far as they fit
-    for (std::uint32_t i = 0; i < table_.columns.size(); ++i)
-      if (!table_.columns[i].filled.empty() && !looks_important(table_.columns[i].name)) fillers.push_back(i);
-    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
-      const auto cells = table_.cells_of(i);
-      const auto at = std::ranges::find(cells, *loss, &run_table::cell::column);
-      if (at == cells.end()) continue;
-      const bool is_nan = std::isnan(at->value);
-      ++(is_nan ? nans : finite);
-      returns += !is_nan && was_nan ? 1 : 0;
-      was_nan = is_nan;
-      std::erase_if(fillers, [&](std::uint32_t column) {
-        const std::vector<bool>& filled = table_.columns[column].filled;
-        return (i < filled.size() && filled[i]) != is_nan;
-      });
-      for (const run_table::cell& c : cells) {
-        const auto& reading = table_.columns[c.column].reading;
-        if (!reading || !reading->of_validation || !std::isfinite(c.value)) continue;
-        ++(is_nan ? beside[c.column].first : beside[c.column].second);
-      }
-    }
-    constexpr std::uint64_t often = 3;
-    if (returns >= often && !fillers.empty() && !speaks_of_overflow()) return true;
-    return finite > 0 && nans > 0 && std::ranges::any_of(beside, [&](const auto& of) {
-             return of.second.first == nans && of.second.second == 0;
-           });
   }
 
   // By steps; else by epochs, of which each has a row; else by the order of the rows.
@@ -340,7 +205,7 @@ class row_reader {
         last.clear();
       }
       before = step;
-      raw_row& into = part.try_emplace(step, row.line()).first->second;
+      raw_row& into = part.try_emplace(step, row.index(), row.line()).first->second;
       for (const m means : all) {
         if (!row.has(means)) continue;
         last[means] = step;
@@ -438,6 +303,20 @@ class row_reader {
         "else than the loss scaler");
   }
 
+  // What a number of those in all tells of the first row, where the rows begin with the run: no more than there are steps up to it.
+  [[nodiscard]] std::optional<std::int64_t> skipped_at_first(double in_all) {
+    const auto skipped = static_cast<std::int64_t>(in_all);
+    const std::int64_t can_be = skipped_.front().first == 0 ? most_at_first(all_.rows) : 0;
+    if (skipped > can_be) {
+      all_.notes.push_back("the first row counts " + std::to_string(skipped) +
+                           (skipped == 1 ? " skipped step" : " skipped steps") +
+                           ", which are of none of the steps that the table has");
+      return std::nullopt;
+    }
+    if (skipped == can_be && can_be > 1) all_.notes.emplace_back("the first row counts step 0, too, which has no row");
+    return skipped;
+  }
+
   // Flags; or numbers of skipped steps, in all if they never fall.
   void count_skipped() {
     const auto is_flag = [](const auto& v) { return v.second == 0 || v.second == 1 || std::isnan(v.second); };
@@ -455,7 +334,8 @@ class row_reader {
     if (skipped_.empty()) return;
     std::vector<logged_skips> told;
     for (const auto& [row, value] : skipped_) told.push_back({value, all_.rows[row].is_nonfinite()});
-    const auto since = skips_of(told);
+    std::vector<std::optional<std::int64_t>> since = skips_of(told);
+    if (are_in_all(told)) since.front() = skipped_at_first(told.front().value);
     const m means = chosen_.of(m::skipped) ? m::skipped : m::found_inf;
     if (is_vague(means) && finite_norms_contradict(skipped_, since)) {
       leave_out(means, skipped_.size());
@@ -515,6 +395,14 @@ class row_reader {
 bool run_row::is_nonfinite() const noexcept {
   return logged.loss_is_nan || logged.grad_norm_is_nan || std::isinf(logged.loss) || std::isinf(logged.grad_norm) ||
          logged.found_inf.value_or(false) || skipped.value_or(0) > 0;
+}
+
+std::int64_t distance_of_first(const std::vector<run_row>& rows) noexcept {
+  return rows.size() > 1 ? std::max<std::int64_t>(rows[1].step - rows[0].step, 1) : 1;
+}
+
+std::int64_t most_at_first(const std::vector<run_row>& rows) noexcept {
+  return rows.front().step <= distance_of_first(rows) ? rows.front().step + 1 : 0;
 }
 
 run_rows rows_of(const run_table& table, const chosen_columns& chosen) { return row_reader(table, chosen).read(); }

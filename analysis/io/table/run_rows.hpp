@@ -38,6 +38,11 @@ struct run_rows {
   std::vector<std::string> notes;
 };
 
+// From the first row to the second, 1 where that is not known.
+[[nodiscard]] std::int64_t distance_of_first(const std::vector<run_row>& rows) noexcept;
+// How many steps there are up to the first row, if the run begins within that distance before it; else 0. They may count from 0.
+[[nodiscard]] std::int64_t most_at_first(const std::vector<run_row>& rows) noexcept;
+
 // Throws input_error where no row has a metric.
 [[nodiscard]] run_rows rows_of(const run_table& table, const chosen_columns& chosen);
 

@@ -9,6 +9,7 @@
 
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
+#include "row_order.hpp"
 
 namespace ulp::io {
 namespace {
@@ -324,6 +325,7 @@ void table_builder::expect_steps() const {
 run_table table_builder::take() {
   expect_steps();
   keep_first_run();
+  sort_shuffled(table_);
   for (const auto& [means, n] : left_out_) {
     if (means == column_meaning::part) table_.notes.push_back(rows_text(n) + " of validation: left out");
     if (means == column_meaning::rank)

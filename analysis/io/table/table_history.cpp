@@ -17,6 +17,14 @@ namespace {
 constexpr log_dialect table_dialect{.name = "table", .scale_is_open = true};
 constexpr log_dialect trainer_table_dialect{.name = "table", .replaces_loss = true, .scale_is_open = true};
 
+// Of how many steps the first row tells: of one, unless it counts skipped ones.
+std::int64_t steps_of_first(const std::vector<run_row>& rows) {
+  const std::int64_t skipped = rows.front().skipped.value_or(0);
+  if (skipped == 0) return 1;
+  const std::int64_t usual = std::max<std::int64_t>(std::min(distance_of_first(rows), rows.front().step), 1);
+  return std::max(usual, std::min(skipped, most_at_first(rows)));
+}
+
 std::vector<scale_record> records_of(const run_rows& table, const log_dialect& dialect) {
   const std::vector<run_row>& rows = table.rows;
   std::vector<scale_record> all;
@@ -32,7 +40,7 @@ std::vector<scale_record> records_of(const run_rows& table, const log_dialect& d
     r.grad_norm_is_nan = row.logged.grad_norm_is_nan;
     r.learning_rate = row.logged.learning_rate;
     const bool is_first = i == 0 || rows[i - 1].step >= row.step;
-    const std::int64_t gap = is_first ? 1 : row.step - rows[i - 1].step;
+    const std::int64_t gap = i == 0 ? steps_of_first(rows) : is_first ? 1 : row.step - rows[i - 1].step;
     if (row.skipped) {
       r.skipped = std::min(*row.skipped, gap);
       r.steps = gap;

@@ -87,7 +87,8 @@ std::unique_ptr<source> open_run_table(const run_table& table, const told_column
   const std::string framework = framework_of(table);
   const std::string unit = rows.numbers == counted_by::epoch ? "epoch" : "step";
   scale_history history = history_of(rows, table.path, framework == "Hugging Face Trainer");
-  history.unread += chosen.of_other_runs + table.of_other_runs + chosen.of_no_scale + rows.contradicted + rows.not_used;
+  history.unread += chosen.of_other_runs + table.of_other_runs + chosen.of_no_scale + chosen.of_no_count +
+                    rows.contradicted + rows.not_used;
   append(history.lost_elsewhere, chosen.lost);
   auto inner = open_history(std::move(history));
   std::vector<std::string> notes{"columns: " + chosen.text};

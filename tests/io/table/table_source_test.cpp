@@ -522,3 +522,123 @@ TEST_CASE("table: a norm of -1 is DeepSpeed's for one that is not finite") {
   CHECK(nonfinite_in(without_scale).empty());
   CHECK_FALSE(without_scale.steps[1].scalars.found_inf);
 }
+
+TEST_CASE("table: what the first row counts as skipped is of the steps up to it, if the rows begin with the run") {
+  const playground place;
+  const auto table = [&](const std::string& name, int first, int apart, int at_first) {
+    std::string text = "step,loss," + name + "\n";
+    for (int i = 0; i < 40; ++i)
+      text += std::to_string(first + apart * i) + ",2.5," + std::to_string(at_first + (i >= 20 ? 1 : 0)) + "\n";
+    return place.open("a.csv", text);
+  };
+  for (const std::string name :
+       {"total_skipped", "skipped_total", "skipped_steps", "cumulative_skipped_steps", "overflow_total"}) {
+    INFO(name);
+    CHECK(skipped_in(table(name, 1, 1, 1)) == steps{1, 21});
+    CHECK(skipped_in(table(name, 0, 1, 1)) == steps{0, 20});
+  }
+  // Two of them until step 1: one is step 0.
+  CHECK(skipped_in(table("skipped_total", 1, 1, 2)) == steps{0, 1, 21});
+  // Of a hundred steps that lie before the first row it does not tell which.
+  const contents apart = table("total_skipped", 100, 100, 2);
+  CHECK(skipped_in(apart).size() == 3);
+  CHECK(apart.steps.size() == 4000);
+  // A table that begins later, or numbers that cannot be of its steps.
+  for (const contents& read : {table("total_skipped", 500, 1, 7), table("total_skipped", 1, 1, 7)}) {
+    CHECK(skipped_in(read).size() == 1);
+    CHECK(has_note(read, "the first row counts 7 skipped steps, which are of none of the steps that the table has"));
+  }
+}
+
+TEST_CASE("table: a loss by what it measures is the loss where there is no other") {
+  const playground place;
+  const auto table = [&](const std::string& names, const std::string& values, const std::string& values_behind) {
+    std::string text = "step,grad_norm," + names + "\n";
+    for (int i = 0; i < 40; ++i) text += std::to_string(i) + ",0.5," + (i < 30 ? values : values_behind) + "\n";
+    return place.open("a.csv", text);
+  };
+  for (const std::string name : {"nll", "ce", "xent", "train_bpb", "bits_per_byte", "mse", "neg_elbo"}) {
+    INFO(name);
+    CHECK(nonfinite_in(table(name, "2.5", "-inf")).size() == 10);
+    // A loss, or parts of one, come before.
+    CHECK(has_note(table(name + ",loss", "2.5,3.5", "2.5,3.5"), "loss from 'loss'"));
+    CHECK(has_note(table(name + ",box_loss", "2.5,3.5", "2.5,3.5"), "loss from 'box_loss'"));
+    // And what it holds is told.
+    const std::string text = "step,loss," + name + "\n0,2,2\n1,2,2\n2,2,nan\n3,2,nan\n";
+    CHECK(has_note(place.open("b.csv", text), "not used: '" + name + "'"));
+    CHECK(open_source({place.write("b.csv", text)})->lost_elsewhere() ==
+          std::vector<std::string>{"the column '" + name +
+                                   "', which is not used, is not finite in 2 rows from line 4 on"});
+  }
+  for (const std::string name : {"perplexity", "accuracy", "teacher_mse"}) {
+    INFO(name);
+    CHECK(nonfinite_in(table(name, "2.5", "inf")).empty());
+  }
+  // A lower bound rises where a loss falls.
+  CHECK(has_note(table("elbo", "170", "-1600"), "loss from 'elbo'"));
+  CHECK(has_note(table("elbo", "-170", "-90"), "rises, as what is maximised does: it is not used as a loss"));
+}
+
+TEST_CASE("table: names in other languages, and names that only the user knows") {
+  const playground place;
+  const auto text = [](const std::string& names) {
+    return names + "\n0;4,5;65536,0;0\n1;4,25;65536,0;1\n2;4,25;32768,0;0\n3;4;32768,0;0\n";
+  };
+  for (const std::string names :
+       {"Schritt;Verlust;Verlustskalierung;\u00DCbersprungen", "paso;p\u00E9rdida;loss_scale;overflow",
+        "\u00E9tape;perte;loss_scale;overflow", "\u6B65;\u635F\u5931;loss_scale;overflow"}) {
+    INFO(names);
+    const contents read = place.open("a.csv", text(names));
+    CHECK(skipped_in(read) == steps{1});
+    CHECK(read.steps[1].scalars.loss == 4.25);
+    CHECK(read.steps[2].scalars.loss_scale == 32768);
+  }
+  const std::string unknown = "krok;strata;skala;nad";
+  CHECK(
+      place.error("a.csv", text(unknown)) ==
+      "a.csv: line 1: names columns of a table that are not known as those of a run: 'krok', 'strata', 'skala', 'nad'; "
+      "say which they are with --columns, such as step=NAME,loss=NAME");
+  CHECK(place.error("a.csv", "krok,strata\n0,4.5\n1,4.25\n").ends_with("; they are 'krok', 'strata'"));
+  source_options told;
+  told.columns = parse_columns("step=krok,loss=strata,scale=skala,found_inf=nad");
+  const contents read = place.open("a.csv", text(unknown), told);
+  CHECK(skipped_in(read) == steps{1});
+  CHECK(read.steps[1].scalars.loss == 4.25);
+  told.columns = parse_columns("step=krok,loss=x");
+  CHECK(place.error("a.csv", text(unknown), told).find("has no column 'x', which --columns names") !=
+        std::string::npos);
+  // No table.
+  CHECK(place.error("a.log", "one; two\nthree; four\nfive; six\n").find("is neither a table") != std::string::npos);
+}
+
+TEST_CASE("table: rows in no order are sorted, and those of a run that was resumed are not") {
+  const playground place;
+  const auto row = [](int step) {
+    return std::to_string(step) + (step < 7 ? ",65536," : ",32768,") + (step == 6 ? "1" : "0") + "\n";
+  };
+  const auto table = [&](const std::vector<int>& order, const std::string& name = "scale") {
+    std::string text = "iter," + name + ",overflow\n";
+    for (const int step : order) text += row(step);
+    return place.open("a.csv", text);
+  };
+  const auto is_sorted = [](const contents& read) { return has_note(read, "they are sorted"); };
+  const contents shuffled = table({3, 9, 4, 1, 6, 0, 8, 2, 7, 5});
+  CHECK(is_sorted(shuffled));
+  CHECK(steps_of(shuffled) == steps{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(skipped_in(shuffled) == steps{6});
+  CHECK(shuffled.steps[6].scalars.loss_scale == 65536);
+  // As text is sorted.
+  const contents as_text = table({0, 1, 10, 11, 12, 13, 14, 2, 20, 21, 22, 3, 30, 31, 32, 4, 5, 6, 7, 8, 9});
+  CHECK(is_sorted(as_text));
+  CHECK(skipped_in(as_text) == steps{6});
+
+  // One that goes back, even again and again, where steps come twice, or epochs count them.
+  const contents resumed = table({0, 10, 20, 30, 40, 15, 25, 35, 45, 55});
+  CHECK_FALSE(is_sorted(resumed));
+  CHECK(has_note(resumed, "goes back to an earlier step"));
+  CHECK_FALSE(is_sorted(table({0, 1, 2, 3, 2, 3, 4, 3, 4, 5, 4, 5, 6, 5, 6, 7})));
+  const contents batches =
+      place.open("b.csv", "epoch,step,loss\n0,0,5\n0,50,4\n1,30,3\n1,80,2\n2,10,2\n2,60,2\n3,40,2\n4,20,2\n4,70,1\n");
+  CHECK_FALSE(is_sorted(batches));
+  CHECK(has_note(batches, "the steps begin again in each epoch"));
+}

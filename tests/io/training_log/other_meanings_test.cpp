@@ -326,3 +326,58 @@ TEST_CASE("other meanings: fairseq2 tries a step again that overflowed") {
   CHECK(nonfinite_in(ended) == steps{103, 103, 201, 201});
   CHECK(notes_say(ended, "says that a run ended"));
 }
+
+TEST_CASE("other meanings: numbers that are more than the steps between their rows count no steps") {
+  const playground place;
+  const auto table = [&](const std::string& names, int apart, const std::function<std::string(int)>& values) {
+    return place.open("a.csv", "step,loss," + names + "\n" + each(60, [&](int i) {
+                                 return std::to_string(apart * i) + "," + loss(i) + "," + values(i);
+                               }));
+  };
+  const auto is_not_used = [](const contents& read) {
+    return nonfinite_in(read).empty() && read.unread == 60 &&
+           notes_say(read, "holds neither flags nor numbers of steps that fit between its rows");
+  };
+  for (const std::string name : {"overflow", "skipped", "skipped_batches", "overflows", "found_nan"}) {
+    INFO(name);
+    CHECK(is_not_used(table(name, 1, [](int i) { return std::to_string(i % 7 == 3 ? 12 : 0); })));
+    CHECK(is_not_used(table(name, 1, [](int i) { return std::to_string(12 * i); })));
+    CHECK(is_not_used(table(name, 1, [](int i) { return i % 2 == 0 ? "0" : "0.03"; })));
+    CHECK(is_not_used(table(name, 10, [](int i) { return std::to_string(i % 7 == 3 ? 12 : 0); })));
+    // They fit.
+    CHECK(nonfinite_in(table(name, 100, [](int i) { return std::to_string(i == 3 ? 12 : 0); })).size() == 12);
+    CHECK(nonfinite_in(table(name, 1, [](int i) { return std::to_string(i / 20); })) == steps{20, 40});
+  }
+  // Another column that can be one is taken.
+  const contents both = table("overflow,skipped", 1, [](int i) {
+    return std::to_string(i % 7 == 3 ? 12 : 0) + "," + std::to_string(i == 5 ? 1 : 0);
+  });
+  CHECK(nonfinite_in(both) == steps{5});
+  // W&B's "_step" counts calls of log, between which there may be any number of steps.
+  const contents calls = place.open("b.csv", "_step,loss,skipped_steps\n" + each(60, [](int i) {
+                                               return std::to_string(i) + "," + loss(i) + (i == 9 ? ",3" : ",0");
+                                             }));
+  CHECK_FALSE(nonfinite_in(calls).empty());
+}
+
+TEST_CASE("other meanings: a scale that leaps, or falls by several factors, is none of a loss") {
+  const playground place;
+  const auto table = [&](const std::string& name, const std::function<int(int)>& scale, const std::string& rest = "") {
+    return place.open("a.csv", "step,loss," + name + "\n" + each(400, [&](int i) {
+                                 return std::to_string(i) + "," + loss(i) + "," + std::to_string(scale(i)) + rest;
+                               }));
+  };
+  // Sizes of images, drawn each ten steps, and each forty.
+  const auto drawn = [](int i) {
+    return std::vector{512, 128, 256, 256, 128, 256, 512, 256, 512, 512, 256}[i / 10 % 11];
+  };
+  const auto far = [](int i) { return i / 40 % 2 == 0 ? 512 : 128; };
+  for (const auto& sizes : {std::function<int(int)>{drawn}, std::function<int(int)>{far}}) {
+    CHECK_FALSE(has_scale(table("scale", sizes)));
+    CHECK(nonfinite_in(table("scale", sizes)).empty());
+    CHECK(has_scale(table("loss_scale", sizes)));
+  }
+  // A scaler halves, doubles after a hundred steps, and begins anew from 65536 where the run was resumed.
+  const auto halved = [](int i) { return i < 90 ? 65536 >> (i / 30) : i < 200 ? 8192 : i < 300 ? 16384 : 65536; };
+  CHECK(has_scale(table("scale", halved)));
+}

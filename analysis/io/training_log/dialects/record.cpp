@@ -219,16 +219,18 @@ bool rises_too_often(std::span<const double> scales) noexcept {
   constexpr std::size_t one_of = 8;
   double last = not_known;
   std::size_t rises = 0;
+  std::size_t leaps = 0;
   std::size_t numbers = 0;
   bool falls = false;
   for (const double scale : scales) {
     if (std::isnan(scale)) continue;
     rises += scale > last ? 1 : 0;
+    leaps += scale >= 4 * last ? 1 : 0;
     falls = falls || scale < last;
     ++numbers;
     last = scale;
   }
-  return falls && rises >= few && one_of * rises > numbers;
+  return falls && (leaps >= few || (rises >= few && one_of * rises > numbers));
 }
 
 double exact_scale(double printed) noexcept {

@@ -209,7 +209,7 @@ struct record_start {
 // What a loss scaler begins with at least: a number that stays below may be a factor of anything else.
 inline constexpr double least_first_scale = 64;
 // Whether it rises so often as no loss scale does, which waits for some hundred steps: in more than one of eight numbers that follow
-// one another, as the size of images that is drawn anew. NaN is no number here.
+// one another, as the size of images that is drawn anew; or several times to four times as much and more. NaN is no number here.
 [[nodiscard]] bool rises_too_often(std::span<const double> scales) noexcept;
 // The power of two that a scale with 3 to 6 digits stands for, as "1.04858e+06", "2.10e+06" and "0.0004883" do; else the scale as it is, NaN
 // where it is none.
