@@ -402,6 +402,22 @@ TEST_CASE("--from says what codes in bytes are, whose scales are applied then") 
   CHECK(made.err.find("'w': values are codes times their _scale_inv, as in DeepSeek") != std::string::npos);
   CHECK(place.run("convert a.safetensors o.npz --from float8_e4m3fn --raw-codes").err.find("values are codes") ==
         std::string::npos);
+  // In numpy's files, which have no names for these types; of a .npy only the names of files tell.
+  const std::string shape_of_codes = "{'descr': '|V1', 'fortran_order': False, 'shape': (4, 6), }";
+  const std::string shape_of_scales = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }";
+  const std::string scales = npy(shape_of_scales, raw(std::vector<float>{0.5F}));
+  place.write_text("b.npz", zip({{.name = "w.npy", .contents = npy(shape_of_codes, raw(codes))},
+                                 {.name = "w_scale_inv.npy", .contents = scales}}));
+  const auto named = place.run("convert b.npz o.npz --from float8_e4m3fn --values --to float32");
+  CAPTURE(named.err);
+  CHECK(named.exit_code == 0);
+  CHECK(named.err.find("'w': values are codes times their _scale_inv, as in DeepSeek") != std::string::npos);
+  place.write_text("w.npy", npy(shape_of_codes, raw(codes)));
+  CHECK(place.run("convert w.npy o.npz --from float8_e4m3fn").err.empty());
+  place.write_text("w_scale_inv.npy", scales);
+  CHECK(place.run("convert w.npy o.npz --from float8_e4m3fn")
+            .err.find("'w': codes are read without the scales that may be in w_scale_inv.npy beside them") !=
+        std::string::npos);
   // Six bits of a byte.
   const auto narrow = place.run("convert a.safetensors o.npz --from float6_e3m2fn");
   CHECK(narrow.exit_code == 2);

@@ -188,7 +188,8 @@ TEST_CASE("formats of blocks are counted from block tables, in a recording as in
   CHECK(run_ulp("outcomes " + run + " --format mxfp8,fp16").err ==
         "ulp: --format: mxfp8 has blocks that share a scale, fp16 has not: ask for them one after the other\n");
   CHECK(run_ulp("outcomes " + run + " --format nvfp4").err ==
-        "ulp: --format nvfp4: block tables do not tell of it: its scale is not a power of two; give the dumps\n");
+        "ulp: --format nvfp4: block tables do not tell of it: its scales are no powers of two, and follow from "
+        "the whole tensor; give the dumps\n");
   CHECK(run_ulp("outcomes " + run + " --format mxfp8 --with-errors").err ==
         "ulp: --with-errors: block tables do not tell of errors, only the values do; remove it, or give the dumps\n");
   CHECK(run_ulp("outcomes " + dump + " --format fp16 --with-errors").exit_code == 2);
