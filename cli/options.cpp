@@ -54,13 +54,19 @@ void add_run(command& to, run_text& options, const std::vector<std::string>& but
   add_options(to, options_of(options), but);
 }
 
-void add_tensor_and_limits(command& to, run_text& options) {
-  const std::vector<text_option> all = options_of(options);
-  std::vector<std::string> others;
-  for (const text_option& option : all)
-    if (option.name != "tensor" && option.name != "limit" && option.name != "raw-codes") others.push_back(option.name);
-  add_options(to, all, others);
+namespace {
+
+void add_some(command& to, run_text& options, const std::vector<std::string>& names) {
+  std::vector<text_option> some = options_of(options);
+  std::erase_if(some, [&](const text_option& o) { return std::ranges::find(names, o.name) == names.end(); });
+  add_options(to, some);
 }
+
+}  // namespace
+
+void add_tensor_and_limits(command& to, run_text& options) { add_some(to, options, {"tensor", "limit", "raw-codes"}); }
+
+void add_limits(command& to, run_text& options) { add_some(to, options, {"limit", "raw-codes"}); }
 
 void add_groups(command& to, run_text& options) { add_options(to, {group_option(options)}); }
 

@@ -26,6 +26,8 @@ void add_rounding(command& to, rounding_text& options);
 void add_run(command& to, run_text& options, const std::vector<std::string>& but = {}, const std::string& inputs = "");
 // Of these --tensor, --limit and --raw-codes alone: for files of arrays.
 void add_tensor_and_limits(command& to, run_text& options);
+// --limit and --raw-codes alone: for dumps that are no run.
+void add_limits(command& to, run_text& options);
 void add_groups(command& to, run_text& options);  // where groups are distinguished
 
 // The recording that INPUT is, as follow_recording gives it; throws usage_error where it cannot be one.

@@ -10,6 +10,7 @@ namespace ulp::cli {
 
 std::string text_of(const block_extent& block) {
   if (block.columns == 0) return block.rows == 0 ? "the tensor" : "a row";
+  if (block.rows == 0) return "a column";
   return fmt::format("{} x {}", block.rows, block.columns);
 }
 

@@ -59,6 +59,7 @@ int convert_to_blocks(const block_request& asked) {
         fmt::format("{}: scales and codes of {} are several arrays: name a .npz", asked.output, asked.to));
   const block_format& row = *asked.how.row;
   block_file_conversion conversion(asked.input, asked.how);
+  for (const std::string& line : conversion.notes()) note(fmt::format("{}: {}", asked.input, line));
   {
     progress shown("elements", conversion.elements());
     conversion.write(asked.output, [&](std::uint64_t elements) { shown.advance(elements); });

@@ -124,7 +124,7 @@ int run(const options& o) {
   std::vector<dialect_pair> pairs;
   {
     progress shown("elements", 0);
-    pairs = compare_dialects(o.input, rows, how, [&](std::uint64_t elements) { shown.advance(elements); });
+    pairs = compare_dialects(o.input, rows, how, note, [&](std::uint64_t elements) { shown.advance(elements); });
   }
   write_table("diff", table_of_pairs(pairs), o.output);
   if (o.output.machine_stdout()) return done;

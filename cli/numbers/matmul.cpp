@@ -11,6 +11,7 @@
 
 #include "command.hpp"
 #include "listening.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace ulp::cli {
@@ -105,6 +106,7 @@ command matmul_command() {
            {.type = "N", .show_default = true, .check = positive});
   made.add("-o,--output", &o->asked.output, "the .npy for the product, float32, or float16 where the unit gives that",
            {.type = "FILE", .check = a_name});
+  add_limits(made, o->asked.run);
   add_output(made, o->output);
   made.footer =
       "Prints the largest error against the exact product of the rounded operands, in units in the last place, and how "

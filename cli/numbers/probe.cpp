@@ -8,6 +8,8 @@
 #include <ulp/io/bytes/printable.hpp>
 
 #include "command.hpp"
+#include "listening.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace ulp::cli {
@@ -19,6 +21,7 @@ struct options {
   std::uint64_t depth = 0;
   std::string written;
   std::string results;
+  run_text run;  // of which --limit and --raw-codes are taken
   output_options output;
 };
 
@@ -64,7 +67,7 @@ void print_reaches(const probe_answer& answer) {
 
 int find(const options& o) {
   refuse_overwriting_inputs(o.output, {o.probe, o.results});
-  const probe_answer answer = kernels_behind(o.probe, o.results);
+  const probe_answer answer = kernels_behind(o.probe, o.results, o.run, on_stderr());
   if (!o.output.machine_stdout()) {
     const std::size_t found = answer.is_known() ? answer.kernels.size() : 0;
     fmt::print("{} of {} products in {}: {} of {} kernels give these results{}\n\n",
@@ -113,6 +116,7 @@ command probe_command() {
   made.add("--results", &o->results,
            "what the kernel made of them: a dump of one array, a result for each row, or a times the transposed b",
            {.type = "FILE", .check = a_name});
+  add_limits(made, o->run);
   add_output(made, o->output);
   made.footer =
       "Every unit that is known, in every order and split, is compared bit by bit; the exit code is 1 where none gives "

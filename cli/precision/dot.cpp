@@ -70,6 +70,7 @@ command precision_dot_command() {
            {.type = "N"});
   made.add("--seed", &o->asked.seed, "of numbers that are made up",
            {.type = "N", .show_default = true, .check = whole_number});
+  add_limits(made, o->asked.run);
   add_output(made, o->output);
   made.footer =
       "--json and --csv add the source of each order and what is assumed of it. Cerebras documents in words what "

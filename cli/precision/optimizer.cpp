@@ -11,6 +11,7 @@
 
 #include "command.hpp"
 #include "listening.hpp"
+#include "options.hpp"
 #include "output.hpp"
 #include "precision/subcommands.hpp"
 #include "tables/summary.hpp"
@@ -181,7 +182,7 @@ command precision_optimizer_command() {
   made.add("--seed", &o->asked.seed, "of random bits that the input does not hold",
            {.type = "N", .check = whole_number});
   made.add("-o,--output", &o->output, "the .npz to write", {.type = "FILE", .check = a_name});
-  made.add("--limit", &o->asked.limits, "what reading may cost, see docs/inputs.md", {.type = "NAME=N"});
+  add_limits(made, o->asked.run);
   add_output(made, o->shown);
   made.footer =
       "Examples:\n"

@@ -12,6 +12,7 @@
 
 #include "command.hpp"
 #include "listening.hpp"
+#include "numbers/block_words.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -21,6 +22,7 @@ namespace {
 struct options {
   outcome_question asked;
   std::string axis = "last";
+  bool with_errors = false;
   row_order order;
   output_options output;
 };
@@ -55,18 +57,20 @@ void print_heading(const outcome_question& o, const counted_outcomes& all) {
 
 int run_of_blocks(const options& o) {
   const block_outcome_answer answer =
-      block_outcomes_over(o.asked, o.axis == "other", on_stderr(),
+      block_outcomes_over(o.asked, {.along_other = o.axis == "other", .with_errors = o.with_errors}, on_stderr(),
                           [&](const block_outcome_answer& none) { check_order(block_outcome_table(none), o.order); });
   table rows = block_outcome_table(answer);
   arrange(rows, o.order, on_stderr());
   if (!o.output.json && o.output.csv.empty()) {
     for (const block_case& format : answer.formats)
-      fmt::print("{}: {}, elements of {} rounded {}, a scale for {} x {}\n", format.format_name, format.row.name,
-                 format.row.element.name, format.rounding_name, format.row.block.rows, format.row.block.columns);
+      fmt::print("{}: {}, elements of {} rounded {}, a scale for {}\n", format.format_name, format.row.name,
+                 format.row.element.name, format.rounding_name, cli::text_of(format.row.block));
     fmt::print(
-        "of the values as recorded. underflow: nonzero rounded to zero; overflow: beyond the largest number, where most "
+        "{} underflow: nonzero rounded to zero; overflow: beyond the largest number, where most "
         "saturate;\nlost to NaN: in a block whose scale is NaN; clamped: blocks whose scale is an end of its type\n"
-        "[low, high] where the block tables do not decide\n\n");
+        "{}",
+        answer.from_values ? "each value as recorded, quantized." : "of the values as recorded, by their block tables.",
+        answer.from_values ? "\n" : "[low, high] where the block tables do not decide\n\n");
   }
   write_table("outcomes", rows, o.output);
   return done;
@@ -76,6 +80,8 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.asked.run.files());
   if (asks_of_blocks(o.asked)) return run_of_blocks(o);
   if (o.axis != "last") throw usage_error("--axis: is used with formats of blocks");
+  if (o.with_errors)
+    throw usage_error("--with-errors: is used with formats of blocks; of dumps, SQNR is exact without it");
   const outcome_answer answer = outcomes_over(
       o.asked, on_stderr(), [&](const counted_outcomes& none) { check_order(outcome_table(none, {}), o.order); });
   table rows = outcome_table(answer.counted, answer.tensors);
@@ -92,13 +98,14 @@ command outcomes_command() {
   command made{.name = "outcomes", .help = "count the values that underflow, become subnormal or overflow in a format"};
   add_run(made, o->asked.run);
   add_groups(made, o->asked.run);
-  made.add(
-      "--format", &o->asked.formats,
-      "the formats (see ulp formats), or formats of blocks (see ulp formats --blocks), of dumps or recordings made with "
-      "ulp record --blocks",
-      {.type = "F,...", .required = true, .split_at_commas = true});
+  made.add("--format", &o->asked.formats,
+           "the formats (see ulp formats), or formats of blocks (see ulp formats --blocks): all of them of dumps, of "
+           "recordings made with ulp record --blocks those whose scales are powers of two",
+           {.type = "F,...", .required = true, .split_at_commas = true});
   made.add("--axis", &o->axis, "of formats of blocks: along the last axis, or along the other one of its matrix",
            {.show_default = true, .one_of = {"last", "other"}});
+  made.add("--with-errors", &o->with_errors,
+           "of formats of blocks and dumps: the energy of the error, over that of the values and as SQNR");
   made.add("--scale", &o->asked.scales, "loss scales on the true gradient",
            {.type = "S,...", .show_default = true, .split_at_commas = true});
   made.add("--by", &o->asked.by, "separate rows by tensor, kind, step, group, or several of them; sum over the rest",
@@ -117,7 +124,8 @@ command outcomes_command() {
       "are exact for dumps and for recordings made with ulp record --with-errors, otherwise modelled (~).\n"
       "Examples:\n"
       "  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind\n"
-      "  ulp outcomes examples/digits.ulp --format fp16 --sort underflow --top 5";
+      "  ulp outcomes examples/digits.ulp --format fp16 --sort underflow --top 5\n"
+      "  ulp outcomes tests/data/digits.step00100.safetensors --format mxfp8,nvfp4 --with-errors";
   made.run = [o] {
     o->asked.formats = joined_names(o->asked.formats);
     return run(*o);

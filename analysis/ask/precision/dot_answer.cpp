@@ -14,6 +14,7 @@
 #include <ulp/io/inputs/number_file.hpp>
 #include <ulp/model/precision/dot_error.hpp>
 
+#include "precision/dump_files.hpp"
 #include "precision/operand_arrays.hpp"
 
 namespace ulp {
@@ -59,8 +60,9 @@ matrix rows_of(const number_file& file, std::size_t index, std::uint64_t length,
 operands recorded(const dot_question& asked, listener& to) {
   if (asked.inputs.size() > 2)
     throw std::invalid_argument("more than two inputs: give one dump with both arrays, or one for each");
-  const number_file first(asked.inputs.front());
-  const number_file second(asked.inputs.back());
+  const number_file first = open_numbers(asked.inputs.front(), asked.run, to);
+  const number_file second = asked.inputs.size() == 1 ? number_file(first.path(), asked.run.how_to_read().limits)
+                                                      : open_numbers(asked.inputs.back(), asked.run, to);
   const bool is_one = asked.inputs.size() == 1;
   const std::size_t a = operand_array(first, asked.a, "--a", 0);
   const std::size_t b = operand_array(second, asked.b, "--b", is_one && second.arrays().size() == 2 ? 1 : 0);

@@ -59,4 +59,14 @@ std::vector<std::string> files_of(const std::vector<std::string>& inputs, std::s
   return files;
 }
 
+number_file open_numbers(const std::string& path, const run_text& run, listener& to) {
+  number_file file(path, run.how_to_read().limits);
+  tell_notes(file, to);
+  return file;
+}
+
+void tell_notes(const number_file& file, listener& to) {
+  for (const std::string& line : file.notes()) to.note(fmt::format("{}: {}", file.path(), line));
+}
+
 }  // namespace ulp

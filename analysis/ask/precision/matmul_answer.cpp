@@ -18,6 +18,7 @@
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/precision/unit_choice.hpp>
 
+#include "precision/dump_files.hpp"
 #include "precision/operand_arrays.hpp"
 
 namespace ulp {
@@ -83,8 +84,9 @@ matmul_answer matmul_over(const matmul_question& asked, listener& to) {
     throw std::invalid_argument("give the dumps of A and of B, or one dump with both");
   if (asked.unit.empty()) throw std::invalid_argument("--unit names the matrix unit: an architecture or a processor");
   if (asked.split_k == 0) throw std::invalid_argument("--split-k: 0 parts have no sum");
-  const number_file first(asked.inputs.front());
-  const number_file second(asked.inputs.back());
+  const number_file first = open_numbers(asked.inputs.front(), asked.run, to);
+  const number_file second = asked.inputs.size() == 1 ? number_file(first.path(), asked.run.how_to_read().limits)
+                                                      : open_numbers(asked.inputs.back(), asked.run, to);
   const std::size_t a_at = operand_array(first, asked.a, "--a", 0);
   const std::size_t b_at = operand_array(second, asked.b, "--b", asked.inputs.size() == 1 ? 1 : 0);
   const matrix a = matrix_of(first, a_at);

@@ -37,6 +37,7 @@ class microbatches {
     is_stack_ = paths.size() == 1;
     if (!is_stack_ && asked.microbatches > 0 && asked.microbatches < paths.size()) paths.resize(asked.microbatches);
     for (const std::string& path : paths) files_.emplace_back(path, limits);
+    tell_notes(files_.front(), to);
     if (!files_.front().ignored().empty())
       to.note(fmt::format("{}: not read: {}", paths.front(), fmt::join(files_.front().ignored(), ", ")));
     if (is_stack_)

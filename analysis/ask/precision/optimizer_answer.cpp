@@ -102,19 +102,11 @@ optimizer made(const optimizer_entry& entry, const optimizer_setup& setup) {
 }
 
 optimizer_input_options input_options_of(const optimizer_question& o) {
-  optimizer_input_options how{.inputs = o.inputs,
-                              .weights = o.first_weights,
-                              .elements = o.elements,
-                              .rounded_to = setup_of(o, 0).weights,
-                              .limits = {}};
-  for (const std::string& limit : o.limits) {
-    try {
-      set_limit(how.limits, limit);
-    } catch (const std::invalid_argument& problem) {
-      throw std::invalid_argument(fmt::format("--limit {}: {}", limit, problem.what()));
-    }
-  }
-  return how;
+  return {.inputs = o.inputs,
+          .weights = o.first_weights,
+          .elements = o.elements,
+          .rounded_to = setup_of(o, 0).weights,
+          .limits = o.run.how_to_read().limits};
 }
 
 // The steps that are kept. Tells of gradients that make no whole step.
@@ -161,7 +153,7 @@ void check_optimizer(const optimizer_question& asked) {
 
 optimizer_answer optimize_over(const optimizer_question& asked, listener& to) {
   const optimizer_entry& entry = dialect_named(asked.dialect);
-  optimizer_input input(input_options_of(asked));
+  optimizer_input input(input_options_of(asked), to);
   const optimizer_setup setup = setup_of(asked, input.size());
   optimizer_answer answer{.entry = &entry,
                           .stepped = made(entry, setup),

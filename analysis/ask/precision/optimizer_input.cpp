@@ -83,7 +83,7 @@ void read_all(const number_file& file, std::span<float> into, const format& to) 
 
 }  // namespace
 
-optimizer_input::optimizer_input(const optimizer_input_options& options) : options_(options) {
+optimizer_input::optimizer_input(const optimizer_input_options& options, listener& to) : options_(options) {
   const std::vector<std::string> files = files_of(options.inputs, "a dump of each step");
   if (std::ranges::find(files, "-") != files.end())
     throw std::invalid_argument("INPUT: standard input cannot be read here: name a file");
@@ -92,10 +92,13 @@ optimizer_input::optimizer_input(const optimizer_input_options& options) : optio
     arrays_->refuse_without_numbers("grads");
     if (index_of(*arrays_, "grads") == arrays_->arrays().size()) arrays_.reset();
   }
-  if (arrays_)
+  if (arrays_) {
+    tell_notes(*arrays_, to);
     open_arrays(files.front());
-  else
-    open_dumps(in_order_of_steps(files));
+  } else {
+    open_dumps(in_order_of_steps(files), to);
+  }
+  if (!options.weights.empty()) tell_notes(number_file(options.weights, options.limits), to);
   if (options.elements > width_)
     throw std::invalid_argument(fmt::format("--elements {}: a gradient has {}", options.elements, width_));
   size_ = options.elements == 0 ? width_ : static_cast<std::size_t>(options.elements);
@@ -124,7 +127,7 @@ void optimizer_input::open_arrays(const std::string& path) {
                       fmt::format("has {} elements, and 'grads' {} a step", arrays_->arrays()[weights].numel, width_));
 }
 
-void optimizer_input::open_dumps(const std::vector<std::string>& paths) {
+void optimizer_input::open_dumps(const std::vector<std::string>& paths, listener& to) {
   if (options_.weights.empty())
     throw std::invalid_argument(
         (paths.size() == 1 ? paths.front() + " has no array 'grads', so it is a dump of one step"
@@ -134,7 +137,10 @@ void optimizer_input::open_dumps(const std::vector<std::string>& paths) {
   std::vector<number_array> first;
   for (const std::string& path : paths) {
     const number_file file(path, options_.limits);
-    if (first.empty()) first = file.arrays();
+    if (first.empty()) {  // of the others the same would be said
+      first = file.arrays();
+      tell_notes(file, to);
+    }
     const bool same = std::ranges::equal(file.arrays(), first, [](const number_array& a, const number_array& b) {
       return a.name == b.name && a.numel == b.numel;
     });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <ulp/ask/progress/listener.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/io/arrays/npz.hpp>
 #include <ulp/io/bytes/limits.hpp>
@@ -25,8 +26,8 @@ struct optimizer_input_options {
 
 class optimizer_input {
  public:
-  // Throws std::invalid_argument and input_error.
-  explicit optimizer_input(const optimizer_input_options& options);
+  // `to` is told of how numbers are read. Throws std::invalid_argument and input_error.
+  optimizer_input(const optimizer_input_options& options, listener& to);
 
   [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }  // gradients
   [[nodiscard]] std::size_t size() const noexcept { return size_; }    // elements that are used
@@ -40,7 +41,7 @@ class optimizer_input {
 
  private:
   void open_arrays(const std::string& path);
-  void open_dumps(const std::vector<std::string>& paths);
+  void open_dumps(const std::vector<std::string>& paths, listener& to);
 
   optimizer_input_options options_;
   std::unique_ptr<number_file> arrays_;  // of the .npz

@@ -16,6 +16,7 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/inputs/number_file.hpp>
 
+#include "precision/dump_files.hpp"
 #include "precision/operand_arrays.hpp"
 
 namespace ulp {
@@ -62,8 +63,7 @@ format format_told(const number_file& file) {
 }
 
 // One for each row: a result each, or the diagonal.
-std::vector<double> results_of(const std::string& path, std::size_t rows) {
-  const number_file file(path);
+std::vector<double> results_of(const number_file& file, std::size_t rows) {
   const std::size_t at = operand_array(file, "", "--results", 0);
   const number_array& array = file.arrays()[at];
   std::vector<double> numbers(array.numel);
@@ -71,7 +71,7 @@ std::vector<double> results_of(const std::string& path, std::size_t rows) {
   if (array.numel == rows) return numbers;
   const bool is_square = array.shape.size() == 2 && array.shape[0] == rows && array.shape[1] == rows;
   if (!is_square)
-    throw input_error(path, fmt::format("tensor '{}'", array.name),
+    throw input_error(file.path(), fmt::format("tensor '{}'", array.name),
                       fmt::format("has {}; the probe has {} rows: give a result for each, or the product of a with the "
                                   "transposed b",
                                   count_text(array.numel, "element"), rows));
@@ -105,8 +105,8 @@ std::size_t write_probe(const std::string& path, const std::string& format_name,
   return x.rows();
 }
 
-probe_answer kernels_behind(const std::string& probe, const std::string& results) {
-  const number_file file(probe);
+probe_answer kernels_behind(const std::string& probe, const std::string& results, const run_text& run, listener& to) {
+  const number_file file = open_numbers(probe, run, to);
   const format of = format_told(file);
   const number_array& a = file.arrays()[operand_array(file, "a", "a", 0)];
   if (a.shape.size() != 2 || a.shape[1] < 2 || a.shape[1] > most_depth)
@@ -121,7 +121,7 @@ probe_answer kernels_behind(const std::string& probe, const std::string& results
           "is not what this version of ulp probe writes; write the probe again, and run the kernel with it");
   }
   probe_answer answer{.operands = of, .depth = x.depth, .rows = x.rows()};
-  const std::vector<double> given = results_of(results, x.rows());
+  const std::vector<double> given = results_of(open_numbers(results, run, to), x.rows());
   answer.kernels = kernels_that_give(x, given, answer.candidates);
   answer.reaches = reaches_of(x, given);
   return answer;

@@ -11,6 +11,7 @@
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/io/bytes/printable.hpp>
+#include <ulp/io/inputs/update_pairs.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/cells/block_table.hpp>
 #include <utility>
@@ -29,23 +30,27 @@ std::string as_typed(const block_extent& block) {
   return "--blocks " + text_of(block);
 }
 
-block_case case_of(const std::string& name, const rounding_text& typed, bool along_other) {
-  block_case made{.format_name = name, .row = *find_block_format(name), .rounding_name = {}};
-  std::optional<rounding> how;
-  if (typed.given() && made.row.element.numbers != nullptr) how = typed.value(*made.row.element.numbers);
-  const std::string why = typed.given() && made.row.element.numbers == nullptr
-                              ? "it rounds elements in its own way only"
-                              : why_block_tables_do_not_tell(made.row, how);
+block_case case_of(const std::string& name, const rounding_text& typed) {
+  block_case made{.format_name = name, .row = *find_block_format(name), .how = {}, .rounding_name = {}};
+  if (typed.given() && made.row.element.numbers == nullptr)
+    throw std::invalid_argument(fmt::format("--format {}: it rounds elements in its own way only", name));
+  if (typed.given()) made.how = typed.value(*made.row.element.numbers);
+  made.rounding_name = to_string(made.how.value_or(rounding{.direction = made.row.rounding}));
+  return made;
+}
+
+// As --axis other has them.
+block_extent turned(const block_extent& block) { return {block.columns, block.rows}; }
+
+void check_tables_tell(const block_case& of) {
+  const std::string why = why_block_tables_do_not_tell(of.row, of.how);
   if (!why.empty())
     throw std::invalid_argument(
-        fmt::format("--format {}: block tables do not tell of it: {}; ulp convert --to {} counts one file exactly",
-                    name, why, name));
-  if (made.row.block.rows == 0 || made.row.block.columns == 0)
-    throw std::invalid_argument(
-        fmt::format("--format {}: its scale is of a row or a tensor, of which there are no block tables", name));
-  made.rounding_name = to_string(how.value_or(rounding{.direction = made.row.rounding}));
-  if (along_other) std::swap(made.row.block.rows, made.row.block.columns);
-  return made;
+        fmt::format("--format {}: block tables do not tell of it: {}; give the dumps", of.format_name, why));
+  if (of.row.block.rows == 0 || of.row.block.columns == 0)
+    throw std::invalid_argument(fmt::format(
+        "--format {}: its scale is of a row or a tensor, of which there are no block tables; give the dumps",
+        of.format_name));
 }
 
 const block_table* table_of(const tensor_row& row, const block_extent& block) {
@@ -100,20 +105,33 @@ bool asks_of_blocks(const outcome_question& asked) {
   return blocks > 0;
 }
 
-block_outcome_answer block_outcomes_over(const outcome_question& o, bool along_other, listener& to,
-                                         const std::function<void(const block_outcome_answer&)>& look) {
+block_outcome_answer block_outcomes_over(const outcome_question& o, const block_outcome_question& of_blocks,
+                                         listener& to, const std::function<void(const block_outcome_answer&)>& look) {
   block_outcome_answer all{.by = o.by, .formats = {}, .named = o.run.named_groups(), .groups = {}, .tensors = {}};
   if (o.scales != std::vector<std::string>{"1"})
     throw std::invalid_argument("--scale: blocks choose their own scale; remove this option");
-  std::vector<block_outcome_counter> counters;
+  for (const std::string& name : o.formats) all.formats.push_back(case_of(name, o.rounding));
   source_options how = o.run.how_to_read();
   how.with_sums = false;
   how.with_blocks = true;
-  for (const std::string& name : o.formats) {
-    const block_case& made = all.formats.emplace_back(case_of(name, o.rounding, along_other));
-    counters.emplace_back(made.row, o.rounding.given() ? std::optional{o.rounding.value(*made.row.element.numbers)}
-                                                       : std::nullopt);
-    if (std::ranges::find(how.blocks, made.row.block) == how.blocks.end()) how.blocks.push_back(made.row.block);
+  all.from_values = std::ranges::find(o.run.inputs, "-") == o.run.inputs.end() && are_dumps(o.run.inputs, how);
+  if (!all.from_values && of_blocks.with_errors)
+    throw std::invalid_argument(
+        "--with-errors: block tables do not tell of errors, only the values do; remove it, or give the dumps");
+  std::vector<block_outcome_counter> counters;
+  for (block_case& made : all.formats) {
+    if (all.from_values) {
+      how.quantized.push_back({.row = made.row,
+                               .how = made.how,
+                               .along_other = of_blocks.along_other,
+                               .with_errors = of_blocks.with_errors,
+                               .seed = o.rounding.seed});
+      if (of_blocks.along_other) made.row.block = turned(made.row.block);
+      continue;
+    }
+    check_tables_tell(made);
+    if (of_blocks.along_other) made.row.block = turned(made.row.block);
+    counters.emplace_back(made.row, made.how);
   }
   check_named_groups(all);
   if (look) look(all);
@@ -122,28 +140,34 @@ block_outcome_answer block_outcomes_over(const outcome_question& o, bool along_o
   std::uint64_t steps = 0;
   repeated_steps repeated;
   missing_tables missing;
+  const auto outcomes_of = [&](const tensor_row& row) {
+    std::vector<quantized_outcomes> here;
+    if (row.quantized != nullptr) return *row.quantized;
+    for (std::size_t f = 0; f < all.formats.size(); ++f) {
+      const block_extent& block = all.formats[f].row.block;
+      const block_table* const table = all.from_values ? nullptr : table_of(row, block);
+      if (table == nullptr) {
+        missing.see(row, block);
+        return std::vector<quantized_outcomes>{};
+      }
+      here.push_back({.counts = counters[f](*table), .knows_clamped = true, .errors = {}});
+    }
+    return here;
+  };
   for_each_step(*from, selected, to, [&](const step& now) {
     ++steps;
     repeated.see(now.key, now.scalars);
     for (const tensor_row& row : now.tensors) {
       const tensor_info& info = from->tensors()[row.tensor];
       if (!selected.takes(info)) continue;
-      std::vector<block_outcomes> here;
-      for (std::size_t f = 0; f < counters.size(); ++f) {
-        const block_table* const table = table_of(row, all.formats[f].row.block);
-        if (table == nullptr) {
-          missing.see(row, all.formats[f].row.block);
-          break;
-        }
-        here.push_back(counters[f](*table));
-      }
-      if (here.size() < counters.size()) continue;
+      const std::vector<quantized_outcomes> here = outcomes_of(row);
+      if (here.empty()) continue;
       block_outcome_group& sums = all.groups[outcome_key_of(all, row, info, now.key)];
       sums.mixed_kinds = !sums.steps.empty() && (sums.mixed_kinds || sums.kind != info.kind);
       sums.kind = info.kind;
       sums.steps.insert(now.key.step);
-      sums.of.resize(counters.size());
-      for (std::size_t f = 0; f < counters.size(); ++f) sums.of[f] += here[f];
+      sums.of.resize(here.size());
+      for (std::size_t f = 0; f < here.size(); ++f) sums.of[f] += here[f];
     }
   });
   check_steps_counted(steps, o.run);

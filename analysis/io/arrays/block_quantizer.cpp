@@ -8,6 +8,7 @@
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/io/bytes/error.hpp>
 
+#include "bytes/grouped_notes.hpp"
 #include "bytes/text.hpp"
 #include "chunks.hpp"
 
@@ -76,6 +77,13 @@ block_quantizer::block_quantizer(const std::string& file, const block_conversion
 
 void block_quantizer::fail(const stored_array& array, const std::string& reason) const {
   throw input_error(path_, "array " + in_quotes(array.name), reason);
+}
+
+std::vector<std::string> block_quantizer::notes() const {
+  grouped_notes all;
+  for (std::size_t n = 0; n < size(); ++n)
+    if (!array(n).how.empty()) all.add(array(n).name, array(n).how);
+  return all.all();
 }
 
 void block_quantizer::check(std::size_t n, const block_format& row) const {

@@ -34,6 +34,8 @@ class block_quantizer {
   [[nodiscard]] std::size_t size() const noexcept { return chosen_.size(); }
   [[nodiscard]] const stored_array& array(std::size_t n) const { return input_->arrays()[chosen_[n]]; }
   [[nodiscard]] bool has_x() const noexcept { return is_x_; }
+  // How their numbers are read, where a user should know.
+  [[nodiscard]] std::vector<std::string> notes() const;
   // Throws input_error where the row does not fit the array.
   void check(std::size_t n, const block_format& row) const;
   [[nodiscard]] quantized_array quantize(std::size_t n, const block_format& row) const;

@@ -136,8 +136,10 @@ class pair_of_arrays {
 
 std::vector<dialect_pair> compare_dialects(const std::string& path, std::span<const block_format* const> rows,
                                            const block_conversion_options& how,
+                                           const std::function<void(const std::string&)>& note,
                                            const std::function<void(std::uint64_t)>& advance) {
   const block_quantizer input(path, how);
+  for (const std::string& line : input.notes()) note(path + ": " + line);
   std::vector<dialect_pair> pairs;
   for (std::size_t a = 0; a < rows.size(); ++a)
     for (std::size_t b = a + 1; b < rows.size(); ++b) pairs.push_back({.rows = {rows[a], rows[b]}, .smallest = {}});

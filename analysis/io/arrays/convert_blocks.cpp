@@ -122,6 +122,8 @@ block_file_conversion::~block_file_conversion() = default;
 
 const std::vector<block_array>& block_file_conversion::arrays() const noexcept { return state_->arrays; }
 
+std::vector<std::string> block_file_conversion::notes() const { return state_->input.notes(); }
+
 std::uint64_t block_file_conversion::elements() const noexcept {
   std::uint64_t all = 0;
   for (const block_array& array : state_->arrays) all += array.numel;

@@ -2,14 +2,32 @@
 #include "dumps/npy.hpp"
 
 #include <filesystem>
+#include <system_error>
 
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/model/cells/element_types.hpp>
 
+#include "dumps/scale_conventions.hpp"
 #include "npy.hpp"
 
 namespace ulp::io {
 namespace {
+
+// Scales that a file of their own may have, beside the file of the codes.
+std::string scales_beside(const std::string& path) {
+  const std::filesystem::path file(path);
+  const std::string name = file.stem().string();
+  for (const scale_convention& by : scale_conventions()) {
+    if (by.codes != code_kind::float8 || !name.ends_with(by.of_codes)) continue;
+    const std::string base = name.substr(0, name.size() - by.of_codes.size());
+    const auto beside = file.parent_path() / (base + std::string{by.of_scales} + file.extension().string());
+    std::error_code none;
+    if (std::filesystem::is_regular_file(beside, none))
+      return "codes are read without the scales that may be in " + beside.filename().string() +
+             " beside them: save both in one .npz";
+  }
+  return {};
+}
 
 class npy_input final : public array_input {
  public:
@@ -20,6 +38,7 @@ class npy_input final : public array_input {
     data_ = file_.size() - in.left();
     arrays_.push_back(array_of(header, std::filesystem::path(path).stem().string(), from));
     arrays_.back().bytes_as_is = file_.size() - data_;
+    if (arrays_.back().by_from && arrays_.back().numbers->bytes == 1) arrays_.back().how = scales_beside(path);
   }
 
   [[nodiscard]] const std::vector<stored_array>& arrays() const override { return arrays_; }

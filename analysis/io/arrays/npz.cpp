@@ -1,10 +1,9 @@
 // The arrays of a .npz, and what else is in it.
-#include <ulp/io/bytes/error.hpp>
+#include "dumps/npz_file.hpp"
 
-#include "bytes/text.hpp"
-#include "bytes/zip.hpp"
 #include "npy.hpp"
 #include "output/zip_writer.hpp"
+#include "scaled_arrays.hpp"
 
 namespace ulp::io {
 namespace {
@@ -14,40 +13,33 @@ constexpr std::string_view npy_suffix = ".npy";
 class npz_input final : public array_input {
  public:
   npz_input(const std::string& path, const std::optional<format>& from, const read_limits& limits)
-      : archive_(path, limits) {
-    for (const zip_member& member : archive_.members()) add(member, from);
+      : file_(path, limits), scaled_(scaled_tensors_of(file_, limits, nullptr, of_one_byte(from))) {
+    for (std::size_t i = 0; i < scaled_.size(); ++i) {
+      const npz_file::array& found = file_.arrays()[i];
+      stored_array& array = arrays_.emplace_back(array_of(found.header, file_.stored()[i].name, from));
+      if (found.header.object) array.type = "pickled objects";
+      array.member = found.member->name;
+      array.bytes_as_is = found.member->size;
+    }
+    make_scaled(arrays_, scaled_);
+    for (const zip_member* const other : file_.others())
+      arrays_.push_back({.name = other->name, .type = "not a .npy", .member = other->name, .bytes_as_is = other->size});
   }
 
   [[nodiscard]] const std::vector<stored_array>& arrays() const override { return arrays_; }
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) const override {
-    auto in = open_as_is(index);
-    static_cast<void>(header_of(*in, archive_.members()[index]));
-    return in;
+    if (scaled_.at(index)) return open_scaled(file_, index, *scaled_[index]);
+    return file_.open_stored(index);
   }
   [[nodiscard]] std::unique_ptr<byte_stream> open_as_is(std::size_t index) const override {
-    return archive_.open(archive_.members().at(index));
+    const std::size_t others = index - scaled_.size();
+    return file_.archive().open(index < scaled_.size() ? *file_.arrays()[index].member : *file_.others().at(others));
   }
 
  private:
-  [[nodiscard]] npy_header header_of(byte_stream& in, const zip_member& member) const {
-    return read_npy_header(in, archive_.path(), "member " + in_quotes(member.name));
-  }
-
-  void add(const zip_member& member, const std::optional<format>& from) {
-    if (const auto name = name_of_array(archive_, member)) {
-      const auto in = archive_.open(member);
-      const npy_header header = header_of(*in, member);
-      arrays_.push_back(array_of(header, *name, from));
-      if (header.object) arrays_.back().type = "pickled objects";
-    } else {
-      arrays_.push_back({.name = member.name, .type = "not a .npy"});
-    }
-    arrays_.back().member = member.name;
-    arrays_.back().bytes_as_is = member.size;
-  }
-
-  zip_archive archive_;
-  std::vector<stored_array> arrays_;  // of all members
+  npz_file file_;
+  std::vector<std::optional<scaled_tensor>> scaled_;  // of its arrays
+  std::vector<stored_array> arrays_;                  // of all members
 };
 
 class npz_output final : public array_output {

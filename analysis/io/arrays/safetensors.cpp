@@ -4,8 +4,8 @@
 #include <ulp/model/cells/element_types.hpp>
 
 #include "arrays.hpp"
-#include "dumps/block_scales.hpp"
-#include "dumps/safetensors_header.hpp"
+#include "dumps/safetensors_file.hpp"
+#include "scaled_arrays.hpp"
 
 namespace ulp::io {
 namespace {
@@ -13,10 +13,8 @@ namespace {
 class safetensors_input final : public array_input {
  public:
   safetensors_input(const std::string& path, const std::optional<format>& from, const read_limits& limits)
-      : file_(path),
-        header_(read_safetensors_header(file_, limits)),
-        scaled_(scaled_tensors_of(file_, header_, limits, !from)) {
-    for (const safetensors_entry& entry : header_.entries) {
+      : file_(path, limits), scaled_(scaled_tensors_of(file_, limits, open_safetensors_file, of_one_byte(from))) {
+    for (const safetensors_entry& entry : file_.header().entries) {
       stored_array& array = arrays_.emplace_back();
       array.name = entry.name;
       array.type = entry.type->name;
@@ -27,33 +25,23 @@ class safetensors_input final : public array_input {
       array.by_from = array.numbers && entry.type->type == dtype::unknown;
       array.bytes_as_is = entry.bytes();
     }
-    for (std::size_t i = 0; i < scaled_.size(); ++i) {
-      if (!scaled_[i]) continue;
-      stored_array& array = arrays_[i];
-      array.copied = {array.name, array.shape};
-      array.name = scaled_[i]->name;
-      array.shape = scaled_[i]->shape;
-      array.numel = checked_product(array.shape).value();
-      array.numbers = elements_of(dtype::float32);
-      array.how = text_of(*scaled_[i]);
-      for (const std::size_t scales : scaled_[i]->used_up) arrays_[scales].goes_into = i;
-    }
+    make_scaled(arrays_, scaled_);
   }
 
   [[nodiscard]] const std::vector<stored_array>& arrays() const override { return arrays_; }
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) const override {
-    if (scaled_.at(index)) return open_scaled(file_, header_, index, *scaled_[index]);
+    if (scaled_.at(index)) return open_scaled(file_, index, *scaled_[index]);
     return open_as_is(index);
   }
   [[nodiscard]] std::unique_ptr<byte_stream> open_as_is(std::size_t index) const override {
-    const safetensors_entry& entry = header_.entries.at(index);
-    return std::make_unique<file_stream>(file_, header_.data + entry.offsets[0], entry.bytes());
+    return file_.open_stored(index);
   }
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> metadata() const override { return header_.metadata; }
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> metadata() const override {
+    return file_.header().metadata;
+  }
 
  private:
-  file_reader file_;
-  safetensors_header header_;
+  safetensors_file file_;
   std::vector<std::optional<scaled_tensor>> scaled_;  // of the entries
   std::vector<stored_array> arrays_;
 };

@@ -26,20 +26,27 @@ std::string text_of_shape(const shape& of) {
   for (const std::uint64_t n : of) text += (text.empty() ? "" : ", ") + std::to_string(n);
   return "[" + text + "]";
 }
-std::string described(const safetensors_entry& e) {
-  return in_quotes(e.name) + " (" + std::string{e.type->name} + " " + text_of_shape(e.shape) + ")";
+std::string described(const stored_tensor& e) {
+  return in_quotes(e.name) + " (" + e.type + " " + text_of_shape(e.shape) + ")";
 }
 
-bool is_float8(const safetensors_entry& e) { return e.type->bits == 8 && e.type->type != dtype::unknown; }
-bool is_byte(const safetensors_entry& e) { return e.type->name == "U8"; }
-bool holds(const safetensors_entry& e, code_kind kind) { return kind == code_kind::float8 ? is_float8(e) : is_byte(e); }
+bool is_float8(const stored_tensor& e) { return e.as == stored_as::numbers && size_of(e.number) == 1; }
+bool may_be_codes(const stored_tensor& e) {
+  return is_float8(e) || e.as == stored_as::bytes || e.as == stored_as::pairs || e.as == stored_as::nameless;
+}
 
-unsigned kind_of_scales(const safetensors_entry& e) {
-  if (e.type->type == dtype::float32 || e.type->type == dtype::bfloat16 || e.type->type == dtype::float16)
-    return float_scales;
-  if (e.type->name == "F8_E8M0") return e8m0_scales;
-  if (e.type->name == "F8_E4M3") return e4m3_scales;
-  return is_byte(e) ? byte_scales : 0U;
+unsigned kind_of_scales(const stored_tensor& e) {
+  switch (e.as) {
+    case stored_as::numbers:
+      if (e.number == dtype::float8_e4m3fn) return e4m3_scales;
+      return size_of(e.number) == 2 || e.number == dtype::float32 ? float_scales : 0U;
+    case stored_as::e8m0: return e8m0_scales;
+    case stored_as::bytes: return byte_scales;
+    case stored_as::nameless: return e8m0_scales | e4m3_scales;
+    case stored_as::pairs:
+    case stored_as::other: break;
+  }
+  return 0U;
 }
 
 // The extents of the blocks that numbers of the shape `of` have one of `scales` for; nullopt where there are none.
@@ -191,21 +198,21 @@ class scale_names {
 
 class recognition {
  public:
-  recognition(const file_reader& file, const safetensors_header& header, const model_index* index, bool pairs)
-      : file_(file), header_(header), index_(index), pairs_(pairs), names_(all_names(header, index)) {
-    for (std::size_t i = 0; i < header_.entries.size(); ++i) by_name_.emplace(header_.entries[i].name, i);
+  recognition(const stored_file& file, const model_index* index, const std::optional<format>& bytes_are)
+      : file_(file), all_stored_(file.stored()), index_(index), bytes_are_(bytes_are), names_(all_names(file, index)) {
+    for (std::size_t i = 0; i < all_stored_.size(); ++i) by_name_.emplace(all_stored_[i].name, i);
   }
 
   void run() {
-    all_.resize(header_.entries.size());
-    for (std::size_t i = 0; i < header_.entries.size(); ++i) {
-      const safetensors_entry& e = header_.entries[i];
+    all_.resize(all_stored_.size());
+    for (std::size_t i = 0; i < all_stored_.size(); ++i) {
+      const stored_tensor& e = all_stored_[i];
       const std::string_view local = std::string_view{e.name}.substr(module_size(e.name));
-      if (!(is_float8(e) || (pairs_ && is_byte(e))) || sounds_like_scale(local)) continue;
+      if (!may_be_codes(e) || sounds_like_scale(local)) continue;
       const auto beside = names_.beside(e.name);
       if (!beside.empty())
         recognise(i, beside);
-      else if (is_float8(e))
+      else if (is_single(e))
         plain_.push_back(i);
       else if (local.starts_with("weight") || local.ends_with("_packed") || local.ends_with("blocks"))
         has_open_bytes_ = true;
@@ -219,16 +226,24 @@ class recognition {
   [[nodiscard]] bool is_open() const { return !plain_.empty() || has_open_bytes_; }
 
  private:
-  static std::unordered_set<std::string_view> all_names(const safetensors_header& header, const model_index* index) {
+  // Whether it would be read as numbers without scales, each byte one.
+  [[nodiscard]] bool is_single(const stored_tensor& e) const {
+    return is_float8(e) || (bytes_are_ && (e.as == stored_as::bytes || e.as == stored_as::nameless));
+  }
+  [[nodiscard]] bool holds(const stored_tensor& e, code_kind kind) const {
+    if (kind == code_kind::float8) return is_single(e) || e.as == stored_as::nameless;
+    return e.as == stored_as::pairs || (e.as == stored_as::bytes && !bytes_are_);
+  }
+  static std::unordered_set<std::string_view> all_names(const stored_file& file, const model_index* index) {
     std::unordered_set<std::string_view> all;
-    for (const safetensors_entry& e : header.entries) all.insert(e.name);
+    for (const stored_tensor& e : file.stored()) all.insert(e.name);
     if (index != nullptr)
-      for (const auto& [name, file] : index->elsewhere()) all.insert(name);
+      for (const auto& [name, place] : index->elsewhere()) all.insert(name);
     return all;
   }
   [[nodiscard]] std::optional<placed_tensor> find(const std::string& name) const {
     if (const auto here = by_name_.find(name); here != by_name_.end())
-      return placed_tensor{nullptr, header_.data, header_.entries[here->second]};
+      return placed_tensor{nullptr, here->second, all_stored_[here->second]};
     if (index_ != nullptr && index_->elsewhere().contains(name)) return index_->find(name);
     return std::nullopt;
   }
@@ -244,7 +259,7 @@ class recognition {
   };
 
   void recognise(std::size_t i, const std::vector<std::string_view>& beside) {
-    const safetensors_entry& codes = header_.entries[i];
+    const stored_tensor& codes = all_stored_[i];
     reasons why;
     bool has_names = false;
     for (const scale_convention& by : scale_conventions()) {
@@ -253,12 +268,22 @@ class recognition {
       const std::string scales = base + std::string{by.of_scales};
       if (std::ranges::find(beside, scales) == beside.end()) continue;
       has_names = true;
+      if (codes.as == stored_as::nameless && !bytes_are_) {
+        why.incomplete = "and " + codes.type +
+                         " does not say of which format its codes are: save it as .safetensors, or "
+                         "name the format by --from of ulp convert";
+        break;
+      }
+      if (by.codes == code_kind::float4_pairs && !codes.lies_by.empty()) {
+        why.incomplete = "and its bytes do not lie row by row: save it with contiguous()";
+        break;
+      }
       if (auto found = fitted(codes, by, base, scales, beside, why)) {
         all_[i] = std::move(found);
         return;
       }
     }
-    if (!has_names && is_byte(codes)) return;  // integers of some other scheme, which are not decoded
+    if (!has_names && !is_single(codes)) return;  // integers of some other scheme, which are not decoded
     std::vector<std::string> names;
     for (const std::string_view name : beside) {
       const auto there = find(std::string{name});
@@ -271,25 +296,27 @@ class recognition {
                           ": it is not decoded without its scales; " + std::string{way_out});
   }
 
-  std::optional<scaled_tensor> fitted(const safetensors_entry& codes, const scale_convention& by,
-                                      const std::string& base, const std::string& scales,
-                                      const std::vector<std::string_view>& beside, reasons& why) const {
+  std::optional<scaled_tensor> fitted(const stored_tensor& codes, const scale_convention& by, const std::string& base,
+                                      const std::string& scales, const std::vector<std::string_view>& beside,
+                                      reasons& why) const {
     scaled_tensor made{.by = &by,
                        .name = base + std::string{by.of_numbers},
                        .shape = {},
                        .block = {},
                        .scales = {},
                        .second = {},
-                       .used_up = {}};
+                       .used_up = {},
+                       .bytes_are = {}};
+    if (by.codes == code_kind::float8 && !is_float8(codes)) made.bytes_are = bytes_are_;
     made.scales = *find(scales);
-    const safetensors_entry& of = made.scales.entry;
+    const stored_tensor& of = made.scales.entry;
     if ((kind_of_scales(of) & by.scales) == 0) {
       why.wrong_type = "and as scales " + in_quotes(of.name) + " has the wrong type";
       return std::nullopt;
     }
     const auto numbers = shape_of_numbers(by, codes.shape);
     const auto block = numbers ? block_of(by.extent, *numbers, of.shape) : std::nullopt;
-    if (!block || of.bytes() > most_scales) {
+    if (!block || of.bytes > most_scales) {
       why.wrong_shape = "and the shape of " + in_quotes(of.name) + " fits no blocks of it";
       return std::nullopt;
     }
@@ -304,7 +331,7 @@ class recognition {
             "and " + in_quotes(second) + ", by which " + std::string{by.whose} + " scales the tensor, is missing";
         return std::nullopt;
       }
-      if (made.second->entry.type->type != dtype::float32 || made.second->entry.bytes() != sizeof(float)) {
+      if (made.second->entry.number != dtype::float32 || made.second->entry.bytes != sizeof(float)) {
         why.incomplete = "and " + in_quotes(second) + " is not one float32 number";
         return std::nullopt;
       }
@@ -323,16 +350,16 @@ class recognition {
   void refuse_plain_beside_scaled() const {
     std::unordered_map<std::string_view, std::size_t> scaled;  // by their names in their modules
     const auto local = [&](std::size_t i) {
-      const std::string_view name = header_.entries[i].name;
+      const std::string_view name = all_stored_[i].name;
       return name.substr(module_size(name));
     };
     for (std::size_t i = 0; i < all_.size(); ++i)
-      if (all_[i] && is_float8(header_.entries[i])) scaled.emplace(local(i), i);
+      if (all_[i] && is_single(all_stored_[i])) scaled.emplace(local(i), i);
     for (const std::size_t i : plain_) {
       const auto other = scaled.find(local(i));
       if (other == scaled.end()) continue;
-      throw input_error(file_.path(), "tensor " + described(header_.entries[i]),
-                        "has no scales beside it, as " + in_quotes(header_.entries[other->second].name) + " has in " +
+      throw input_error(file_.path(), "tensor " + described(all_stored_[i]),
+                        "has no scales beside it, as " + in_quotes(all_stored_[other->second].name) + " has in " +
                             in_quotes(all_[other->second]->scales.entry.name) +
                             ": if they lie in another file of the model, keep that file and the index "
                             "(model.safetensors.index.json) in the same folder; " +
@@ -344,16 +371,16 @@ class recognition {
     std::unordered_set<std::string_view> names;
     for (std::size_t i = 0; i < all_.size(); ++i)
       if (all_[i] && !(names.insert(all_[i]->name).second &&
-                       (all_[i]->name == header_.entries[i].name || !by_name_.contains(all_[i]->name))))
+                       (all_[i]->name == all_stored_[i].name || !by_name_.contains(all_[i]->name))))
         throw input_error(
-            file_.path(), "tensor " + described(header_.entries[i]),
+            file_.path(), "tensor " + described(all_stored_[i]),
             "decodes to " + in_quotes(all_[i]->name) + ", which there is already; " + std::string{way_out});
   }
 
-  const file_reader& file_;
-  const safetensors_header& header_;
+  const stored_file& file_;
+  const std::vector<stored_tensor>& all_stored_;
   const model_index* index_;
-  bool pairs_;
+  std::optional<format> bytes_are_;  // codes, each one
   std::unordered_map<std::string_view, std::size_t> by_name_;
   scale_names names_;
   std::vector<std::optional<scaled_tensor>> all_;
@@ -363,24 +390,41 @@ class recognition {
 
 }  // namespace
 
-std::vector<std::optional<scaled_tensor>> scaled_tensors_of(const file_reader& file, const safetensors_header& header,
-                                                            const read_limits& limits, bool pairs) {
-  const auto may_be_codes = [&](const safetensors_entry& e) { return is_float8(e) || (pairs && is_byte(e)); };
-  if (limits.raw_codes || std::ranges::none_of(header.entries, may_be_codes))
-    return std::vector<std::optional<scaled_tensor>>(header.entries.size());
+std::vector<std::optional<scaled_tensor>> scaled_tensors_of(const stored_file& file, const read_limits& limits,
+                                                            open_stored_file open,
+                                                            const std::optional<format>& bytes_are) {
+  if (limits.raw_codes || std::ranges::none_of(file.stored(), may_be_codes))
+    return std::vector<std::optional<scaled_tensor>>(file.stored().size());
   // The index is read where the file alone does not tell.
   try {
-    recognition alone(file, header, nullptr, pairs);
+    recognition alone(file, nullptr, bytes_are);
     alone.run();
-    if (!alone.is_open()) return alone.take();
+    if (!alone.is_open() || open == nullptr) return alone.take();
   } catch (const input_error&) {
-    const model_index index(file.path(), limits);
+    if (open == nullptr) throw;
+    const model_index index(file.path(), limits, open);
     if (index.elsewhere().empty()) throw;
   }
-  const model_index index(file.path(), limits);
-  recognition of_model(file, header, &index, pairs);
+  const model_index index(file.path(), limits, open);
+  recognition of_model(file, &index, bytes_are);
   of_model.run();
   return of_model.take();
+}
+
+std::vector<bool> used_up_by(const std::vector<std::optional<scaled_tensor>>& scaled) {
+  std::vector<bool> used_up(scaled.size());
+  for (const auto& s : scaled)
+    if (s)
+      for (const std::size_t i : s->used_up) used_up[i] = true;
+  return used_up;
+}
+
+dump_reader::tensor tensor_of(const scaled_tensor& of, const stored_tensor& codes) {
+  return {.name = of.name,
+          .type = dtype::float32,
+          .shape = of.shape,
+          .numel = checked_product(of.shape).value(),
+          .row_by_row = codes.lies_by.empty()};
 }
 
 std::string text_of(const scaled_tensor& of) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/random_bits.hpp>
 #include <ulp/model/cells/element_types.hpp>
 
 #include "bytes/cursor.hpp"
@@ -26,6 +27,13 @@ std::string why_no_blocks(const dump_reader::tensor& of) {
   if (of.type == dtype::float64) return "is float64, and blocks are of float32 numbers";
   if (of.times != 1 || !of.row_by_row) return "is not stored row by row";
   return {};
+}
+
+std::string why_not_quantized(const dump_reader::tensor& of, std::span<const block_quantization> by) {
+  std::string why = why_no_blocks(of);
+  for (const block_quantization& asked : by)
+    if (why.empty()) why = ulp::why_not_quantized(asked, matrix_of(of));
+  return why;
 }
 
 std::vector<float> float_values(dump_reader& from, std::size_t index) {
@@ -62,6 +70,18 @@ std::shared_ptr<const std::vector<block_table>> blocks_of(dump_reader& from, std
     if (block.columns != 1 || of.shape.size() > 1) tables.push_back(count_blocks(values, matrix_of(of), block, 0));
   if (tables.empty()) return nullptr;
   return std::make_shared<const std::vector<block_table>>(std::move(tables));
+}
+
+std::shared_ptr<const std::vector<quantized_outcomes>> quantized_of(dump_reader& from, std::size_t index,
+                                                                    std::span<const block_quantization> by,
+                                                                    std::int64_t step) {
+  const dump_reader::tensor& of = from.tensors()[index];
+  if (of.shape.size() < 2 && std::ranges::any_of(by, &block_quantization::along_other)) return nullptr;
+  const std::vector<float> values = float_values(from, index);
+  std::vector<quantized_outcomes> all;
+  for (const block_quantization& asked : by)
+    all.push_back(quantize_values(asked, values, matrix_of(of), stream_of(of.name, step)));
+  return std::make_shared<const std::vector<quantized_outcomes>>(std::move(all));
 }
 
 }  // namespace ulp::io

@@ -3,6 +3,7 @@
 #define ULP_IO_DUMPS_BLOCK_VALUES_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include <ulp/formats/block_formats.hpp>
 #include <ulp/model/cells/block_table.hpp>
+#include <ulp/model/outcomes/quantized_outcomes.hpp>
 
 #include "dump_reader.hpp"
 
@@ -20,12 +22,17 @@ namespace ulp::io {
 
 // Why its blocks cannot be counted; empty where they can.
 [[nodiscard]] std::string why_no_blocks(const dump_reader::tensor& of);
+// Likewise why it is not quantized by all of these.
+[[nodiscard]] std::string why_not_quantized(const dump_reader::tensor& of, std::span<const block_quantization> by);
 
-// Precondition of both: why_no_blocks is empty. Throws input_error. The whole tensor is in memory.
+// Precondition of all: why_no_blocks, or why_not_quantized, is empty. Throws input_error. The whole tensor is in memory.
 [[nodiscard]] std::vector<float> float_values(dump_reader& from, std::size_t index);
 // Of blocks along an axis that a vector has not there is none.
 [[nodiscard]] std::shared_ptr<const std::vector<block_table>> blocks_of(dump_reader& from, std::size_t index,
                                                                         std::span<const block_extent> blocks);
+// Each is of all values; random bits are those of the tensor at that step. Of blocks along an axis that a vector has not there is none.
+[[nodiscard]] std::shared_ptr<const std::vector<quantized_outcomes>> quantized_of(
+    dump_reader& from, std::size_t index, std::span<const block_quantization> by, std::int64_t step);
 
 }  // namespace ulp::io
 

@@ -196,7 +196,8 @@ class dump_source final : public source, public divisible {
   void enter(const dump_step& step, const dump_file& file, const dump_reader::tensor& tensor) {
     const auto index = static_cast<std::uint32_t>(tensors_.size());
     const auto [found, added] = indices_.try_emplace(tensor.name, seen{index, step.number, &file, tensor.type});
-    if (const std::string why = why_no_blocks(tensor); added && !options_.blocks.empty() && !why.empty())
+    const bool of_blocks = !options_.blocks.empty() || !options_.quantized.empty();
+    if (const std::string why = why_not_quantized(tensor, options_.quantized); added && of_blocks && !why.empty())
       without_blocks_.push_back(printable(tensor.name) + ", which " + why);
     if (tensor.numel > max_numel) fail(file, tensor.name, "has more than the 2^40 elements that a table may have");
     if (added) {
@@ -274,6 +275,8 @@ class dump_source final : public source, public divisible {
           .tensor = indices[i], .type = tensor.type, .table = std::move(all.table), .codes = std::move(all.codes)};
       if (!options_.blocks.empty() && why_no_blocks(tensor).empty())
         row.blocks = blocks_of(*reader, i, options_.blocks);
+      if (!options_.quantized.empty() && why_not_quantized(tensor, options_.quantized).empty())
+        row.quantized = quantized_of(*reader, i, options_.quantized, into.key.step);
       add(std::move(row), file, into);
     }
   }
@@ -289,6 +292,7 @@ class dump_source final : public source, public divisible {
     there->codes = codes_of_both(*there, row);
     there->table.merge(row.table);
     merge_blocks(*there, row);
+    merge_quantized(*there, row);
   }
 
   // Memory does not grow with the tensors.

@@ -15,17 +15,17 @@ namespace ulp::io {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::string_view ending = ".safetensors.index.json";
 
 // As Hugging Face names them: NAME-00001-of-00003.safetensors goes with NAME.safetensors.index.json.
 std::vector<std::string> names_of_index(const std::string& file) {
+  const std::string stem = fs::path(file).stem().string();
+  const std::string ending = fs::path(file).extension().string() + ".index.json";
   std::vector<std::string> names;
-  std::string stem = file.substr(0, file.find(".safetensors"));
-  if (const std::size_t of = stem.rfind("-of-"); of != std::string::npos) {
+  if (const std::size_t of = stem.rfind("-of-"); of != std::string::npos && of > 0) {
     const std::size_t number = stem.rfind('-', of - 1);
-    if (of > 0 && number != std::string::npos) names.push_back(stem.substr(0, number) + std::string{ending});
+    if (number != std::string::npos) names.push_back(stem.substr(0, number) + ending);
   }
-  names.push_back("model" + std::string{ending});
+  for (const char* const usual : {"model", "pytorch_model"}) names.push_back(usual + ending);
   return names;
 }
 
@@ -35,8 +35,8 @@ bool is_plain(const std::string& name) {
 
 }  // namespace
 
-model_index::model_index(const std::string& path, const read_limits& limits)
-    : folder_(fs::path(path).parent_path().string()), limits_(limits) {
+model_index::model_index(const std::string& path, const read_limits& limits, open_stored_file open)
+    : folder_(fs::path(path).parent_path().string()), limits_(limits), open_(open) {
   const std::string file = fs::path(path).filename().string();
   for (const std::string& name : names_of_index(file)) {
     index_ = (fs::path(folder_) / name).string();
@@ -67,19 +67,14 @@ model_index::model_index(const std::string& path, const read_limits& limits)
 }
 
 placed_tensor model_index::find(const std::string& name) const {
-  const std::string& file = elsewhere_.at(name);
-  auto found = files_.find(file);
-  if (found == files_.end()) {
-    auto reader = std::make_shared<const file_reader>((fs::path(folder_) / file).string());
-    safetensors_header header = read_safetensors_header(*reader, limits_);
-    found = files_.emplace(file, opened{std::move(reader), std::move(header)}).first;
-  }
-  const auto& entries = found->second.header.entries;
-  const auto entry = std::ranges::find(entries, name, &safetensors_entry::name);
-  if (entry == entries.end())
-    throw input_error(found->second.file->path(), "",
-                      "has no tensor " + in_quotes(name) + ", though " + index_ + " says so");
-  return {found->second.file, found->second.header.data, *entry};
+  const std::string& in = elsewhere_.at(name);
+  std::shared_ptr<const stored_file>& file = files_[in];
+  if (file == nullptr) file = open_((fs::path(folder_) / in).string(), limits_);
+  const auto& all = file->stored();
+  const auto found = std::ranges::find(all, name, &stored_tensor::name);
+  if (found == all.end())
+    throw input_error(file->path(), "", "has no tensor " + in_quotes(name) + ", though " + index_ + " says so");
+  return {file, static_cast<std::size_t>(found - all.begin()), *found};
 }
 
 }  // namespace ulp::io

@@ -1,9 +1,8 @@
-#include <ulp/io/bytes/error.hpp>
-
+// The arrays of a .npz.
+#include "block_scales.hpp"
 #include "bytes/grouped_notes.hpp"
 #include "bytes/text.hpp"
-#include "bytes/zip.hpp"
-#include "npy.hpp"
+#include "npz_file.hpp"
 #include "rows.hpp"
 
 namespace ulp::io {
@@ -11,9 +10,15 @@ namespace {
 
 class npz_reader final : public dump_reader {
  public:
-  npz_reader(const std::string& path, const read_limits& limits) : archive_(path, limits) {
-    for (const zip_member& member : archive_.members()) add(member);
-    if (tensors_.empty() && pickled_ != nullptr) fail(*pickled_, why_ignored({.object = true}) + "; save float arrays");
+  npz_reader(const std::string& path, const read_limits& limits)
+      : file_(path, limits), scaled_(scaled_tensors_of(file_, limits, nullptr)), left_out_(file_.others()) {
+    const std::vector<bool> used_up = used_up_by(scaled_);
+    for (std::size_t i = 0; i < scaled_.size(); ++i)
+      if (!used_up[i]) add(i);
+    for (const zip_member* const member : file_.others()) ignored_.push_back(in_quotes(member->name) + " (not a .npy)");
+    if (!tensors_.empty()) return;
+    for (const npz_file::array& array : file_.arrays())
+      if (array.header.object) file_.fail(*array.member, why_ignored(array.header) + "; save float arrays");
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
@@ -21,57 +26,44 @@ class npz_reader final : public dump_reader {
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_.all(); }
 
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
-    auto in = archive_.open(*arrays_.at(index));
-    if (header_of(*in, *arrays_[index]).numel != tensors_[index].numel)
-      fail(*arrays_[index], "changed while it was read");
-    return in;
+    const std::size_t of = arrays_.at(index);
+    return scaled_[of] ? open_scaled(file_, of, *scaled_[of]) : file_.open_stored(of);
   }
 
   void check_ignored() override {
-    for (const zip_member* const member : left_out_) archive_.check(*member);
+    for (const zip_member* const member : left_out_) file_.archive().check(*member);
   }
 
  private:
-  [[noreturn]] void fail(const zip_member& member, const std::string& reason) const {
-    throw input_error(archive_.path(), "member " + in_quotes(member.name), reason);
-  }
-  [[nodiscard]] npy_header header_of(byte_stream& in, const zip_member& member) const {
-    return read_npy_header(in, archive_.path(), "member " + in_quotes(member.name));
+  void add(std::size_t i) {
+    const stored_tensor& found = file_.stored()[i];
+    const npz_file::array& array = file_.arrays()[i];
+    if (const auto& scaled = scaled_[i]) {
+      tensors_.push_back(tensor_of(*scaled, found));
+      arrays_.push_back(i);
+      return notes_.add(scaled->name, text_of(*scaled));
+    }
+    if (found.number == dtype::unknown) {
+      ignored_.push_back(in_quotes(found.name) + " (" + why_ignored(array.header) + ")");
+      return left_out_.push_back(array.member);
+    }
+    tensors_.push_back({.name = found.name,
+                        .type = found.number,
+                        .order = found.order,
+                        .shape = found.shape,
+                        .numel = array.header.numel,
+                        .row_by_row = found.lies_by.empty()});
+    arrays_.push_back(i);
+    if (const std::string how = how_read(array.header); !how.empty()) notes_.add(found.name, how);
   }
 
-  void add(const zip_member& member) {
-    const std::optional<std::string> array = name_of_array(archive_, member);
-    if (!array) {
-      ignored_.push_back(in_quotes(member.name) + " (not a .npy)");
-      left_out_.push_back(&member);
-      return;
-    }
-    const std::string& name = *array;
-    const auto in = archive_.open(member);
-    const npy_header header = header_of(*in, member);
-    if (!header.values) {
-      if (header.object) pickled_ = &member;
-      ignored_.push_back(in_quotes(name) + " (" + why_ignored(header) + ")");
-      left_out_.push_back(&member);
-      return;
-    }
-    tensors_.push_back({.name = name,
-                        .type = header.values->type,
-                        .order = header.values->order,
-                        .shape = header.shape,
-                        .numel = header.numel,
-                        .row_by_row = !header.by_columns || header.shape.size() < 2});
-    arrays_.push_back(&member);
-    if (const std::string how = how_read(header); !how.empty()) notes_.add(name, how);
-  }
-
-  zip_archive archive_;
+  npz_file file_;
+  std::vector<std::optional<scaled_tensor>> scaled_;  // of the arrays
   std::vector<tensor> tensors_;
-  std::vector<const zip_member*> arrays_;  // of tensors_
+  std::vector<std::size_t> arrays_;  // of tensors_
   std::vector<std::string> ignored_;
   grouped_notes notes_;
   std::vector<const zip_member*> left_out_;
-  const zip_member* pickled_ = nullptr;  // a member of Python objects
 };
 
 }  // namespace

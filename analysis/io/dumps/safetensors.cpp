@@ -1,10 +1,9 @@
 // The tensors of a .safetensors file.
-#include "safetensors_header.hpp"
-
 #include "block_scales.hpp"
 #include "bytes/grouped_notes.hpp"
 #include "bytes/text.hpp"
 #include "rows.hpp"
+#include "safetensors_file.hpp"
 
 namespace ulp::io {
 namespace {
@@ -12,54 +11,41 @@ namespace {
 class safetensors_reader final : public dump_reader {
  public:
   safetensors_reader(const std::string& path, const read_limits& limits)
-      : file_(path),
-        header_(read_safetensors_header(file_, limits)),
-        scaled_(scaled_tensors_of(file_, header_, limits)) {
-    std::vector<bool> is_scale(header_.entries.size());
-    for (const auto& s : scaled_)
-      if (s)
-        for (const std::size_t i : s->used_up) is_scale[i] = true;
-    for (std::size_t i = 0; i < header_.entries.size(); ++i)
-      if (!is_scale[i]) add(i);
+      : file_(path, limits), scaled_(scaled_tensors_of(file_, limits, open_safetensors_file)) {
+    const std::vector<bool> used_up = used_up_by(scaled_);
+    for (std::size_t i = 0; i < scaled_.size(); ++i)
+      if (!used_up[i]) add(i);
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_.all(); }
-  [[nodiscard]] double said_loss_scale() const override { return header_.loss_scale; }
+  [[nodiscard]] double said_loss_scale() const override { return file_.header().loss_scale; }
 
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
     const std::size_t of = entries_.at(index);
-    if (scaled_[of]) return open_scaled(file_, header_, of, *scaled_[of]);
-    return std::make_unique<file_stream>(file_, header_.data + header_.entries[of].offsets[0],
-                                         header_.entries[of].bytes());
+    return scaled_[of] ? open_scaled(file_, of, *scaled_[of]) : file_.open_stored(of);
   }
 
  private:
   void add(std::size_t i) {
-    const safetensors_entry& found = header_.entries[i];
+    const stored_tensor& found = file_.stored()[i];
     if (const auto& scaled = scaled_[i]) {
-      tensors_.push_back({.name = scaled->name,
-                          .type = dtype::float32,
-                          .shape = scaled->shape,
-                          .numel = checked_product(scaled->shape).value()});
-      entries_.push_back(i);
+      tensors_.push_back(tensor_of(*scaled, found));
       notes_.add(scaled->name, text_of(*scaled));
+    } else if (found.number == dtype::unknown) {
+      ignored_.push_back(in_quotes(found.name) + " (" + found.type + ")");
       return;
+    } else {
+      tensors_.push_back({.name = found.name,
+                          .type = found.number,
+                          .shape = found.shape,
+                          .numel = checked_product(found.shape).value()});
     }
-    if (found.type->type == dtype::unknown) {
-      ignored_.push_back(in_quotes(found.name) + " (" + std::string(found.type->name) + ")");
-      return;
-    }
-    tensors_.push_back({.name = found.name,
-                        .type = found.type->type,
-                        .shape = found.shape,
-                        .numel = checked_product(found.shape).value()});
     entries_.push_back(i);
   }
 
-  file_reader file_;
-  safetensors_header header_;
+  safetensors_file file_;
   std::vector<std::optional<scaled_tensor>> scaled_;  // of the entries
   std::vector<tensor> tensors_;
   std::vector<std::size_t> entries_;  // of tensors_

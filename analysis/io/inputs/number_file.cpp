@@ -70,6 +70,8 @@ const std::string& number_file::path() const noexcept { return state_->path; }
 const std::vector<number_array>& number_file::arrays() const noexcept { return state_->arrays; }
 const std::vector<std::string>& number_file::ignored() const noexcept { return state_->reader->ignored(); }
 
+std::vector<std::string> number_file::notes() const { return state_->reader->notes(); }
+
 void number_file::refuse_without_numbers(std::string_view name) const {
   for (const std::string& left_out : ignored())
     if (left_out.starts_with("'" + std::string{name} + "'"))

@@ -172,11 +172,13 @@ class dumped_pairs final : public update_pairs {
     double factor = 1;
   };
 
-  step_found tensors_of(const io::dump_step& step) const {
+  step_found tensors_of(const io::dump_step& step) {
     step_found all{.step = step.number, .names = {}, .tensors = {}};
     for (const io::dump_file& file : step.files) {
       const auto reader = file.open(file.path, options_.limits);
       reader->check_ignored();
+      if (&step == &steps_.front())  // of the others' files the same would be said
+        for (const std::string& note : reader->notes()) notes_.push_back(printable(file.path) + ": " + note);
       for (std::size_t i = 0; i < reader->tensors().size(); ++i) {
         const io::dump_reader::tensor& tensor = reader->tensors()[i];
         io::check_name(file.path, "", tensor.name);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ulp/model/cells/block_table.hpp>
+#include <ulp/model/outcomes/quantized_outcomes.hpp>
 
 namespace ulp::io {
 namespace {
@@ -31,6 +32,13 @@ bool merge_blocks(tensor_row& to, const tensor_row& more) {
   const bool all = both.size() == count(to) && both.size() == count(more);
   to.blocks = both.empty() ? nullptr : std::make_shared<const std::vector<block_table>>(std::move(both));
   return all;
+}
+
+void merge_quantized(tensor_row& to, const tensor_row& more) {
+  if (to.quantized == nullptr || more.quantized == nullptr) return to.quantized.reset();
+  std::vector<quantized_outcomes> both = *to.quantized;
+  for (std::size_t i = 0; i < both.size(); ++i) both[i] += more.quantized->at(i);
+  to.quantized = std::make_shared<const std::vector<quantized_outcomes>>(std::move(both));
 }
 
 bool same_blocks(const tensor_row& a, const tensor_row& b) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@ struct block_row_of {
   const block_outcome_group& sums;
   const block_case& asked;
   const block_outcomes& given;
+  const quantized_outcomes& all;
 };
 
 table_value percent_of_nonzero(const block_outcomes& of, const count_range& part) {
@@ -21,6 +24,17 @@ table_value percent_of_nonzero(const block_outcomes& of, const count_range& part
     return fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(of.nonzero()));
   };
   return ends_text(percent(part.low), percent(part.high));
+}
+
+using error_figure = double (error_energies::*)() const noexcept;
+
+double figure(const block_row_of& r, error_figure of) { return r.all.errors ? ((*r.all.errors).*of)() : not_known; }
+
+table_value error(const block_row_of& r, error_figure of) { return value_if(r.all.errors.has_value(), figure(r, of)); }
+
+std::string brief(const block_row_of& r, error_figure of, const char* as) {
+  const double x = figure(r, of);
+  return std::isnan(x) ? "-" : std::isinf(x) ? "exact" : fmt::format(fmt::runtime(as), x);
 }
 
 }  // namespace
@@ -34,6 +48,9 @@ table block_outcome_table(const block_outcome_answer& all) {
   const auto number = [](const char* key, const char* title, std::uint64_t block_outcomes::*of) {
     return column<row>{key, title, [=](const row& r) { return integer(r.given.*of); }};
   };
+  const bool has_errors = std::ranges::any_of(all.groups, [](const auto& group) {
+    return std::ranges::any_of(group.second.of, [](const quantized_outcomes& o) { return o.errors.has_value(); });
+  });
   const std::vector<column<row>> columns = {
       {"group", title_by("group"),
        [&](const row& r) { return r.key.named ? table_value{all.named[*r.key.named].name} : table_value{}; }},
@@ -61,12 +78,20 @@ table block_outcome_table(const block_outcome_answer& all) {
       number("blocks", "blocks", &block_outcomes::blocks),
       number("zero_blocks", "", &block_outcomes::zero_blocks),
       number("nonfinite_blocks", "", &block_outcomes::nonfinite_blocks),
-      part("clamped_blocks", "clamped", &block_outcomes::clamped_blocks),
+      {"clamped_blocks", "clamped", [](const row& r) { return value_if(r.all.knows_clamped, r.given.clamped_blocks); },
+       range_keys::both},
       part("nan_blocks", "", &block_outcomes::nan_blocks),
+      {"relative_squared_error", "", [](const row& r) { return error(r, &error_energies::relative); }},
+      {"sqnr_db", "", [](const row& r) { return error(r, &error_energies::sqnr); }},
+      {"", has_errors ? "rel. error^2" : "", [](const row& r) { return brief(r, &error_energies::relative, "{:.3g}"); },
+       range_keys::none, alignment::right},
+      {"", has_errors ? "SQNR dB" : "", [](const row& r) { return brief(r, &error_energies::sqnr, "{:.2f}"); },
+       range_keys::none, alignment::right},
   };
   std::vector<row> rows;
   for (const auto& [key, sums] : all.groups)
-    for (std::size_t f = 0; f < all.formats.size(); ++f) rows.push_back({key, sums, all.formats[f], sums.of[f]});
+    for (std::size_t f = 0; f < all.formats.size(); ++f)
+      rows.push_back({key, sums, all.formats[f], sums.of[f].counts, sums.of[f]});
   return table_of(columns, rows);
 }
 

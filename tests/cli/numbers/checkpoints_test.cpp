@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "io/builders.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
@@ -361,6 +363,65 @@ TEST_CASE("what cannot be decided is refused, and --raw-codes reads it") {
   CHECK(made.exit_code == 0);
   CHECK(made.out.find("l.weight_scale_inv") != std::string::npos);
   CHECK(place.run("info a.safetensors --raw-codes").exit_code == 0);
+}
+
+TEST_CASE("by which convention codes were read is in the JSON of every command, and --raw-codes in all of them") {
+  const folder place;
+  const bytes codes = some_codes(64 * 64);
+  place.write("a.safetensors", {codes_of("w", "F8_E4M3", {64, 64}, codes), f32("w_scale_inv", {1, 1}, {0.5F})});
+  const std::string how = "a.safetensors: 'w': values are codes times their _scale_inv, as in DeepSeek";
+  for (const std::string command :
+       {"info a.safetensors --json", "outcomes a.safetensors --format fp16 --json",
+        "outcomes a.safetensors --format mxfp8,nvfp4 --json", "convert a.safetensors o.npz --to bf16 --json",
+        "convert a.safetensors o.npz --to mxfp8 --json", "diff a.safetensors --to mxfp8 --dialects torchao,te --json",
+        "matmul a.safetensors a.safetensors --a w --b w --unit H100 --format bf16 --json",
+        "precision dot a.safetensors a.safetensors --a w --b w --json",
+        "precision optimizer a.safetensors --w0 a.safetensors --dialect torch_adamw -o o.npz --json"}) {
+    CAPTURE(command);
+    const auto made = place.run(command);
+    CAPTURE(made.err);
+    CHECK(made.exit_code == 0);
+    const auto notes = nlohmann::json::parse(made.out);
+    const auto& holder = notes.is_array() ? notes.at(0) : notes;
+    REQUIRE(holder.contains("notes"));
+    CHECK(holder["notes"][0] == how);
+    CHECK(made.err.find("ulp: note: " + how) != std::string::npos);
+    CHECK(place.run(command + " --raw-codes").err.find("values are codes") == std::string::npos);
+  }
+}
+
+TEST_CASE("--from says what codes in bytes are, whose scales are applied then") {
+  const folder place;
+  const bytes codes = some_codes(4 * 6);
+  std::vector<float> numbers;
+  for (const std::uint8_t c : codes) numbers.push_back(e4m3(c) * 0.5F);
+  place.write("a.safetensors", {codes_of("w", "U8", {4, 6}, codes), f32("w_scale_inv", {1, 1}, {0.5F})});
+  const auto made = place.run("convert a.safetensors o.npz --from float8_e4m3fn");
+  CAPTURE(made.err);
+  REQUIRE(made.exit_code == 0);
+  CHECK(made.err.find("'w': values are codes times their _scale_inv, as in DeepSeek") != std::string::npos);
+  CHECK(place.run("convert a.safetensors o.npz --from float8_e4m3fn --raw-codes").err.find("values are codes") ==
+        std::string::npos);
+  // In numpy's files, which have no names for these types; of a .npy only the names of files tell.
+  const std::string shape_of_codes = "{'descr': '|V1', 'fortran_order': False, 'shape': (4, 6), }";
+  const std::string shape_of_scales = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }";
+  const std::string scales = npy(shape_of_scales, raw(std::vector<float>{0.5F}));
+  place.write_text("b.npz", zip({{.name = "w.npy", .contents = npy(shape_of_codes, raw(codes))},
+                                 {.name = "w_scale_inv.npy", .contents = scales}}));
+  const auto named = place.run("convert b.npz o.npz --from float8_e4m3fn --values --to float32");
+  CAPTURE(named.err);
+  CHECK(named.exit_code == 0);
+  CHECK(named.err.find("'w': values are codes times their _scale_inv, as in DeepSeek") != std::string::npos);
+  place.write_text("w.npy", npy(shape_of_codes, raw(codes)));
+  CHECK(place.run("convert w.npy o.npz --from float8_e4m3fn").err.empty());
+  place.write_text("w_scale_inv.npy", scales);
+  CHECK(place.run("convert w.npy o.npz --from float8_e4m3fn")
+            .err.find("'w': codes are read without the scales that may be in w_scale_inv.npy beside them") !=
+        std::string::npos);
+  // Six bits of a byte.
+  const auto narrow = place.run("convert a.safetensors o.npz --from float6_e3m2fn");
+  CHECK(narrow.exit_code == 2);
+  CHECK(narrow.err.find("tensor 'w': has bits above those of a code: is --from right?") != std::string::npos);
 }
 
 TEST_CASE("scales in another file of the model are found by its index, or missed") {

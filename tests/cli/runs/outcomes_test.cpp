@@ -187,8 +187,52 @@ TEST_CASE("formats of blocks are counted from block tables, in a recording as in
         "ulp: " + plain + ": recorded without blocks of 1x32: record with --blocks 32, or give the dumps\n");
   CHECK(run_ulp("outcomes " + run + " --format mxfp8,fp16").err ==
         "ulp: --format: mxfp8 has blocks that share a scale, fp16 has not: ask for them one after the other\n");
-  CHECK(run_ulp("outcomes " + run + " --format nvfp4").exit_code == 2);
+  CHECK(run_ulp("outcomes " + run + " --format nvfp4").err ==
+        "ulp: --format nvfp4: block tables do not tell of it: its scales are no powers of two, and follow from "
+        "the whole tensor; give the dumps\n");
+  CHECK(run_ulp("outcomes " + run + " --format mxfp8 --with-errors").err ==
+        "ulp: --with-errors: block tables do not tell of errors, only the values do; remove it, or give the dumps\n");
+  CHECK(run_ulp("outcomes " + dump + " --format fp16 --with-errors").exit_code == 2);
   CHECK(run_ulp("record " + dump + " --blocks 0 -o " + (dir / "none.ulp").string()).exit_code == 2);
   CHECK(run_ulp("record " + plain + " --blocks 32 -o " + (dir / "none.ulp").string()).err ==
         "ulp: --blocks: " + plain + " holds no raw values; remove this option\n");
+}
+
+TEST_CASE("formats of blocks of all kinds are counted of dumps, as ulp convert counts them") {
+  const temporary_dir dir;
+  for (const std::string name : {"mxfp8", "nvfp4", "torchao_nvfp4_twolevel", "te_nvfp4_4over6_mse256", "fp8_1x128"}) {
+    CAPTURE(name);
+    const auto converted =
+        json::parse(run_ulp("convert " + dump + " " + (dir / "o.npz").string() + " --to " + name + " --json").out);
+    const auto counted = run_ulp("outcomes " + dump + " --format " + name + " --by tensor --with-errors --json");
+    CAPTURE(counted.err);
+    REQUIRE(counted.exit_code == 0);
+    const json rows = json::parse(counted.out);
+    std::size_t compared = 0;
+    for (const json& array : converted["tensors"])
+      for (const json& row : rows) {
+        if (row["tensor"] != array["tensor"]) continue;
+        ++compared;
+        CHECK(row["numel"] == array["numel"]);
+        CHECK(row["zero"] == array["zero"]);
+        CHECK(row["underflow"] == array["underflow"]);
+        CHECK(row["overflow"] == array["overflow"]);
+        CHECK(row["blocks"] == array["blocks"]);
+        CHECK(row["underflow_low"] == row["underflow_high"]);
+        CHECK(std::abs(row["sqnr_db"].get<double>() - array["sqnr_db"].get<double>()) < 1e-9);
+        CHECK(std::abs(row["sqnr_db"].get<double>() + 10 * std::log10(row["relative_squared_error"].get<double>())) <
+              1e-9);
+      }
+    CHECK(compared == converted["tensors"].size());
+    CHECK(rows.size() == compared);
+  }
+  // Along the other axis, in all at once, and by a draw that another seed changes.
+  const std::string both = " --format nvfp4,mxfp4 --axis other --by kind";
+  CHECK(run_ulp("outcomes " + dump + both + " --json").exit_code == 0);
+  const std::string drawn = "outcomes " + dump + " --format nvfp4 --rounding sr --with-errors --json --seed ";
+  CHECK(run_ulp(drawn + "1").out == run_ulp(drawn + "1").out);
+  CHECK(run_ulp(drawn + "1").out != run_ulp(drawn + "2").out);
+  const auto text = run_ulp("outcomes " + dump + " --format nvfp4,mxfp8 --with-errors").out;
+  CHECK(text.find("each value as recorded, quantized. underflow") != std::string::npos);
+  CHECK(text.find("SQNR dB") != std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ulp/ask/progress/listener.hpp>
+#include <ulp/ask/questions/run_text.hpp>
 #include <ulp/model/precision/dot_error.hpp>
 
 namespace ulp {
@@ -16,6 +17,7 @@ inline const std::vector<std::string> dot_distributions{"uniform", "symmetric", 
 
 struct dot_question {
   std::vector<std::string> inputs;  // one dump or two: of a, of b
+  run_text run;                     // of which --limit and --raw-codes are taken
   std::string a;                    // the arrays; empty: the only one, or the two that there are
   std::string b;
   std::string generate;  // one of dot_distributions, instead of inputs

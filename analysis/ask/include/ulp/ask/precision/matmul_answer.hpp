@@ -8,12 +8,14 @@
 #include <vector>
 
 #include <ulp/ask/progress/listener.hpp>
+#include <ulp/ask/questions/run_text.hpp>
 #include <ulp/model/precision/matmul.hpp>
 
 namespace ulp {
 
 struct matmul_question {
   std::vector<std::string> inputs;  // dumps of A [M, K] and B [K, N], or one with both
+  run_text run;                     // of which --limit and --raw-codes are taken
   std::string a;                    // the arrays; empty: the only one, or the two that there are
   std::string b;
   std::string format;      // of both operands; empty: that of A's elements

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ulp/ask/progress/listener.hpp>
+#include <ulp/ask/questions/run_text.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/io/arrays/npz.hpp>
 #include <ulp/model/optimizers/optimizer.hpp>
@@ -25,7 +26,7 @@ struct optimizer_question {
   std::uint64_t elements = 0;  // the first of each gradient; 0: all
   std::uint64_t seed = 0;
   std::string first_weights;  // a dump of them
-  std::vector<std::string> limits;
+  run_text run;               // of which --limit and --raw-codes are taken
 };
 
 // How far the weights are from the first ones after a step.

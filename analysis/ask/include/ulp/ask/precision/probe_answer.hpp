@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <ulp/ask/progress/listener.hpp>
+#include <ulp/ask/questions/run_text.hpp>
 #include <ulp/model/precision/probe.hpp>
 
 namespace ulp {
@@ -29,7 +31,8 @@ struct probe_answer {
 
 // `results`: a dump of one array, a result for each row of the probe, or the product of a with the transposed b, whose
 // diagonal these are. Throws input_error, std::invalid_argument.
-[[nodiscard]] probe_answer kernels_behind(const std::string& probe, const std::string& results);
+[[nodiscard]] probe_answer kernels_behind(const std::string& probe, const std::string& results, const run_text& run,
+                                          listener& to);
 
 }  // namespace ulp
 

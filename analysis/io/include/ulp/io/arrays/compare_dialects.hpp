@@ -38,11 +38,12 @@ struct dialect_pair {
   std::optional<smallest_block> smallest;
 };
 
-// All pairs of `rows` in their order, over all arrays that `how` selects; `how.row` is not read. `advance` is told of elements
-// that are done, and may throw. Throws input_error, where rows do not have the same blocks too.
+// All pairs of `rows` in their order, over all arrays that `how` selects; `how.row` is not read. `note` is told of how numbers are
+// read, `advance` of elements that are done, and may throw. Throws input_error, where rows do not have the same blocks too.
 [[nodiscard]] std::vector<dialect_pair> compare_dialects(const std::string& path,
                                                          std::span<const block_format* const> rows,
                                                          const block_conversion_options& how,
+                                                         const std::function<void(const std::string& line)>& note,
                                                          const std::function<void(std::uint64_t elements)>& advance);
 
 }  // namespace ulp

@@ -73,6 +73,8 @@ class block_file_conversion {
   block_file_conversion& operator=(const block_file_conversion&) = delete;
 
   [[nodiscard]] const std::vector<block_array>& arrays() const noexcept;
+  // How their numbers are read, where a user should know.
+  [[nodiscard]] std::vector<std::string> notes() const;
   // Of all arrays.
   [[nodiscard]] std::uint64_t elements() const noexcept;
 

@@ -49,6 +49,9 @@ class number_file {
   [[nodiscard]] const std::vector<number_array>& arrays() const noexcept;
   [[nodiscard]] const std::vector<std::string>& ignored() const noexcept;
 
+  // What a user should know of how its numbers are read.
+  [[nodiscard]] std::vector<std::string> notes() const;
+
   // Throws input_error where an array of that name is among ignored().
   void refuse_without_numbers(std::string_view name) const;
 

@@ -14,6 +14,7 @@
 #include <ulp/io/bytes/limits.hpp>
 #include <ulp/io/bytes/regex.hpp>
 #include <ulp/model/cells/step.hpp>
+#include <ulp/model/outcomes/quantized_outcomes.hpp>
 
 namespace ulp {
 
@@ -159,9 +160,10 @@ struct source_options {
   // What nobody says is taken from where the input tells it: roles from the values of the first steps, of files only; the
   // factor 1 from a loss scale that is logged as 1 in every step. A note says so.
   bool infer = false;
-  std::vector<block_extent> blocks;  // dumps: the block tables to count; see tensor_row::blocks
-  bool with_blocks = false;          // of a recording: its block tables are read
-  bool merged = false;               // tensors need not be distinguished: a recording gives its totals, see open_totals
+  std::vector<block_extent> blocks;           // dumps: the block tables to count; see tensor_row::blocks
+  std::vector<block_quantization> quantized;  // dumps: by which values are quantized; see tensor_row::quantized
+  bool with_blocks = false;                   // of a recording: its block tables are read
+  bool merged = false;  // tensors need not be distinguished: a recording gives its totals, see open_totals
   which_attempts attempts = which_attempts::all;  // of a recording
   bool allow_empty = false;                       // dumps without any tensor that is read are empty steps, not an error
   read_limits limits;                             // of what it may cost

@@ -17,7 +17,8 @@
 
 namespace ulp {
 
-struct block_table;  // <ulp/model/cells/block_table.hpp>
+struct block_table;         // <ulp/model/cells/block_table.hpp>
+struct quantized_outcomes;  // <ulp/model/outcomes/quantized_outcomes.hpp>
 
 // What a tensor is.
 enum class tensor_kind : std::uint8_t { unknown, weight_grad, activation_grad, weight, update, activation };
@@ -82,6 +83,8 @@ struct tensor_row {
   gradient_parts parts;
   // Of blocks of several extents, where they were asked for; shared, as rows are copied.
   std::shared_ptr<const std::vector<block_table>> blocks;
+  // In each block format that was asked for.
+  std::shared_ptr<const std::vector<quantized_outcomes>> quantized;
 
   // What the recorded values are divided by: 1, so that they stay as recorded, where the factor is not known.
   [[nodiscard]] double unit() const noexcept { return factor_known() ? factor : 1; }
