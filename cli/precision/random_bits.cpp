@@ -32,7 +32,7 @@ std::string fewest_text(const random_bit_need& need, stochastic_definition by, d
   return fmt::format("{} (drift {:+.{}f} %)", *n, percent, std::abs(percent) < 10 ? 1 : 0);
 }
 
-void print_conclusions(const random_bits_answer& answer) {
+void print_needs(const random_bits_answer& answer) {
   for (const auto& [format, need] : answer.all) {
     const double lost = need.mass_lost_nearest / need.mass;
     fmt::print("{}: {} of {}; nearest-even loses {} of their mass\n", format, count_text(need.updates, "update"),
@@ -51,7 +51,7 @@ int run(const random_bits_arguments& o) {
   refuse_overwriting_inputs(o.output, o.asked.run.files());
   const random_bits_answer answer = random_bits_over(o.asked, on_stderr());
   if (!o.output.machine_stdout()) {
-    print_conclusions(answer);
+    print_needs(answer);
     if (!o.by_tensor)
       fmt::print(
           "\nbelow: |update| below 2^-bits of the distance to the next number; never: no draw moves the weight;\n"
