@@ -158,11 +158,6 @@ std::string text_of(const CLI::ParseError& problem, const CLI::App& where) {
   return problem.what();
 }
 
-const command* find(const std::vector<command>& commands, const std::string& name) {
-  const auto found = std::ranges::find(commands, name, &command::name);
-  return found == commands.end() ? nullptr : &*found;
-}
-
 // `of` is the program, or a command that has commands.
 usage_error unknown_command(const std::string& typed, std::vector<std::string> names, const std::string& of) {
   return usage_error(fmt::format("unknown command '{}'{} (see {} --help)", typed, did_you_mean(typed, names), of));
@@ -183,7 +178,7 @@ std::vector<std::string> without_help_command(std::vector<std::string> words, co
   std::string of = all.name;
   for (const std::string& word : words) {
     if (among->empty()) throw usage_error(fmt::format("help: name one command (see {} --help)", all.name));
-    const command* const named = find(*among, word);
+    const command* const named = find_command(*among, word);
     if (named == nullptr) throw unknown_command(word, names_of(*among), of);
     among = &named->commands;
     of += " " + word;
@@ -205,7 +200,7 @@ named last_named(const CLI::App& app, const program& all) {
   while (!last.app->get_subcommands().empty()) {
     last.app = last.app->get_subcommands().front();
     last.name += " " + last.app->get_name();
-    last.chosen = find(*last.commands, last.app->get_name());
+    last.chosen = find_command(*last.commands, last.app->get_name());
     last.commands = &last.chosen->commands;
   }
   return last;
@@ -220,6 +215,11 @@ void note_once(std::string_view entry, const std::string& text) {
 }
 
 }  // namespace
+
+const command* find_command(const std::vector<command>& commands, const std::string& name) {
+  const auto found = std::ranges::find(commands, name, &command::name);
+  return found == commands.end() ? nullptr : &*found;
+}
 
 void command::add(std::string option_name, option_value value, std::string option_help, option_details details) {
   options.push_back({std::move(option_name), value, std::move(option_help), std::move(details)});

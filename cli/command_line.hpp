@@ -49,6 +49,9 @@ struct command {
   void add(std::string option_name, option_value value, std::string option_help, option_details details = {});
 };
 
+// nullptr where there is none of this name.
+[[nodiscard]] const command* find_command(const std::vector<command>& commands, const std::string& name);
+
 struct program {
   std::string name;
   std::string help;

@@ -84,6 +84,16 @@ void print_sentences(std::string_view lead, std::string_view text) {
   fmt::print("{}", sentences(lead, text, STDOUT_FILENO));
 }
 
+void print_titled_lines(std::string_view title, std::string_view lines) {
+  if (lines.empty()) return;
+  fmt::print("\n{}\n", title);
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    fmt::print("  {}\n", lines.substr(0, end));
+    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
+  }
+}
+
 namespace {
 
 std::vector<std::string>& all_told() {

@@ -40,6 +40,9 @@ void refuse_overwriting_inputs(const output_options& options, const std::vector<
 // A line of sentences on stdout, `lead` before them; see wrapped(). On a terminal in lines of at most 100 columns.
 void print_sentences(std::string_view lead, std::string_view text);
 
+// An empty line, the title, and below it the lines; nothing where there are none.
+void print_titled_lines(std::string_view title, std::string_view lines);
+
 // A table that is too long to be held: its rows come in parts, each with the columns of the first.
 class csv_stream {
  public:

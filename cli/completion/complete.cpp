@@ -15,11 +15,6 @@
 namespace ulp::cli {
 namespace {
 
-const command* find(const std::vector<command>& commands, const std::string& name) {
-  const auto found = std::ranges::find(commands, name, &command::name);
-  return found == commands.end() ? nullptr : &*found;
-}
-
 const option* find_option(const command& c, const std::string& name) {
   for (const option& o : c.options)
     for (const std::string& own : names_of(o))
@@ -84,7 +79,7 @@ choice value_candidates(const option& o, const typed_line& line, const std::stri
   return made;
 }
 
-choice candidates(const program& all, const std::vector<std::string>& before, const std::string& now) {
+choice choice_of(const program& all, const std::vector<std::string>& before, const std::string& now) {
   typed_line line;
   const std::vector<command>* among = &all.commands;
   const command* chosen = nullptr;
@@ -103,7 +98,7 @@ choice candidates(const program& all, const std::vector<std::string>& before, co
       else
         waiting = o;
     } else if (!among->empty() && !asks_help) {
-      chosen = find(*among, word);
+      chosen = find_command(*among, word);
       if (chosen == nullptr) return {};
       among = &chosen->commands;
       line.command += (line.command.empty() ? "" : " ") + word;
@@ -134,7 +129,7 @@ int complete(const program& all, std::vector<std::string> words) {
   if (!words.empty()) words.pop_back();
   choice made;
   try {
-    made = candidates(all, words, now);
+    made = choice_of(all, words, now);
   } catch (const std::exception&) {
     made = {};  // what was typed makes no sense yet
   }

@@ -205,38 +205,38 @@ candidates expressions(const typed_line& line) {
 candidates kinds() { return words({"weight_grad", "activation_grad", "weight", "update", "activation", "unknown"}); }
 
 // What is known by the option's name, wherever it occurs. Formats are known by the type, F.
-struct row {
+struct values_row {
   std::string_view option;
   candidates (*values)(const typed_line&);
 };
 constexpr std::array rows{
-    row{"--block", [](const typed_line&) { return formats_of_blocks(); }},
-    row{"--to",
-        [](const typed_line& line) {
-          candidates all = line.command == "diff" ? candidates{} : formats();
-          for (candidate& c : formats_of_blocks()) all.push_back(std::move(c));
-          return all;
-        }},
-    row{"--dialects", dialects_of_blocks},
-    row{"--rounding", [](const typed_line&) { return roundings(); }},
-    row{"--scaler", [](const typed_line&) { return policies(); }},
-    row{"--recipe", [](const typed_line&) { return recipes(); }},
-    row{"--set", parameters},
-    row{"--start", states},
-    row{"--op", [](const typed_line&) { return operations(); }},
-    row{"--unit", [](const typed_line&) { return matrix_units(); }},
-    row{"--dialect", [](const typed_line&) { return optimizers(); }},
-    row{"--kind", [](const typed_line&) { return kinds(); }},
-    row{"--role",
-        [](const typed_line&) {
-          return words({"low", "float32", "unknown"});
-        }},
-    row{"--limit", [](const typed_line&) { return limits(); }},
-    row{"--factor", [](const typed_line&) { return words({"scale"}); }},
-    row{"--tensor", expressions},
-    row{"--check", expressions},
-    row{"--a", tensors},
-    row{"--b", tensors},
+    values_row{"--block", [](const typed_line&) { return formats_of_blocks(); }},
+    values_row{"--to",
+               [](const typed_line& line) {
+                 candidates all = line.command == "diff" ? candidates{} : formats();
+                 for (candidate& c : formats_of_blocks()) all.push_back(std::move(c));
+                 return all;
+               }},
+    values_row{"--dialects", dialects_of_blocks},
+    values_row{"--rounding", [](const typed_line&) { return roundings(); }},
+    values_row{"--scaler", [](const typed_line&) { return policies(); }},
+    values_row{"--recipe", [](const typed_line&) { return recipes(); }},
+    values_row{"--set", parameters},
+    values_row{"--start", states},
+    values_row{"--op", [](const typed_line&) { return operations(); }},
+    values_row{"--unit", [](const typed_line&) { return matrix_units(); }},
+    values_row{"--dialect", [](const typed_line&) { return optimizers(); }},
+    values_row{"--kind", [](const typed_line&) { return kinds(); }},
+    values_row{"--role",
+               [](const typed_line&) {
+                 return words({"low", "float32", "unknown"});
+               }},
+    values_row{"--limit", [](const typed_line&) { return limits(); }},
+    values_row{"--factor", [](const typed_line&) { return words({"scale"}); }},
+    values_row{"--tensor", expressions},
+    values_row{"--check", expressions},
+    values_row{"--a", tensors},
+    values_row{"--b", tensors},
 };
 
 // Of what is known by its place.
@@ -281,7 +281,7 @@ choice values_of(const option& o, const typed_line& line, std::string_view begun
     return made;
   }
   const std::string name = names_of(o).back();
-  const auto known = std::ranges::find(rows, name, &row::option);
+  const auto known = std::ranges::find(rows, name, &values_row::option);
   if (known != rows.end())
     made.words = known->values(line);
   else if (o.details.type == "F" || o.details.type == "F,...")

@@ -21,7 +21,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct convert_arguments {
   std::string input;
   std::string output;
   std::string output_place;  // by its place instead of by -o
@@ -41,10 +41,12 @@ struct options {
 
 const std::vector<std::string> dtypes{"f32", "f64", "u8", "u16", "u32"};  // as raw_type has them
 
-unsigned threads_of(const options& o) { return static_cast<unsigned>(std::min<std::uint64_t>(o.threads, 1024)); }
+unsigned threads_of(const convert_arguments& o) {
+  return static_cast<unsigned>(std::min<std::uint64_t>(o.threads, 1024));
+}
 
 // --packed and --swizzled, of blocks that are read or written.
-void check_layout(const options& o, const block_format& row, const std::string& name) {
+void check_layout(const convert_arguments& o, const block_format& row, const std::string& name) {
   if (o.packed && row.element.width > 4)
     throw usage_error(fmt::format("--packed: codes of {} have {} bits; two in a byte have at most 4", row.element.name,
                                   row.element.width));
@@ -53,7 +55,7 @@ void check_layout(const options& o, const block_format& row, const std::string& 
 }
 
 // What --from says where it names blocks.
-std::optional<block_source> blocks_of(const options& o) {
+std::optional<block_source> blocks_of(const convert_arguments& o) {
   const block_format* const row = find_block_format(o.from);
   if (row == nullptr) return std::nullopt;
   if (!o.dtype.empty())
@@ -64,7 +66,7 @@ std::optional<block_source> blocks_of(const options& o) {
   return from;
 }
 
-file_conversion_options how_to_convert(const options& o) {
+file_conversion_options how_to_convert(const convert_arguments& o) {
   file_conversion_options how{.to = value_format_named(o.to)};
   how.how.rounding = o.rounding.value(how.to);
   how.how.scale = positive_number(o.scale, "--scale");
@@ -120,7 +122,7 @@ table counts_table(const std::vector<array_conversion>& arrays) {
 }
 
 // "cbfloat16 codes in U16", "float16 in <f2": what elements of the output are.
-std::string text_of_output(const options& o, bool packed, const file_conversion& done_by, const format& to) {
+std::string text_of_output(const convert_arguments& o, bool packed, const file_conversion& done_by, const format& to) {
   const auto& arrays = done_by.arrays();
   const std::string type = std::ranges::find(arrays, true, &array_conversion::converted)->to;
   if (o.values) return fmt::format("numbers of {} in {}", o.to, type);
@@ -133,13 +135,13 @@ std::string text_of_output(const options& o, bool packed, const file_conversion&
          (own ? "" : fmt::format(" ({} bits)", to.width()));
 }
 
-void add_notes(const options& o, const format& to, const conversion_counts& counts) {
+void add_notes(const convert_arguments& o, const format& to, const conversion_counts& counts) {
   if (counts.nan > 0 && !to.has_nan())
     warn(fmt::format("{} has no NaN: {} of the input became a number", o.to,
                      counts.nan == 1 ? "the one" : grouped(counts.nan)));
 }
 
-int run_blocks(const options& o, const block_format& row) {
+int run_blocks(const convert_arguments& o, const block_format& row) {
   for (const auto& [given, name] : {std::pair{!o.from.empty(), "--from"}, std::pair{!o.dtype.empty(), "--dtype"},
                                     std::pair{o.values, "--values"}, std::pair{o.scale != "1", "--scale"}})
     if (given)
@@ -165,7 +167,7 @@ int run_blocks(const options& o, const block_format& row) {
   return convert_to_blocks(asked);
 }
 
-int run(options o) {
+int run(convert_arguments o) {
   if (o.output.empty() == o.output_place.empty())
     throw usage_error(o.output.empty() ? "the file to write is missing: name it after INPUT, or with -o"
                                        : "the file to write is named twice, after INPUT and with -o");
@@ -237,7 +239,7 @@ int run(options o) {
 }  // namespace
 
 command convert_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<convert_arguments>();
   command made{.name = "convert", .help = "convert the numbers in a file to a format, and count what becomes of them"};
   made.add("INPUT", &o->input, ".npy, .npz, .safetensors, or with --dtype a raw file",
            {.required = true, .check = a_name});

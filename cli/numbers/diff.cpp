@@ -18,7 +18,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct diff_arguments {
   std::string input;
   std::string to;
   std::vector<std::string> dialects;
@@ -46,7 +46,7 @@ const block_format& row_of(const std::string& to, const std::string& dialect) {
 }
 
 // Those with the element, the scales and the blocks of `to`, where all are asked for.
-std::vector<const block_format*> rows_of(const options& o) {
+std::vector<const block_format*> rows_of(const diff_arguments& o) {
   const block_format& meant = block_format_named(o.to, "--to");
   std::vector<const block_format*> rows;
   if (o.dialects == std::vector<std::string>{"all"}) {
@@ -114,7 +114,7 @@ void print_smallest(const dialect_pair& pair) {
   fmt::print("  scale {} and {}\n", scale_text(*pair.rows[0], b.scale[0]), scale_text(*pair.rows[1], b.scale[1]));
 }
 
-int run(const options& o) {
+int run(const diff_arguments& o) {
   refuse_overwriting_inputs(o.output, {o.input});
   const auto rows = rows_of(o);
   block_conversion_options how;
@@ -138,7 +138,7 @@ int run(const options& o) {
 }  // namespace
 
 command diff_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<diff_arguments>();
   command made{.name = "diff", .help = "compare what dialects of a format of blocks make of your arrays"};
   made.add("INPUT", &o->input, ".npy, .npz or .safetensors", {.required = true, .check = a_name});
   made.add("--to", &o->to, "the format of blocks, such as mxfp8, mxfp4 or nvfp4 (see ulp formats --blocks)",

@@ -8,12 +8,12 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct eval_arguments {
   vector_options vectors;
   std::string file = "-";
 };
 
-int run(const options& o) {
+int run(const eval_arguments& o) {
   const vector_kind kind(o.vectors);
   line_writer out;
   // Whoever writes operands one at a time gets each result before the next is waited for.
@@ -39,7 +39,7 @@ int run(const options& o) {
 }  // namespace
 
 command eval_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<eval_arguments>();
   command made{.name = "eval", .help = "compute an operation on codes, in TestFloat's line format"};
   made.add("FILE", &o->file, "lines of operands in hexadecimal; - for standard input", {.show_default = true});
   add_vectors_of(made, o->vectors);

@@ -18,7 +18,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct formats_arguments {
   std::vector<std::string> names;
   bool blocks = false;
   output_options output;
@@ -206,7 +206,7 @@ void print_block_card(const std::string& name, const block_format& row) {
   line("source", std::string{row.source});
 }
 
-int run_blocks(const options& o) {
+int run_blocks(const formats_arguments& o) {
   std::vector<const block_format*> rows;
   for (const std::string& name : o.names) {
     rows.push_back(find_block_format(name));
@@ -224,7 +224,7 @@ int run_blocks(const options& o) {
   return done;
 }
 
-int run(const options& o) {
+int run(const formats_arguments& o) {
   const bool only_blocks = !o.names.empty() && std::ranges::all_of(o.names, [](const std::string& name) {
     return find_block_format(name) != nullptr;
   });
@@ -246,7 +246,7 @@ int run(const options& o) {
 }  // namespace
 
 command formats_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<formats_arguments>();
   command made{.name = "formats", .help = "list the number formats: layout, range, special codes, source"};
   made.add("NAME", &o->names,
            "formats to describe: names, aliases, or e<E>m<M> like e6m9, with options: e6m9,bias=30,specials=none "

@@ -23,7 +23,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct inspect_arguments {
   std::string value;
   std::string format_name;
   rounding_text rounding;
@@ -161,7 +161,7 @@ struct rounded {
   std::string random;  // the random bits in words, empty where there are none
 };
 
-rounded round(const format& f, const unpacked& given, const options& o) {
+rounded round(const format& f, const unpacked& given, const inspect_arguments& o) {
   const rounding mode = o.rounding.value(f);
   if (mode.direction != direction::stochastic) return {encode(f, given, mode), ""};
   std::vector<std::uint32_t> words;
@@ -181,7 +181,7 @@ rounded round(const format& f, const unpacked& given, const options& o) {
           random_text(mode, words, bits, o.rounding.seed)};
 }
 
-int run(const options& o) {
+int run(const inspect_arguments& o) {
   const format f = format_named(o.format_name);
   (void)o.rounding.value(f);  // is wrong or right also where nothing is rounded
   // 0x1.8p-3 is a number.
@@ -266,7 +266,7 @@ int run(const options& o) {
 }  // namespace
 
 command inspect_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<inspect_arguments>();
   command made{.name = "inspect", .help = "show one number of a format: its bits, exact value, neighbours"};
   made.add("VALUE", &o->value, "a decimal, 2^N, 0x1.8p-3, 1.01b*2^3, inf, nan; or a code in hexadecimal, 0x3C01",
            {.required = true});

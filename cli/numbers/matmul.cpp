@@ -17,7 +17,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct matmul_arguments {
   matmul_question asked;
   output_options output;
 };
@@ -70,7 +70,7 @@ void print_text(const matmul_answer& answer, const matmul_question& asked) {
   if (!asked.output.empty()) fmt::print("written      {}\n", printable(asked.output));
 }
 
-int run(const options& o) {
+int run(const matmul_arguments& o) {
   refuse_overwriting_inputs(o.output, o.asked.inputs);
   if (o.asked.output == "-") throw usage_error("-o -: a .npy is not written to standard output; name a file");
   if (std::ranges::find(o.asked.inputs, o.asked.output) != o.asked.inputs.end())
@@ -86,7 +86,7 @@ int run(const options& o) {
 }  // namespace
 
 command matmul_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<matmul_arguments>();
   command made{.name = "matmul", .help = "multiply matrices as a matrix unit does, bit for bit"};
   made.add("INPUT", &o->asked.inputs,
            "dumps of A [M, K] and of B [K, N], or one dump with both: npy, npz, safetensors, pt", {.check = a_name});

@@ -15,7 +15,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct probe_arguments {
   std::string probe;
   std::string format;
   std::uint64_t depth = 0;
@@ -65,7 +65,7 @@ void print_reaches(const probe_answer& answer) {
   if (answer.reaches.size() > most) fmt::print("  and others\n");
 }
 
-int find(const options& o) {
+int find(const probe_arguments& o) {
   refuse_overwriting_inputs(o.output, {o.probe, o.results});
   const probe_answer answer = kernels_behind(o.probe, o.results, o.run, on_stderr());
   if (!o.output.machine_stdout()) {
@@ -82,7 +82,7 @@ int find(const options& o) {
   return answer.is_known() ? done : differences;
 }
 
-int run(const options& o) {
+int run(const probe_arguments& o) {
   if (!o.results.empty()) {
     if (o.probe.empty()) throw usage_error("--results: give the probe, too: ulp probe PROBE.npz --results C.npy");
     if (!o.format.empty() || o.depth != 0 || !o.written.empty())
@@ -106,7 +106,7 @@ int run(const options& o) {
 }  // namespace
 
 command probe_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<probe_arguments>();
   command made{.name = "probe", .help = "name the matrix unit, order and split of an unknown kernel"};
   made.add("PROBE", &o->probe, "what was written before, for --results", {.check = a_name});
   made.add("--format", &o->format, "of the operands that are written", {.type = "F"});

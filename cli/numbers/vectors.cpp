@@ -14,14 +14,14 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct vectors_arguments {
   vector_options vectors;
   std::string level = "1";
   std::string block;
   std::string output;
 };
 
-int run(const options& o) {
+int run(const vectors_arguments& o) {
   if (const std::string_view name = option_of_vectors(o.vectors); !o.block.empty() && !name.empty())
     throw usage_error(fmt::format("{}: is not for --block, whose row says what is done", name));
   if (!o.block.empty()) return write_block_vectors(o.block, o.vectors.rounding.seed, o.output);
@@ -51,7 +51,7 @@ int run(const options& o) {
 }  // namespace
 
 command vectors_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<vectors_arguments>();
   command made{.name = "vectors", .help = "generate test vectors with results, in TestFloat's line format"};
   add_vectors_of(made, o->vectors);
   made.add("--level", &o->level,

@@ -20,7 +20,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct verify_arguments {
   vector_options vectors;
   std::string file = "-";
   std::uint64_t keep = 10;
@@ -68,7 +68,7 @@ class examples {
 };
 
 struct outcome {
-  outcome(const vector_kind& kind, const options& o) : classified(kind, o.file, o.coverage), shown(o.keep) {}
+  outcome(const vector_kind& kind, const verify_arguments& o) : classified(kind, o.file, o.coverage), shown(o.keep) {}
 
   std::uint64_t lines = 0;
   std::uint64_t differing = 0;
@@ -80,7 +80,7 @@ struct outcome {
   examples shown;
 };
 
-outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
+outcome compare(const vector_kind& kind, line_reader& lines, const verify_arguments& o) {
   constexpr std::uint64_t between_looks = 1 << 16;
   progress shown("lines", 0);
   outcome all(kind, o);
@@ -124,7 +124,7 @@ std::vector<std::size_t> differing_classes(const classified_lines& lines) {
   return classes;
 }
 
-void print_counts(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
+void print_counts(const vector_kind& kind, const line_reader& lines, const outcome& all, const verify_arguments& o) {
   named_values classes;
   for (const std::size_t i : differing_classes(all.classified))
     classes.all.push_back({std::string{coverage_classes[i].name},
@@ -142,7 +142,7 @@ void print_counts(const vector_kind& kind, const line_reader& lines, const outco
                                      {"classes", classes}}));
 }
 
-void print(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
+void print(const vector_kind& kind, const line_reader& lines, const outcome& all, const verify_arguments& o) {
   fmt::print("{}: {} {}, ", printable(lines.name()), grouped(all.lines), all.lines == 1 ? "line" : "lines");
   if (all.differing == 0) {
     fmt::print("all agree\n");
@@ -198,13 +198,13 @@ void print_coverage(const vector_kind& kind, const coverage& covered) {
 }
 
 // A check of lines only, or "".
-std::string_view option_of_lines(const options& o) {
+std::string_view option_of_lines(const verify_arguments& o) {
   if (o.ignore_flags) return "--ignore-flags";
   if (o.coverage) return "--coverage";
   return option_of_vectors(o.vectors);
 }
 
-int run(const options& o) {
+int run(const verify_arguments& o) {
   if (const std::string_view name = option_of_lines(o); !o.block.empty() && !name.empty())
     throw usage_error(fmt::format("{}: is not for --block, whose row says what is done", name));
   if (!o.block.empty()) return verify_blocks_of({o.block, o.file, o.results, o.axis, o.keep, o.json});
@@ -230,7 +230,7 @@ int run(const options& o) {
 }  // namespace
 
 command verify_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<verify_arguments>();
   command made{.name = "verify", .help = "check computed results, in TestFloat's line format"};
   made.add("FILE", &o->file, "lines of operands, result, flags in hexadecimal; - for standard input",
            {.show_default = true});

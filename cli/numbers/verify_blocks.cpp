@@ -27,7 +27,7 @@ std::string names_of(const std::vector<const block_format*>& rows, std::size_t m
          fmt::format(" and {}", rows.size() == most + 1 ? "one other" : fmt::format("{} others", rows.size() - most));
 }
 
-std::string scale_text(const block_format& row, double scale) {
+std::string scale_code_text(const block_format& row, double scale) {
   if (row.scale == scale_type::float32) return fmt::format("{:a}", scale);
   const auto code = static_cast<std::uint8_t>(scale);
   const format& of = row.scale == scale_type::e8m0 ? float8_e8m0 : float8_e4m3fn;
@@ -54,7 +54,7 @@ void print_block(const block_format& row, const differing_block& block) {
   const bool is_scale = block.what == block_difference::scale_is_nan || block.what == block_difference::scale_higher ||
                         block.what == block_difference::scale_lower;
   if (is_scale)
-    fmt::print("  scale {}, expected {}\n", scale_text(row, block.scale[0]), scale_text(row, block.scale[1]));
+    fmt::print("  scale {}, expected {}\n", scale_code_text(row, block.scale[0]), scale_code_text(row, block.scale[1]));
   if (block.elements > 0)
     fmt::print("  {} of {} elements differ: the first, [{}, {}] = {:a}, is {}, expected {}\n", block.elements,
                block.rows * block.columns, block.element_row, block.element_column, block.element,

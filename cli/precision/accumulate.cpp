@@ -17,7 +17,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct accumulate_arguments {
   accumulate_question asked;
   output_options output;
 };
@@ -34,7 +34,7 @@ void print_heading(const accumulate_answer& answer) {
         "leave the sum as it is\n\n");
 }
 
-int run(const options& o) {
+int run(const accumulate_arguments& o) {
   std::vector<std::string> read = o.asked.run.files();
   read.push_back(o.asked.config.path);
   refuse_overwriting_inputs(o.output, read);
@@ -48,7 +48,7 @@ int run(const options& o) {
 }  // namespace
 
 command precision_accumulate_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<accumulate_arguments>();
   command made{.name = "accumulate", .help = "measure what accumulating micro-batches in 16 bits loses"};
   add_run(made, o->asked.run, {},
           "a dump of each micro-batch, a folder of them, or one dump that holds all; or a recording");

@@ -16,12 +16,12 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct dot_arguments {
   dot_question asked;
   output_options output;
 };
 
-int run(const options& o) {
+int run(const dot_arguments& o) {
   refuse_overwriting_inputs(o.output, o.asked.inputs);
   const dot_answer answer = dots_over(o.asked, on_stderr());
   if (!o.output.machine_stdout()) {
@@ -41,7 +41,7 @@ int run(const options& o) {
 }  // namespace
 
 command precision_dot_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<dot_arguments>();
   command made{.name = "dot", .help = "measure what dot products lose in the orders in which they are added"};
   made.add("INPUT", &o->asked.inputs,
            "a dump with both arrays, or one with a and one with b: npy, npz, safetensors, pt", {.check = a_name});

@@ -19,7 +19,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct optimizer_arguments {
   optimizer_question asked;
   std::string output;
   output_options shown;
@@ -49,16 +49,6 @@ table dialect_table() {
   return table_of(columns, optimizer_catalog());
 }
 
-void print_lines(std::string_view title, std::string_view lines) {
-  if (lines.empty()) return;
-  fmt::print("\n{}\n", title);
-  while (!lines.empty()) {
-    const std::size_t end = lines.find('\n');
-    fmt::print("  {}\n", lines.substr(0, end));
-    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
-  }
-}
-
 table parameter_table_of(const optimizer_entry& entry) {
   using row = optimizer_parameter;
   const std::vector<column<row>> columns = {
@@ -75,10 +65,10 @@ void print_card(const optimizer_entry& entry) {
   if (!entry.aliases.empty()) fmt::print("also {}\n", fmt::join(entry.aliases, ", "));
   fmt::print("\nParameters (--set)\n");
   for (const auto& p : entry.parameters) fmt::print("  {:<26} {:<14} {}\n", p.name, to_string(p.value), p.meaning);
-  print_lines("States", entry.states);
-  print_lines("A step (R rounds to the storage format, fl to float32)", entry.rules);
-  print_lines("Quirks", entry.quirks);
-  print_lines("Source", entry.source);
+  print_titled_lines("States", entry.states);
+  print_titled_lines("A step (R rounds to the storage format, fl to float32)", entry.rules);
+  print_titled_lines("Quirks", entry.quirks);
+  print_titled_lines("Source", entry.source);
 }
 
 table moment_table(const std::vector<optimizer_moment>& moments) {
@@ -92,7 +82,7 @@ table moment_table(const std::vector<optimizer_moment>& moments) {
   return table_of(columns, moments);
 }
 
-void refuse_same_outputs(const options& o) {
+void refuse_same_outputs(const optimizer_arguments& o) {
   namespace fs = std::filesystem;
   if (o.shown.csv.empty() || o.shown.csv == "-") return;
   std::error_code error;
@@ -100,7 +90,7 @@ void refuse_same_outputs(const options& o) {
     throw usage_error(fmt::format("-o and --csv both write to {}; name another file", o.output));
 }
 
-int describe(const options& o) {
+int describe(const optimizer_arguments& o) {
   if (o.asked.dialect.empty() || o.asked.dialect == "list") {
     write_table("precision.optimizers", dialect_table(), o.shown);
     if (!o.shown.machine_stdout())
@@ -113,7 +103,7 @@ int describe(const options& o) {
   return done;
 }
 
-int run(const options& o) {
+int run(const optimizer_arguments& o) {
   if (o.asked.inputs.empty()) return describe(o);
   if (o.asked.dialect.empty() || o.asked.dialect == "list")
     throw usage_error("--dialect is missing: whose optimizer steps; ulp precision optimizer lists them");
@@ -161,7 +151,7 @@ int run(const options& o) {
 }  // namespace
 
 command precision_optimizer_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<optimizer_arguments>();
   command made{.name = "optimizer", .help = "step recorded gradients as the optimizer of a library does, bit for bit"};
   made.add("INPUT", &o->asked.inputs,
            "one .npz with grads [steps, elements], w0 and perhaps sr_bits (uint16), or dumps of steps or their folder; "

@@ -16,7 +16,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct optimizer8_arguments {
   optimizer8_question asked;
   std::vector<std::string> recipes;
   std::string learning_rate;
@@ -27,7 +27,7 @@ struct options {
   output_options output;
 };
 
-void print_heading(const options& o, const optimizer8_answer& answer) {
+void print_heading(const optimizer8_arguments& o, const optimizer8_answer& answer) {
   fmt::print("{} of {}, open loop: the gradients do not react\n", count_text(answer.steps, "step"),
              count_text(answer.elements, "element"));
   if (o.quantizers) {
@@ -42,7 +42,7 @@ void print_heading(const options& o, const optimizer8_answer& answer) {
 }
 
 // A dialect's own parameters under the names that libraries give them.
-optimizer8_question question_of(const options& o) {
+optimizer8_question question_of(const optimizer8_arguments& o) {
   optimizer8_question asked = o.asked;
   asked.quantizers = o.quantizers;
   if (!o.recipes.empty()) asked.recipes = joined_recipes(o.recipes);
@@ -51,7 +51,7 @@ optimizer8_question question_of(const options& o) {
   return asked;
 }
 
-int run(const options& o) {
+int run(const optimizer8_arguments& o) {
   std::vector<std::string> read = o.asked.run.files();
   read.push_back(o.asked.weights);
   refuse_overwriting_inputs(o.output, read);
@@ -69,7 +69,7 @@ int run(const options& o) {
 }  // namespace
 
 command precision_optimizer8_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<optimizer8_arguments>();
   command made{.name = "optimizer8",
                .help = "measure what 8-, 4- and 16-bit optimizer states, and weights without a master copy, do"};
   add_run(made, o->asked.run, {"attempts", "role", "allow-empty"},

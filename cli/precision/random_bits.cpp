@@ -17,7 +17,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct random_bits_arguments {
   random_bits_question asked;
   bool by_tensor = false;
   output_options output;
@@ -32,7 +32,7 @@ std::string fewest_text(const random_bit_need& need, stochastic_definition by, d
   return fmt::format("{} (drift {:+.{}f} %)", *n, percent, std::abs(percent) < 10 ? 1 : 0);
 }
 
-void print_conclusions(const random_bits_answer& answer) {
+void print_needs(const random_bits_answer& answer) {
   for (const auto& [format, need] : answer.all) {
     const double lost = need.mass_lost_nearest / need.mass;
     fmt::print("{}: {} of {}; nearest-even loses {} of their mass\n", format, count_text(need.updates, "update"),
@@ -47,11 +47,11 @@ void print_conclusions(const random_bits_answer& answer) {
   }
 }
 
-int run(const options& o) {
+int run(const random_bits_arguments& o) {
   refuse_overwriting_inputs(o.output, o.asked.run.files());
   const random_bits_answer answer = random_bits_over(o.asked, on_stderr());
   if (!o.output.machine_stdout()) {
-    print_conclusions(answer);
+    print_needs(answer);
     if (!o.by_tensor)
       fmt::print(
           "\nbelow: |update| below 2^-bits of the distance to the next number; never: no draw moves the weight;\n"
@@ -67,7 +67,7 @@ int run(const options& o) {
 }  // namespace
 
 command precision_random_bits_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<random_bits_arguments>();
   command made{.name = "random-bits", .help = "count the random bits that updates need under stochastic rounding"};
   add_run(made, o->asked.run, {}, "dumps with weights and their updates or gradients, or a folder of them");
   made.add("--format", &o->asked.formats, "the formats that weights are kept in",

@@ -18,7 +18,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct weights_arguments {
   weights_question asked;
   row_order order;
   output_options output;
@@ -35,7 +35,7 @@ void print_heading(const weights_answer& answer) {
   fmt::print("\n");
 }
 
-int run(const options& o) {
+int run(const weights_arguments& o) {
   std::vector<std::string> read = o.asked.run.files();
   read.push_back(o.asked.config.path);
   refuse_overwriting_inputs(o.output, read);
@@ -59,7 +59,7 @@ int run(const options& o) {
 }  // namespace
 
 command precision_weights_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<weights_arguments>();
   command made{.name = "weights", .help = "count the updates that 16-bit weights without a master copy lose"};
   add_run(made, o->asked.run, {},
           "dumps with weights and their updates or gradients, or a folder of them; or a recording with joint tables");

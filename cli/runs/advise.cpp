@@ -17,7 +17,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct advise_arguments {
   advice_question asked;
   output_options output;
 };
@@ -44,7 +44,7 @@ void print(const advice& given) {
   }
 }
 
-int run(const options& o) {
+int run(const advise_arguments& o) {
   std::vector<std::string> read = o.asked.run.files();
   read.push_back(o.asked.config.path);
   refuse_overwriting_inputs(o.output, read);
@@ -57,7 +57,7 @@ int run(const options& o) {
 }  // namespace
 
 command advise_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<advise_arguments>();
   command made{.name = "advise", .help = "say in plain words what a run needs: format, loss scale, clipping"};
   add_run(made, o->asked.run);
   add_groups(made, o->asked.run);

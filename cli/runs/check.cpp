@@ -15,7 +15,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct check_arguments {
   std::vector<std::string> files;
   std::uint64_t most = 100;
   output_options output;
@@ -51,7 +51,7 @@ table problem_table(const std::vector<found_problem>& found) {
   return table_of(columns, found);
 }
 
-int run(const options& o) {
+int run(const check_arguments& o) {
   refuse_overwriting_inputs(o.output, o.files);
   std::vector<found_problem> found;
   std::string fine;
@@ -85,7 +85,7 @@ int run(const options& o) {
 }  // namespace
 
 command check_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<check_arguments>();
   command made{.name = "check", .help = "verify the integrity of recordings"};
   made.add("FILE", &o->files, "recordings", {.required = true});
   made.add("--most", &o->most, "problems to list per file",

@@ -18,7 +18,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct export_arguments {
   run_text run;
   std::string output = "-";
   bool json_lines = false;
@@ -46,7 +46,8 @@ class text_output {
 
 class exporter {
  public:
-  exporter(source& from, const options& o) : from_(from), selected_(o.run.selected()), as_json_(o.json_lines) {}
+  exporter(source& from, const export_arguments& o)
+      : from_(from), selected_(o.run.selected()), as_json_(o.json_lines) {}
 
   void run(text_output& to) {
     progress shown("steps", from_.step_count());
@@ -99,7 +100,7 @@ class exporter {
   std::set<double> factors_;  // no more than two
 };
 
-int run(const options& o) {
+int run(const export_arguments& o) {
   refuse_overwriting_inputs({.csv = o.output}, o.run.files());
   source_options how = o.run.how_to_read();
   how.infer = false;  // as it was recorded
@@ -115,7 +116,7 @@ int run(const options& o) {
 }  // namespace
 
 command export_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<export_arguments>();
   command made{.name = "export", .help = "write a recording or another input as histogram CSV or JSON lines"};
   o->run.attempts = "all";
   add_run(made, o->run);

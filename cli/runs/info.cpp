@@ -20,7 +20,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct info_arguments {
   run_text run;
   bool digest = false;
   output_options output;
@@ -271,7 +271,7 @@ summary summary_of(const source& from, const account& a, const std::vector<std::
   };
 }
 
-int run(const options& o) {
+int run(const info_arguments& o) {
   refuse_overwriting_inputs(o.output, o.run.files());
   source_options how = o.run.how_to_read();
   how.with_blocks = true;
@@ -299,7 +299,7 @@ int run(const options& o) {
 }  // namespace
 
 command info_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<info_arguments>();
   command made{.name = "info", .help = "show what a recording or another input holds"};
   o->run.attempts = "all";
   add_run(made, o->run);

@@ -17,7 +17,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct merge_arguments {
   std::vector<std::string> inputs;
   std::string output;
   bool later_wins = false;
@@ -31,7 +31,7 @@ void allow_many_files() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int run(const options& o) {
+int run(const merge_arguments& o) {
   allow_many_files();
   const std::unique_ptr<source> from = open_merged(o.inputs, {.later_wins = o.later_wins});
   if (o.output == "-") throw usage_error("-o: a recording cannot be written to standard output: name a file");
@@ -69,7 +69,7 @@ int run(const options& o) {
 }  // namespace
 
 command merge_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<merge_arguments>();
   command made{.name = "merge", .help = "merge the recordings of all ranks, or of several runs"};
   made.add("INPUT", &o->inputs, "recordings", {.type = "RUN.ulp ...", .required = true});
   made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true, .check = a_name});

@@ -19,7 +19,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct outcomes_arguments {
   outcome_question asked;
   std::string axis = "last";
   bool with_errors = false;
@@ -55,7 +55,7 @@ void print_heading(const outcome_question& o, const counted_outcomes& all) {
                  : "");
 }
 
-int run_of_blocks(const options& o) {
+int run_of_blocks(const outcomes_arguments& o) {
   const block_outcome_answer answer =
       block_outcomes_over(o.asked, {.along_other = o.axis == "other", .with_errors = o.with_errors}, on_stderr(),
                           [&](const block_outcome_answer& none) { check_order(block_outcome_table(none), o.order); });
@@ -76,7 +76,7 @@ int run_of_blocks(const options& o) {
   return done;
 }
 
-int run(const options& o) {
+int run(const outcomes_arguments& o) {
   refuse_overwriting_inputs(o.output, o.asked.run.files());
   if (asks_of_blocks(o.asked)) return run_of_blocks(o);
   if (o.axis != "last") throw usage_error("--axis: is used with formats of blocks");
@@ -94,7 +94,7 @@ int run(const options& o) {
 }  // namespace
 
 command outcomes_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<outcomes_arguments>();
   command made{.name = "outcomes", .help = "count the values that underflow, become subnormal or overflow in a format"};
   add_run(made, o->asked.run);
   add_groups(made, o->asked.run);

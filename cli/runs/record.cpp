@@ -25,7 +25,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct record_arguments {
   run_text run;
   std::string output;
   bool append = false;
@@ -41,7 +41,7 @@ struct options {
 };
 
 // "32" along an axis, "128x128" both. Blocks that are squares are the same along either.
-std::vector<block_extent> blocks_of(const options& o) {
+std::vector<block_extent> blocks_of(const record_arguments& o) {
   std::vector<block_extent> all;
   const auto add = [&](block_extent block) {
     if (std::ranges::find(all, block) == all.end()) all.push_back(block);
@@ -67,7 +67,7 @@ std::vector<block_extent> blocks_of(const options& o) {
   return all;
 }
 
-source_options how_to_read(const options& o) {
+source_options how_to_read(const record_arguments& o) {
   source_options how = o.run.how_to_read();
   how.infer = false;
   how.with_sums = !o.no_sums;
@@ -93,7 +93,7 @@ void name_weights(source_options& how, const update_pairs& pairs) {
   }
 }
 
-std::unique_ptr<source> open_inputs(const options& o, const update_pairs* pairs, process_group* together) {
+std::unique_ptr<source> open_inputs(const record_arguments& o, const update_pairs* pairs, process_group* together) {
   source_options how = how_to_read(o);
   if (pairs != nullptr) name_weights(how, *pairs);
   if (together == nullptr) return open_run(o.run, how, on_stderr());
@@ -124,7 +124,7 @@ std::uint64_t steps_in(const std::string& recording) {
 }
 
 // The weights and updates of the same inputs, for --joint.
-std::unique_ptr<update_pairs> open_pairs(const options& o, bool together) {
+std::unique_ptr<update_pairs> open_pairs(const record_arguments& o, bool together) {
   if (!o.joint) {
     if (!o.learning_rate.empty()) throw usage_error("--lr: is used with --joint");
     return nullptr;
@@ -148,7 +148,7 @@ std::vector<joint_row> joints_of(const update_pairs* pairs, const step& now, con
   return joint_rows_of(*pairs, now.key.step, [&](const std::string& weight) { return names.contains(weight); });
 }
 
-int record(const options& o, process_group* together) {
+int record(const record_arguments& o, process_group* together) {
   const selection selected = o.run.selected();
   const std::unique_ptr<update_pairs> pairs = open_pairs(o, together != nullptr);
   std::unique_ptr<source> from = open_inputs(o, pairs.get(), together);  // before anything is written
@@ -226,7 +226,7 @@ int record(const options& o, process_group* together) {
   return done;
 }
 
-int run(const options& o) {
+int run(const record_arguments& o) {
   // Ranks that are recorded on their own work alone, whoever starts them.
   const std::unique_ptr<process_group> together = o.ranks.rank || o.ranks.world ? nullptr : join_process_group();
   if (!together) return record(o, nullptr);
@@ -236,7 +236,7 @@ int run(const options& o) {
 }  // namespace
 
 command record_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<record_arguments>();
   command made{.name = "record", .help = "record gradient dumps, histograms or logs in one file"};
   o->run.attempts = "all";  // nothing that was recorded is lost
   add_run(made, o->run, {"attempts"});

@@ -26,7 +26,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct replay_arguments {
   replay_question asked;
   config_file config;
   std::string per_tensor;  // a CSV file
@@ -66,7 +66,7 @@ struct followed_run {
 };
 
 // Until the recording is closed, or a signal comes: then what was read is the run.
-followed_run follow(source& from, const options& o, const scenario& s) {
+followed_run follow(source& from, const replay_arguments& o, const scenario& s) {
   followed_run all{.run = replayed_run(s), .rows = {}};
   live_rows shown(o.output.csv, !o.output.machine_stdout(), s);
   const auto see = [&](const step& now, const std::vector<tensor_info>& tensors) {
@@ -90,7 +90,7 @@ void print_lines(const std::vector<summary_line>& lines, const std::vector<traje
 }
 
 // Following ends by a signal as a rule: what was read by then is the run.
-int follow(const options& o) {
+int follow(const replay_arguments& o) {
   const run_text& run = o.asked.run;
   const scenario s = scenario_of(o.asked.what, run);
   const source_options how = reading_for(run, std::span{&s, 1});
@@ -117,7 +117,7 @@ int follow(const options& o) {
   return ended();
 }
 
-int run(const options& o) {
+int run(const replay_arguments& o) {
   std::vector<std::string> read = o.asked.run.files();
   read.push_back(o.config.path);
   refuse_overwriting_inputs(o.output, read);
@@ -159,7 +159,7 @@ int run(const options& o) {
 }
 
 // A question with a scale for each tensor knows nothing of what else loss scaling has.
-void refuse_other_options(const options& o, const std::string& why) {
+void refuse_other_options(const replay_arguments& o, const std::string& why) {
   const scenario_text& what = o.asked.what;
   for (const auto& [option, is_given] : {std::pair{"--check", !what.check.empty()},
                                          {"--clip-norm", !what.clip_norm.empty()},
@@ -175,7 +175,7 @@ void refuse_other_options(const options& o, const std::string& why) {
 }
 
 // The question with a scale for each tensor, where this is one.
-fp8_question fp8_question_of(const options& o) {
+fp8_question fp8_question_of(const replay_arguments& o) {
   const scenario_text& what = o.asked.what;
   const std::string why = o.recipe.empty() ? "--scaler " + what.scaler : "--recipe " + o.recipe;
   refuse_other_options(o, why);
@@ -191,7 +191,7 @@ fp8_question fp8_question_of(const options& o) {
 }  // namespace
 
 command replay_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<replay_arguments>();
   command made{.name = "replay",
                .help = "compute a run's loss scale, or its FP8 scales of tensors, under another policy and format"};
   add_run(made, o->asked.run);

@@ -20,7 +20,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct report_arguments {
   run_text run;
   std::vector<std::string> scalers;
   scenario_text what;
@@ -30,7 +30,7 @@ struct options {
   std::string output;
 };
 
-int run(const options& o) {
+int run(const report_arguments& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config.path);
   refuse_overwriting_inputs({.csv = o.output}, read);
@@ -66,7 +66,7 @@ int run(const options& o) {
 }  // namespace
 
 command report_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<report_arguments>();
   command made{.name = "report", .help = "write an HTML page about a run: findings, pictures, numbers"};
   add_run(made, o->run);
   add_groups(made, o->run);

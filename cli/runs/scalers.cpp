@@ -17,7 +17,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct scalers_arguments {
   std::string name;
   output_options output;
 };
@@ -26,16 +26,6 @@ std::string joined(std::span<const std::string_view> names) {
   std::string text;
   for (const auto name : names) text += (text.empty() ? "" : ", ") + std::string{name};
   return text;
-}
-
-void print_lines(std::string_view title, std::string_view lines) {
-  if (lines.empty()) return;
-  fmt::print("\n{}\n", title);
-  while (!lines.empty()) {
-    const std::size_t end = lines.find('\n');
-    fmt::print("  {}\n", lines.substr(0, end));
-    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
-  }
 }
 
 // What the cards of both kinds begin with.
@@ -52,12 +42,12 @@ void print_head(const Entry& entry) {
 
 void print_card(const fp8_scaler_entry& entry) {
   print_head(entry);
-  print_lines("Scale", entry.divides ? "of each tensor: its values are divided by it"
-                                     : "of each tensor: its values are multiplied by it");
-  print_lines("Infinity and NaN", entry.nonfinite);
-  print_lines("Rules", entry.rules);
-  print_lines("Quirks", entry.quirks);
-  print_lines("Source", entry.source);
+  print_titled_lines("Scale", entry.divides ? "of each tensor: its values are divided by it"
+                                            : "of each tensor: its values are multiplied by it");
+  print_titled_lines("Infinity and NaN", entry.nonfinite);
+  print_titled_lines("Rules", entry.rules);
+  print_titled_lines("Quirks", entry.quirks);
+  print_titled_lines("Source", entry.source);
 }
 
 void print_card(const scaler_entry& entry) {
@@ -68,12 +58,12 @@ void print_card(const scaler_entry& entry) {
   fmt::print("\nState (--start)\n ");
   for (const auto& [name, value] : make_scaler(entry).state()) fmt::print(" {}={}", name, shortest(value));
   fmt::print("\n");
-  print_lines("Looks for overflow in", entry.overflow_test);
-  print_lines("Floor", entry.floor);
-  print_lines("Ceiling", entry.ceiling);
-  print_lines("Rules", entry.rules);
-  print_lines("Quirks", entry.quirks);
-  print_lines("Source", entry.source);
+  print_titled_lines("Looks for overflow in", entry.overflow_test);
+  print_titled_lines("Floor", entry.floor);
+  print_titled_lines("Ceiling", entry.ceiling);
+  print_titled_lines("Rules", entry.rules);
+  print_titled_lines("Quirks", entry.quirks);
+  print_titled_lines("Source", entry.source);
 }
 
 template <typename Entry>
@@ -83,7 +73,7 @@ int show(const Entry& entry, const output_options& output) {
   return done;
 }
 
-int run(const options& o) {
+int run(const scalers_arguments& o) {
   if (const fp8_scaler_entry* const of_tensors = find_fp8_scaler(o.name)) return show(*of_tensors, o.output);
   if (!o.name.empty()) return show(scaler_named(o.name), o.output);
   write_table("scalers", scaler_table(), o.output, false);
@@ -100,7 +90,7 @@ int run(const options& o) {
 }  // namespace
 
 command scalers_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<scalers_arguments>();
   command made{.name = "scalers",
                .help = "describe the policies of loss scaling and of FP8 scales: parameters, rules, quirks, source"};
   made.add("NAME", &o->name, "one policy to describe");

@@ -23,7 +23,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct selfcheck_arguments {
   std::string what;
   std::string model = "transformer";
   std::string optimizer = "adam";
@@ -58,7 +58,7 @@ scenario_text completed(scenario_text text) {
 
 bool is_sgd(const std::string& optimizer) { return optimizer.find("sgd") != std::string::npos; }
 
-training_options training_of(const options& o) {
+training_options training_of(const selfcheck_arguments& o) {
   for (const auto& [option, n] : {std::pair{"--steps", o.steps}, {"--seeds", o.seeds}, {"--accumulate", o.accumulate}})
     if (n == 0 || n > 1'000'000) throw usage_error(fmt::format("{}: {} is not from 1 to 1,000,000", option, n));
   if (o.width == 0 || o.width > 256 || o.width % 2 != 0)
@@ -77,7 +77,7 @@ training_options training_of(const options& o) {
 }
 
 // What any closed loop refuses.
-void refuse_other_options(const options& o) {
+void refuse_other_options(const selfcheck_arguments& o) {
   if (!o.modes.empty() || o.by_layer) throw usage_error("--modes and --by-layer go with ulp selfcheck optimizers");
   for (const auto& [option, given] : {std::pair{"--append", o.append}, {"--joint", o.joint}})
     if (given && o.closed.empty() && o.twin.empty())
@@ -86,7 +86,7 @@ void refuse_other_options(const options& o) {
 }
 
 // What belongs to loss scaling, or to gradients of weights.
-void refuse_loss_scaling(const options& o) {
+void refuse_loss_scaling(const selfcheck_arguments& o) {
   scenario_text others = o.policy;
   others.parameters.clear();
   others.format = o.format;
@@ -103,7 +103,7 @@ void refuse_loss_scaling(const options& o) {
     throw usage_error(fmt::format("--accumulate: with --recipe a step has one micro-batch, not {}", o.accumulate));
 }
 
-closed_loop_options loop_of(const options& o) {
+closed_loop_options loop_of(const selfcheck_arguments& o) {
   if (o.joint && training_of(o).recipe && !(training_of(o).recipe->weights == float32))
     throw usage_error(
         fmt::format("--joint: {} has no master copy: what it adds to weights is known after rounding alone; name an "
@@ -115,13 +115,13 @@ closed_loop_options loop_of(const options& o) {
   return made;
 }
 
-std::string model_text(const options& o) {
+std::string model_text(const selfcheck_arguments& o) {
   return fmt::format("{} of width {}{} with {}{}", o.model, o.width, o.tied ? ", tied," : "", o.optimizer,
                      o.accumulate > 1 ? fmt::format(", {} micro-batches", o.accumulate) : "");
 }
 
 // A training for each seed.
-std::vector<closed_loop_result> train(const options& o, closed_loop_options loop, loop_recorders& to,
+std::vector<closed_loop_result> train(const selfcheck_arguments& o, closed_loop_options loop, loop_recorders& to,
                                       std::uint64_t& parameters) {
   progress shown("steps", 2 * o.steps * o.seeds);
   std::vector<closed_loop_result> seeds;
@@ -143,8 +143,8 @@ std::vector<closed_loop_result> train(const options& o, closed_loop_options loop
 }
 
 // Whether something was asked that only a training answers.
-bool asks_for_loop(const options& o) {
-  const options usual;
+bool asks_for_loop(const selfcheck_arguments& o) {
+  const selfcheck_arguments usual;
   scenario_text policy = o.policy;
   policy.format = usual.policy.format;
   return o.model != usual.model || o.optimizer != usual.optimizer || o.width != usual.width || o.tied || o.append ||
@@ -154,7 +154,7 @@ bool asks_for_loop(const options& o) {
 }
 
 // What belongs to a scaler in the loop.
-void refuse_closed_loop_options(const options& o) {
+void refuse_closed_loop_options(const selfcheck_arguments& o) {
   scenario_text usual;
   usual.format = o.policy.format;
   const bool recorded = !o.closed.empty() || !o.twin.empty() || o.append || o.joint;
@@ -164,7 +164,7 @@ void refuse_closed_loop_options(const options& o) {
         "optimizers are named by --modes");
 }
 
-int run_optimizers(const options& o) {
+int run_optimizers(const selfcheck_arguments& o) {
   refuse_closed_loop_options(o);
   return run_optimizer_loops(
       {.model = fmt::format("{} of width {}{}{}", o.model, o.width, o.tied ? ", tied" : "",
@@ -178,12 +178,12 @@ int run_optimizers(const options& o) {
        .output = o.output});
 }
 
-void open(loop_recorders& to, const options& o) {
+void open(loop_recorders& to, const selfcheck_arguments& o) {
   if (!o.closed.empty()) to.closed.emplace(o.closed, o.append);
   if (!o.twin.empty()) to.twin.emplace(o.twin, o.append);
 }
 
-int run_recipe(const options& o, loop_recorders& to) {
+int run_recipe(const selfcheck_arguments& o, loop_recorders& to) {
   refuse_loss_scaling(o);
   const fp8_loops asked{.model = model_text(o),
                         .training = training_of(o),
@@ -196,7 +196,7 @@ int run_recipe(const options& o, loop_recorders& to) {
   return run_fp8_loops(asked, to);
 }
 
-int run_scaler(const options& o, loop_recorders& to) {
+int run_scaler(const selfcheck_arguments& o, loop_recorders& to) {
   const closed_loop_options loop = loop_of(o);
   open(to, o);
   std::uint64_t parameters = 0;
@@ -212,7 +212,7 @@ int run_scaler(const options& o, loop_recorders& to) {
   return is_identical(seeds) ? done : differences;
 }
 
-int run(const options& o) {
+int run(const selfcheck_arguments& o) {
   if (o.what.empty()) {
     if (asks_for_loop(o)) throw usage_error("these options are of ulp selfcheck closed-loop: add closed-loop");
     return check_machine(o.output);
@@ -231,7 +231,7 @@ int run(const options& o) {
 }  // namespace
 
 command selfcheck_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<selfcheck_arguments>();
   command made{.name = "selfcheck", .help = "verify this machine, or by training how far replays can be trusted"};
   made.add("WHAT", &o->what,
            "nothing: this machine; closed-loop: train small networks with a scaler in the loop, and replay them; "

@@ -22,7 +22,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct sweep_arguments {
   run_text run;
   grid_text grid;
   config_file config;
@@ -34,7 +34,7 @@ struct options {
 };
 
 // The grid with a scale for each tensor, where this is one; it knows nothing of what else loss scaling has.
-fp8_grid fp8_grid_of(const options& o, std::optional<fp8_question> own) {
+fp8_grid fp8_grid_of(const sweep_arguments& o, std::optional<fp8_question> own) {
   const scenario_text& base = o.grid.base;
   for (const auto& [option, is_given] :
        {std::pair{"--check", !base.check.empty()},
@@ -54,7 +54,7 @@ fp8_grid fp8_grid_of(const options& o, std::optional<fp8_question> own) {
 
 // The question of a configuration that trains in FP8; of what it leaves open the first value of a grid holds until each has
 // its turn.
-std::optional<fp8_question> fp8_question_of(const std::optional<configuration>& own, const options& o) {
+std::optional<fp8_question> fp8_question_of(const std::optional<configuration>& own, const sweep_arguments& o) {
   if (!own) return std::nullopt;
   std::vector<std::string> given;
   const bool is_of_history = own->said.float8 && own->said.float8->recipe == "delayed";
@@ -65,13 +65,13 @@ std::optional<fp8_question> fp8_question_of(const std::optional<configuration>& 
   return fp8_question_of(*own, o.run, given);
 }
 
-std::optional<configuration> configuration_of(const options& o) {
+std::optional<configuration> configuration_of(const sweep_arguments& o) {
   scenario_text first = o.grid.base;
   if (const auto formats = joined_names(o.grid.formats); !formats.empty()) first.format = formats.front();
   return configuration_of(o.config, first, o.run);
 }
 
-int run(const options& o) {
+int run(const sweep_arguments& o) {
   const bool is_of_scalers = std::ranges::any_of(o.grid.scalers, find_fp8_scaler);
   const bool asks_for_scales = !o.recipes.empty() || is_of_scalers;
   const std::optional<configuration> config = configuration_of(o);
@@ -130,7 +130,7 @@ int run(const options& o) {
 }  // namespace
 
 command sweep_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<sweep_arguments>();
   command made{.name = "sweep",
                .help = "rank many scalers, FP8 recipes, parameters, formats and roundings over one run"};
   add_run(made, o->run);

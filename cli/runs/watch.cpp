@@ -30,7 +30,7 @@
 namespace ulp::cli {
 namespace {
 
-struct options {
+struct watch_arguments {
   run_text run;
   scenario_text what;
   std::string interval = "1";
@@ -79,7 +79,7 @@ class screen {
 
 class watcher {
  public:
-  watcher(const options& o, const scenario& s)
+  watcher(const watch_arguments& o, const scenario& s)
       : o_(o), scenario_(s), run_(begin()), pace_(o.run.inputs.front(), interval()) {}
 
   int watch() {
@@ -206,7 +206,7 @@ class watcher {
     fmt::print("{}\n", object);
   }
 
-  const options& o_;
+  const watch_arguments& o_;
   const scenario& scenario_;
   watched_run run_;
   patience pace_;
@@ -221,7 +221,7 @@ class watcher {
   screen screen_;
 };
 
-int run(options o) {
+int run(watch_arguments o) {
   if (o.what.format.empty()) o.what.format = "float16";
   // Without --scaler only the format of the scenario counts.
   scenario_text what = o.what;
@@ -233,7 +233,7 @@ int run(options o) {
 }  // namespace
 
 command watch_command() {
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<watch_arguments>();
   command made{.name = "watch", .help = "show a run while it is being recorded"};
   add_run(made, o->run);
   add_options(made, options_of(o->what));

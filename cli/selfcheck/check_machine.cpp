@@ -15,14 +15,14 @@
 namespace ulp::cli {
 namespace {
 
-using check = self_test (*)();
+using machine_check = self_test (*)();
 
 constexpr std::array checks{check_conversions, check_arithmetic,      check_counting,
                             check_random_bits, check_processor_state, check_sqlite,
                             check_zlib,        check_locale,          check_closed_loop};
 
 // What goes wrong inside a check is its difference.
-self_test result_of(check run) {
+self_test result_of(machine_check run) {
   try {
     return run();
   } catch (const interrupted_error&) {
@@ -69,7 +69,7 @@ int check_machine(const output_options& output) {
   std::vector<self_test> tests;
   {
     progress shown("checks", checks.size());
-    for (const check run : checks) {
+    for (const machine_check run : checks) {
       tests.push_back(result_of(run));
       shown.advance();
     }

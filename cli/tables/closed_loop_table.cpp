@@ -12,7 +12,7 @@
 namespace ulp::cli {
 namespace {
 
-struct row {
+struct loop_row {
   std::uint64_t seed;
   const char* loop;
   const loop_outcome& of;
@@ -52,31 +52,31 @@ bool is_identical(std::span<const closed_loop_result> seeds) {
 }
 
 table loops_table(std::span<const closed_loop_result> seeds) {
-  std::vector<row> rows;
+  std::vector<loop_row> rows;
   for (const closed_loop_result& r : seeds) {
     rows.push_back({r.seed, "closed", r.closed});
     rows.push_back({r.seed, "open", r.open});
   }
-  const auto share = [](const row& r) { return table_value{r.of.underflow_share()}; };
-  const std::vector<column<row>> columns = {
-      {"seed", "seed", [](const row& r) { return integer(r.seed); }},
-      {"loop", "loop", [](const row& r) { return std::string{r.loop}; }},
-      {"steps", "", [](const row& r) { return integer(r.of.sum.steps); }},
-      {"skipped", "skipped", [](const row& r) { return integer(r.of.sum.skipped); }},
-      {"first_skipped_step", "first skip", [](const row& r) { return step_if(r.of.sum.first_skip); }},
-      {"mean_log2_scale", "", [](const row& r) { return r.of.sum.mean_log2_scale(); }},
-      {"", "mean scale", [](const row& r) { return power_text(r.of.sum.mean_log2_scale()); }, range_keys::none,
+  const auto share = [](const loop_row& r) { return table_value{r.of.underflow_share()}; };
+  const std::vector<column<loop_row>> columns = {
+      {"seed", "seed", [](const loop_row& r) { return integer(r.seed); }},
+      {"loop", "loop", [](const loop_row& r) { return std::string{r.loop}; }},
+      {"steps", "", [](const loop_row& r) { return integer(r.of.sum.steps); }},
+      {"skipped", "skipped", [](const loop_row& r) { return integer(r.of.sum.skipped); }},
+      {"first_skipped_step", "first skip", [](const loop_row& r) { return step_if(r.of.sum.first_skip); }},
+      {"mean_log2_scale", "", [](const loop_row& r) { return r.of.sum.mean_log2_scale(); }},
+      {"", "mean scale", [](const loop_row& r) { return power_text(r.of.sum.mean_log2_scale()); }, range_keys::none,
        alignment::right},
-      {"last_scale", "", [](const row& r) { return r.of.sum.last_scale; }},
-      {"", "last scale", [](const row& r) { return as_power(r.of.sum.last_scale); }, range_keys::none,
+      {"last_scale", "", [](const loop_row& r) { return r.of.sum.last_scale; }},
+      {"", "last scale", [](const loop_row& r) { return as_power(r.of.sum.last_scale); }, range_keys::none,
        alignment::right},
-      {"nonzero", "", [](const row& r) { return integer(r.of.nonzero); }},
-      {"underflow", "underflow", [](const row& r) { return table_value{r.of.underflow}; }, range_keys::both},
+      {"nonzero", "", [](const loop_row& r) { return integer(r.of.nonzero); }},
+      {"underflow", "underflow", [](const loop_row& r) { return table_value{r.of.underflow}; }, range_keys::both},
       {"underflow_share", "", share, range_keys::both},
-      {"", "of nonzero", [](const row& r) { return percent_text(r.of.underflow_share()); }, range_keys::none,
+      {"", "of nonzero", [](const loop_row& r) { return percent_text(r.of.underflow_share()); }, range_keys::none,
        alignment::right},
-      {"last_loss", "last loss", [](const row& r) { return r.of.loss; }},
-      {"error", "error", [](const row& r) { return value_if(!r.of.sum.error.empty(), r.of.sum.error); }},
+      {"last_loss", "last loss", [](const loop_row& r) { return r.of.loss; }},
+      {"error", "error", [](const loop_row& r) { return value_if(!r.of.sum.error.empty(), r.of.sum.error); }},
   };
   return table_of(columns, rows);
 }

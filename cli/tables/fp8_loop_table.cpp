@@ -10,16 +10,16 @@
 namespace ulp::cli {
 namespace {
 
-struct row {
+struct kind_row {
   tensor_kind kind;
   fp8_kind_outcome of;  // over the seeds; distances ascending
 };
 
-std::vector<row> rows_of(std::span<const fp8_loop_result> seeds) {
+std::vector<kind_row> rows_of(std::span<const fp8_loop_result> seeds) {
   std::map<tensor_kind, fp8_kind_outcome> all;
   for (const fp8_loop_result& r : seeds)
     for (const auto& [kind, of] : r.kinds) all[kind] += of;
-  std::vector<row> rows;
+  std::vector<kind_row> rows;
   for (auto& [kind, of] : all) {
     std::ranges::sort(of.binades_apart);
     rows.push_back({kind, std::move(of)});
@@ -95,22 +95,22 @@ table kinds_table(std::span<const fp8_loop_result> seeds) {
   using side = fp8_loop_side fp8_kind_outcome::*;
   constexpr auto right = alignment::right;
   const auto share_text = [](side s) {
-    return [s](const row& r) { return percent_text((r.of.*s).underflow_share()); };
+    return [s](const kind_row& r) { return percent_text((r.of.*s).underflow_share()); };
   };
-  const auto saturating = [](side s) { return [s](const row& r) { return exactly((r.of.*s).saturating); }; };
-  const auto nonzero = [](side s) { return [s](const row& r) { return integer((r.of.*s).nonzero); }; };
-  const auto saturated = [](side s) { return [s](const row& r) { return table_value{(r.of.*s).saturated}; }; };
-  const auto underflow = [](side s) { return [s](const row& r) { return table_value{(r.of.*s).underflow}; }; };
+  const auto saturating = [](side s) { return [s](const kind_row& r) { return exactly((r.of.*s).saturating); }; };
+  const auto nonzero = [](side s) { return [s](const kind_row& r) { return integer((r.of.*s).nonzero); }; };
+  const auto saturated = [](side s) { return [s](const kind_row& r) { return table_value{(r.of.*s).saturated}; }; };
+  const auto underflow = [](side s) { return [s](const kind_row& r) { return table_value{(r.of.*s).underflow}; }; };
   const side closed = &fp8_kind_outcome::closed;
   const side open = &fp8_kind_outcome::open;
-  const std::vector<column<row>> columns = {
-      {"kind", "kind", [](const row& r) { return std::string{to_string(r.kind)}; }},
-      {"tensor_steps", "steps", [](const row& r) { return exactly(r.of.steps); }},
-      {"compared_scales", "", [](const row& r) { return integer(r.of.binades_apart.size()); }},
-      {"median_binades_apart", "", [](const row& r) { return median(r.of.binades_apart); }},
-      {"", "scales apart", [](const row& r) { return binades_text(median(r.of.binades_apart)); }, {}, right},
-      {"most_binades_apart", "", [](const row& r) { return largest(r.of.binades_apart); }},
-      {"", "at most", [](const row& r) { return binades_text(largest(r.of.binades_apart)); }, {}, right},
+  const std::vector<column<kind_row>> columns = {
+      {"kind", "kind", [](const kind_row& r) { return std::string{to_string(r.kind)}; }},
+      {"tensor_steps", "steps", [](const kind_row& r) { return exactly(r.of.steps); }},
+      {"compared_scales", "", [](const kind_row& r) { return integer(r.of.binades_apart.size()); }},
+      {"median_binades_apart", "", [](const kind_row& r) { return median(r.of.binades_apart); }},
+      {"", "scales apart", [](const kind_row& r) { return binades_text(median(r.of.binades_apart)); }, {}, right},
+      {"most_binades_apart", "", [](const kind_row& r) { return largest(r.of.binades_apart); }},
+      {"", "at most", [](const kind_row& r) { return binades_text(largest(r.of.binades_apart)); }, {}, right},
       {"closed_saturating_steps", "saturating: closed", saturating(closed)},
       {"open_saturating_steps", "open", saturating(open)},
       {"closed_nonzero", "", nonzero(closed)},

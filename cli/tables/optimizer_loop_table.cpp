@@ -84,7 +84,7 @@ std::vector<mode_row> rows_of(const finished_optimizer_loops& all) {
   return rows;
 }
 
-std::string spread_text(const mean_and_deviation& s) {
+std::string spread_or_dash(const mean_and_deviation& s) {
   if (std::isnan(s.mean)) return "-";
   return std::isnan(s.deviation) ? fmt::format("{:.3g}", s.mean) : fmt::format("{:.3g} ± {:.1g}", s.mean, s.deviation);
 }
@@ -100,7 +100,7 @@ table_value known(double x) { return value_if(!std::isnan(x), x); }
 // KEY and KEY_sd for machines, "mean ± deviation" for people.
 template <class Row>
 void add_spread(std::vector<column<Row>>& to, const std::string& key, const std::string& title,
-                mean_and_deviation Row::*what, std::string (*text)(const mean_and_deviation&) = spread_text) {
+                mean_and_deviation Row::*what, std::string (*text)(const mean_and_deviation&) = spread_or_dash) {
   to.push_back({key, "", [what](const Row& r) { return known((r.*what).mean); }});
   to.push_back({key + "_sd", "", [what](const Row& r) { return known((r.*what).deviation); }});
   to.push_back({"", title, [what, text](const Row& r) { return text(r.*what); }, range_keys::none, alignment::right});

@@ -47,17 +47,17 @@ ULP_VECTOR_INLINE void ask_for(const float* number, bool past_caches) {
 template <class Code, class Lane>
 ULP_VECTOR_INLINE std::size_t put_all(const float* numbers, Code* codes, std::size_t size, bool streams, Lane& lane) {
   constexpr std::size_t step = codes_of_vector<Code>;
-  std::size_t zeros = 0;
-  std::size_t i = 0;
+  const std::size_t unaligned =
+      (sizeof(vector) - reinterpret_cast<std::uintptr_t>(codes) % sizeof(vector)) % sizeof(vector) / sizeof(Code);
+  const std::size_t before = streams ? std::min(unaligned, size) : 0;
+  const std::size_t behind = (size - before) % step;
+  const std::size_t end = size - behind;
+  std::size_t i = before;
   if (streams) {
     const bool past_caches = reads_past_caches();
-    const std::size_t before =
-        (sizeof(vector) - reinterpret_cast<std::uintptr_t>(codes) % sizeof(vector)) % sizeof(vector) / sizeof(Code);
-    i = std::min(before, size);
-    zeros += put_some(numbers, codes, 0, i, lane);
     constexpr std::size_t turn = 128;
-    const std::size_t part = (size - i) / (turns * turn) * turn;
-    for (const std::size_t end = i + part; i != end; i += turn)
+    const std::size_t part = (end - i) / (turns * turn) * turn;
+    for (const std::size_t first_end = i + part; i != first_end; i += turn)
       for (std::size_t place = i; place < i + turns * part; place += part)
 #pragma GCC unroll 1
         for (std::size_t at = place; at != place + turn; at += step) {
@@ -66,8 +66,12 @@ ULP_VECTOR_INLINE std::size_t put_all(const float* numbers, Code* codes, std::si
         }
     i += (turns - 1) * part;
   }
-  for (; i + step <= size; i += step) store(codes + i, vector_of_codes<Code>(numbers + i, i, lane));
-  return zeros + put_some(numbers, codes, i, size - i, lane);
+  for (; i != end; i += step) store(codes + i, vector_of_codes<Code>(numbers + i, i, lane));
+  std::size_t zeros = 0;
+#pragma GCC unroll 1
+  for (const bool first : {true, false})
+    zeros += put_some(numbers, codes, first ? 0 : end, first ? before : behind, lane);
+  return zeros;
 }
 
 }  // namespace ulp::detail::ULP_VECTORS

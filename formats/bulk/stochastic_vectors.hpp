@@ -6,6 +6,7 @@
 #include "put_vectors.hpp"
 
 #if defined(ULP_VECTORS)
+#include <algorithm>
 #include <optional>
 
 namespace ulp::detail::ULP_VECTORS {
@@ -206,31 +207,37 @@ ULP_VECTOR [[gnu::noinline]] bool encode_some(const encode_plan<std::uint32_t>& 
   return left_out(lane.lane);
 }
 
-// Codes of a group of elements, whose random bits stay in registers.
+// Codes of a group of elements, whose random bits stay in registers or the nearest cache.
 template <int Width, class Lane, class Code>
 ULP_VECTOR_INLINE void encode_group(Lane& lane, group_generator& generator, const lane_bits& bits, std::uint64_t block,
                                     const float* numbers, Code* codes, bool streams, bool past_caches) {
   constexpr std::size_t in_vector = codes_of_vector<Code> / lane_count;
+  constexpr std::size_t lanes_of_word = 32 / Width;
+  // Lanes of 16 elements that are unrolled: those of whole words and whole vectors of codes.
+  constexpr std::size_t turn = std::max(lanes_of_word, in_vector / sides);
   group_words words;
   generator(block, words);
   vector vectors[in_vector];
-#pragma GCC unroll 16
-  for (std::size_t n = 0; n < 128 / Width; ++n, numbers += 16) {
-    if (streams) ask_for(numbers + 16 * 128 / Width, past_caches);
+#pragma GCC unroll 1
+  for (std::size_t first = 0; first < 128 / Width; first += turn) {
+#pragma GCC unroll 4
+    for (std::size_t n = 0; n < turn; ++n, numbers += 16) {
+      if (streams) ask_for(numbers + 16 * 128 / Width, past_caches);
 #pragma GCC unroll 2
-    for (std::size_t side = 0; side < sides; ++side) {
-      const vector random = bits_of_lane<Width>(bits, words[n * Width / 32][side], n);
-      const std::size_t at = sides * n + side;
-      vectors[at % in_vector] = lane.code_of(load(numbers + lane_count * side), random);
-      if (at % in_vector != in_vector - 1) continue;
-      const vector full = packed(vectors, shift_by(0), static_cast<Code*>(nullptr));
-      Code* const to = codes + lane_count * (at + 1 - in_vector);
-      streams ? stream(to, full) : store(to, full);
+      for (std::size_t side = 0; side < sides; ++side) {
+        const vector random = bits_of_lane<Width>(bits, words[(first + n) / lanes_of_word][side], n);
+        const std::size_t at = sides * n + side;
+        vectors[at % in_vector] = lane.code_of(load(numbers + lane_count * side), random);
+        if (at % in_vector != in_vector - 1) continue;
+        const vector full = packed(vectors, shift_by(0), static_cast<Code*>(nullptr));
+        streams ? stream(codes, full) : store(codes, full);
+        codes += codes_of_vector<Code>;
+      }
     }
   }
 }
 
-// The lane is made of the plan, and of what else it is told.
+// The lane is made of the plan, and of what else it is told. Groups that are written past the caches are so in turns.
 template <class Lane, int Width, class Code, class... Told>
 ULP_VECTOR [[gnu::noinline]] bool encode_groups(const encode_plan<std::uint32_t>& plan, const random_stream& random,
                                                 std::uint64_t block, const float* numbers, Code* codes,
@@ -239,19 +246,16 @@ ULP_VECTOR [[gnu::noinline]] bool encode_groups(const encode_plan<std::uint32_t>
   Lane lane{plan, told...};
   group_generator generator{random, block};
   const lane_bits bits = lanes_of<Width>(plan.random_bits);
+  const bool past_caches = streams && reads_past_caches();
+  const std::size_t part = streams ? groups / turns : groups;
+  const std::size_t in_turns = streams ? turns * part : groups;
   std::size_t g = 0;
-  if (streams) {
-    const bool past_caches = reads_past_caches();
-    const std::size_t part = groups / turns;
-    for (; g != part; ++g)
-#pragma GCC unroll 1
-      for (std::size_t at = g; at < turns * part; at += part)
-        encode_group<Width>(lane, generator, bits, block + 16 * at, numbers + size * at, codes + size * at, true,
-                            past_caches);
-    g *= turns;
+  for (std::size_t n = 0; n != groups; ++n) {
+    encode_group<Width>(lane, generator, bits, block + 16 * g, numbers + size * g, codes + size * g, streams,
+                        past_caches);
+    g += part;
+    if (g >= in_turns) g = n + 1 < in_turns ? g - in_turns + 1 : n + 1;
   }
-  for (; g != groups; ++g)
-    encode_group<Width>(lane, generator, bits, block + 16 * g, numbers + size * g, codes + size * g, false, false);
   return left_out(lane);
 }
 

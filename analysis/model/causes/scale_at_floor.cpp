@@ -10,7 +10,7 @@ namespace ulp {
 namespace {
 
 // So many steps at its least make a floor.
-constexpr std::uint64_t few = 20;
+constexpr std::uint64_t least_steps_at_floor = 20;
 
 // How the scale came down to its least, and what the steps there hold.
 struct descent {
@@ -45,7 +45,8 @@ std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, st
   constexpr double deep = 0x1p10;
   constexpr double near = 4;  // it may try to rise
   const auto [f, last, falls] = descent_of(steps, begin);
-  const bool stays = f.at_floor.steps >= few && 10 * f.at_floor.steps >= steps.size() && last <= near * f.floor;
+  const bool stays =
+      f.at_floor.steps >= least_steps_at_floor && 10 * f.at_floor.steps >= steps.size() && last <= near * f.floor;
   if (!(f.greatest >= deep * f.floor) || !stays || 2 * f.lost >= f.at_floor.steps) return std::nullopt;
   return f;
 }
@@ -56,7 +57,8 @@ std::optional<scale_at_floor> high_floor_of(const std::vector<step_survey>& step
   // The first scale counts as one; a scale that somebody lowered by hand falls once.
   constexpr std::uint64_t several = 3;
   auto [f, last, falls] = descent_of(steps, 0);
-  const bool stays = f.at_floor.steps >= few && 2 * f.at_floor.steps >= steps.size() && last == f.floor;
+  const bool stays =
+      f.at_floor.steps >= least_steps_at_floor && 2 * f.at_floor.steps >= steps.size() && last == f.floor;
   if (!std::isfinite(f.floor) || falls < several || !stays || 2 * f.lost < f.at_floor.steps) return std::nullopt;
   f.is_too_high = true;
   return f;

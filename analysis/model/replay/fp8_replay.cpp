@@ -14,7 +14,7 @@ namespace ulp {
 namespace {
 
 // The largest finite magnitude of the true values, as float32.
-double largest_of(const tensor_row& row) {
+double largest_finite_of(const tensor_row& row) {
   return static_cast<double>(static_cast<float>(row.table.max_abs / row.unit()));
 }
 
@@ -23,7 +23,7 @@ double amax_of(const tensor_row& row, bool passes_over_nan) {
   const cell_table& t = row.table;
   if (t.nans > 0 && !passes_over_nan) return not_known;
   if (t.infinities() > 0) return std::numeric_limits<double>::infinity();
-  return largest_of(row);
+  return largest_finite_of(row);
 }
 
 // x * scale, or x / scale, of the true value x.
@@ -168,7 +168,7 @@ std::vector<fp8_row> fp8_replayer::advance(const step& now, const std::vector<te
     const fp8_scaler_entry& policy = by->of.entry();
     constexpr double greatest = std::numeric_limits<float>::max();
     // A finite value that its factor takes beyond float32 saturates like others.
-    const double largest = std::min(largest_of(t), greatest);
+    const double largest = std::min(largest_finite_of(t), greatest);
     fp8_row row = by->advance(now.key, t.tensor, amax_of(t, policy.ignores_nan), largest);
     const multiplier multiplied = usable(multiplier_of(row.scales, policy.divides, t.unit()));
     row.has_counts = true;

@@ -20,7 +20,7 @@ constexpr std::uint64_t few_overflows_at_floor = 3;
 constexpr std::uint64_t many_steps_at_floor = 1000;
 constexpr std::uint64_t least_rows_of_a_run = 100;
 
-std::string text(double scale) {
+std::string scale_text(double scale) {
   int exponent = 0;
   if (scale > 0 && std::isfinite(scale) && std::frexp(scale, &exponent) == 0.5 && std::abs(exponent - 1) > 3)
     return "2^" + std::to_string(exponent - 1);
@@ -114,10 +114,10 @@ bool trajectory_watch::can_grow_within_run() const {
 std::optional<std::string> trajectory_watch::start_warning() const {
   if (!first_ || first_->rows < long_search || !first_->has_fitting || as_recorded_) return std::nullopt;
   const bool is_known = std::isfinite(first_->least_critical);
-  return "the initial scale " + text(first_->first_scale) + " is too high: " + count(first_->rows, "step") +
+  return "the initial scale " + scale_text(first_->first_scale) + " is too high: " + count(first_->rows, "step") +
          " (steps " + std::to_string(first_->first_step) + " to " + std::to_string(first_->last_step) +
          ") are lost until it has fallen" +
-         (is_known ? ". Start at " + text(std::ldexp(1.0, std::ilogb(first_->least_critical))) +
+         (is_known ? ". Start at " + scale_text(std::ldexp(1.0, std::ilogb(first_->least_critical))) +
                          ", the largest power of two at which none of them overflows"
                    : " far enough. Start lower");
 }
@@ -128,7 +128,7 @@ std::string trajectory_watch::factor_warning() const {
       "the factor of the recorded values is not known, and at the scales of this replay they overflow in " +
       count(overflowing_, "step") + ": they may have been recorded under a loss scale";
   if (std::isfinite(least_critical_) && least_critical_ > 0 && first_scale_ > least_critical_)
-    line += ". A factor of " + text(std::exp2(std::ceil(std::log2(first_scale_ / least_critical_)))) +
+    line += ". A factor of " + scale_text(std::exp2(std::ceil(std::log2(first_scale_ / least_critical_)))) +
             " or more would explain it";
   return line + ": give --factor, or the logged scale with --scalars FILE --factor scale; --factor 1 if they were not";
 }
@@ -148,7 +148,7 @@ std::vector<std::string> trajectory_watch::warnings() const {
                   "the scale is NaN and makes every gradient NaN: the policy computed it from a gradient that is zero, "
                   "infinite or NaN. Find that step, and choose a policy that does not follow statistics");
   if (tiny_.rows > 0 && zero_.rows == 0)
-    all.push_back(from(tiny_.first_step) + "the scale is as low as " + text(least_tiny_) +
+    all.push_back(from(tiny_.first_step) + "the scale is as low as " + scale_text(least_tiny_) +
                   ": from 2^-128 down its inverse is infinite in float32, so unscaling itself produces infinities. "
                   "Find what overflowed before that, then restart with a policy that has a floor");
 
@@ -167,7 +167,7 @@ std::vector<std::string> trajectory_watch::warnings() const {
   if (hopeless)
     all.push_back(
         count(hopeless_->rows, "step") + " in a row overflow" + (hopeless_->all_certain ? "" : ", by estimate,") +
-        " at every scale from " + text(hopeless_->first_scale) + " down to " + text(hopeless_->last_scale) +
+        " at every scale from " + scale_text(hopeless_->first_scale) + " down to " + scale_text(hopeless_->last_scale) +
         " (steps " + std::to_string(hopeless_->first_step) + " to " + std::to_string(hopeless_->last_step) +
         (hopeless_->all_certain ? "): that is " : "): if they do, that is ") +
         "NaN, or infinity in the forward pass, and scaling cannot help. Log the loss and the first layer that is not "
@@ -183,7 +183,7 @@ std::vector<std::string> trajectory_watch::warnings() const {
                   std::to_string(below_one_.first_step) +
                   ": gradients that overflow unscaled come from a forward pass that overflows. Look for the largest "
                   "activations, keep that layer in float32 or bfloat16, or lower the learning rate");
-  const std::string at_floor = text(floor_) + ", the least scale of the policy";
+  const std::string at_floor = scale_text(floor_) + ", the least scale of the policy";
   if (overflows_at_floor_.rows >= few_overflows_at_floor)
     all.push_back("pinned at the floor: overflow in " + count(overflows_at_floor_.rows, "step") + " at " + at_floor +
                   ", first at step " + std::to_string(overflows_at_floor_.first_step) +
@@ -202,7 +202,7 @@ std::vector<std::string> trajectory_watch::warnings() const {
     const std::optional<double> ceiling = ceiling_of(start_);
     if (ceiling && greatest_ >= *ceiling)
       all.push_back("rides at the ceiling: " + count(at_greatest_.rows, "step") + " of " + std::to_string(rows_) +
-                    " are at " + text(greatest_) +
+                    " are at " + scale_text(greatest_) +
                     ", the largest scale of the policy. If gradients underflow there, raise the ceiling");
   }
   if (first_skip_ && !raised_ && !can_grow_within_run())
