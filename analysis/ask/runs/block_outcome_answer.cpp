@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "outcome_keys.hpp"
+#include "row_blocks.hpp"
 
 namespace ulp {
 namespace {
@@ -46,12 +47,6 @@ block_case case_of(const std::string& name, const rounding_text& typed, bool alo
   made.rounding_name = to_string(how.value_or(rounding{.direction = made.row.rounding}));
   if (along_other) std::swap(made.row.block.rows, made.row.block.columns);
   return made;
-}
-
-const block_table* table_of(const tensor_row& row, const block_extent& block) {
-  if (row.blocks == nullptr) return nullptr;
-  const auto at = std::ranges::find(*row.blocks, block, &block_table::block);
-  return at == row.blocks->end() ? nullptr : &*at;
 }
 
 // Tables that rows lack, by the blocks asked for.
@@ -130,7 +125,7 @@ block_outcome_answer block_outcomes_over(const outcome_question& o, bool along_o
       if (!selected.takes(info)) continue;
       std::vector<block_outcomes> here;
       for (std::size_t f = 0; f < counters.size(); ++f) {
-        const block_table* const table = table_of(row, all.formats[f].row.block);
+        const block_table* const table = block_table_of(row, all.formats[f].row.block);
         if (table == nullptr) {
           missing.see(row, all.formats[f].row.block);
           break;
