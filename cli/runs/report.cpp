@@ -44,6 +44,7 @@ std::vector<compared_blocks> blocks_of(const options& o) {
 
 int run(const options& o) {
   static_cast<void>(block_formats_named(o.blocks, "--block"));
+  refuse_blocks_as_format(o.what.format);
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config.path);
   refuse_overwriting_inputs({.csv = o.output}, read);

@@ -128,6 +128,14 @@ std::vector<named_block_format> block_formats_named(const std::vector<std::strin
   return all;
 }
 
+void refuse_blocks_as_format(const std::string& format) {
+  if (find_block_format(format) != nullptr)
+    throw std::invalid_argument(fmt::format(
+        "--format: {} has blocks that share a scale, in which a loss scale has no part: --block {} shows it beside the "
+        "replay",
+        format, format));
+}
+
 std::vector<named_block_format> usual_block_formats() {
   std::vector<named_block_format> all;
   for (const block_alias& alias : block_aliases()) {

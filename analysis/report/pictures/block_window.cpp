@@ -93,7 +93,7 @@ std::string outcomes_text(const compared_blocks& of) {
     case block_basis::tensor_scale:
       return fmt::format(
           "what becomes of the values is not known: {}. Certain without it: no scale is above the one that the "
-          "tensor's largest value asks for, so at most {} of {} become zero",
+          "tensor's largest value asks for, so at most {} become zero, of {}",
           of.why_open, share_text(o, {o.underflow.high, o.underflow.high}), denominator_text(o));
     case block_basis::none: break;
   }

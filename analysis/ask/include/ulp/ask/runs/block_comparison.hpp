@@ -20,12 +20,15 @@
 namespace ulp {
 
 struct named_block_format {
-  std::string name;  // as typed
-  const block_format* row = nullptr;
+  std::string name;                   // as typed
+  const block_format* row = nullptr;  // of block_formats()
+  friend bool operator==(const named_block_format&, const named_block_format&) = default;
 };
 // Throws std::invalid_argument, which names `option`.
 [[nodiscard]] std::vector<named_block_format> block_formats_named(const std::vector<std::string>& names,
                                                                   const std::string& option);
+// Where --format of a replay is one of them: throws std::invalid_argument, which says that --block shows it.
+void refuse_blocks_as_format(const std::string& format);
 // The names that block formats usually have, one for each format.
 [[nodiscard]] std::vector<named_block_format> usual_block_formats();
 
