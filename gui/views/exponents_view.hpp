@@ -72,7 +72,7 @@ class exponents_view final : public chart_view {
   void count_blocks();
   void take_blocks(const block_question& asked, compared_blocks counted);
   [[nodiscard]] QString fill_blocks(const theme& colours);
-  [[nodiscard]] QString block_words() const;
+  [[nodiscard]] QString block_words(const QString& in) const;
   [[nodiscard]] QString block_told_of(double x) const;
   [[nodiscard]] table block_data() const;
   [[nodiscard]] QString steps_and_tensors(step_range steps) const;

@@ -68,10 +68,9 @@ void exponents_view::take_blocks(const block_question& asked, compared_blocks co
   counted_blocks_ = std::move(counted);
 }
 
-QString exponents_view::block_words() const {
+QString exponents_view::block_words(const QString& in) const {
   return tr("%1 in %2: %3.")
-      .arg(steps_and_tensors(block_asked_.steps), shown_text(title_of(*counted_blocks_)),
-           shown_text(outcomes_text(*counted_blocks_)));
+      .arg(steps_and_tensors(block_asked_.steps), in, shown_text(outcomes_text(*counted_blocks_)));
 }
 
 QString exponents_view::fill_blocks(const theme& colours) {
@@ -81,9 +80,9 @@ QString exponents_view::fill_blocks(const theme& colours) {
   if (!block_failure_.isEmpty()) return block_failure_;
   if (!counted_blocks_) return tr("Counting ...");
   const block_window window = block_window_of(*counted_blocks_);
-  const QString words = block_words();
+  const QString words = block_words(shown_text(title_of(*counted_blocks_)));
   if (window.empty()) return words;
-  told_ = words;
+  told_ = block_words(shown_text(counted_blocks_->of.name));  // over a picture elsewhere the title stands already
   shares_->setText(with_whole_ranges(words));
   setAccessibleDescription(words);
 

@@ -216,7 +216,7 @@ QString formats_view::block_words(const block_counts& counted_now) const {
                            : tr("%1 tensors").arg(std::ranges::count(state().selected(), true));
   text +=
       tr(": formats without blocks at the loss scale %1; blocks choose their own scale. Bits are of a value with its "
-         "share of the scale.")
+         "share of the scale; least and largest numbers are times the scale.")
           .arg(QString::fromStdString(as_power(state().scale_at(state().cursor_step()))));
   // Each reason once.
   QStringList reasons;

@@ -89,7 +89,7 @@ class comparing {
   [[nodiscard]] std::string missing() const {
     const block_extent block = of_.row->block;
     if (!has_extents(block)) return "its scale is of a row, of which there are no block tables";
-    return fmt::format("it needs block tables: ulp record --blocks {}",
+    return fmt::format("the input has no tables of such blocks (ulp record --blocks {})",
                        block.rows == 1 ? fmt::to_string(block.columns)
                                        : fmt::format("{}x{}", block.rows, block.columns));
   }

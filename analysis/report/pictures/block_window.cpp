@@ -88,16 +88,16 @@ std::string outcomes_text(const compared_blocks& of) {
                          denominator_text(o), left_out_text(of));
     }
     case block_basis::amax:
-      return fmt::format("what becomes of the values is not counted: {}; {}{}", of.why_open, convert,
+      return fmt::format("what becomes of the values is not counted, since {}; {}{}", of.why_open, convert,
                          left_out_text(of));
     case block_basis::tensor_scale:
       return fmt::format(
-          "what becomes of the values is not known: {}. Certain without it: no scale is above the one that the "
+          "what becomes of the values is not known, since {}. Certain all the same: no scale is above the one that the "
           "tensor's largest value asks for, so at most {} become zero, of {}",
           of.why_open, share_text(o, {o.underflow.high, o.underflow.high}), denominator_text(o));
     case block_basis::none: break;
   }
-  return fmt::format("nothing is known: {}; {}", of.why_open, convert);
+  return fmt::format("nothing is known, since {}; {}", of.why_open, convert);
 }
 
 std::string fate_text(const block_window& window, int exponent) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include <ulp/ask/questions/rounding_text.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
@@ -31,9 +33,14 @@ std::function<table_value(const thing&)> of_either(OfFormat of_format, OfBlocks 
 
 double least_of(const format& f) { return to_double(f, 1); }
 
-std::string numbers_text(double least, double largest) {
-  return fmt::format("{} to {}", as_power(least), as_power(largest));
+// Few digits where a number has many.
+std::string brief(double x) {
+  const std::string power = as_power(x);
+  const bool is_short = power.starts_with("2^") || (x >= 1e-4 && x < 1e6);
+  return is_short ? power : fmt::format("{:.3g}", x);
 }
+
+std::string numbers_text(double least, double largest) { return fmt::format("{} to {}", brief(least), brief(largest)); }
 
 std::string summary_of(const compared_format& f) {
   const catalog_entry* const entry = find_entry(f.name);
@@ -98,28 +105,7 @@ table block_comparison_table(const std::vector<compared_format>& formats, const 
        of_either([](const f& x) { return shortest(x.format.width()); },
                  [](const b& x) { return fmt::format("{:.4g}", bits_of_value(*x.of.row)); }),
        {},
-       right},
-      {"elements", "elements",
-       of_either([](const f& x) { return x.name; }, [](const b& x) { return std::string{x.of.row->element.name}; })},
-      {"", "numbers, times the scale",
-       of_either(
-           [](const f& x) { return numbers_text(least_of(x.format), to_double(x.format, x.format.max_finite_code())); },
-           [](const b& x) {
-             return numbers_text(least_element(*x.of.row), static_cast<double>(x.of.row->element.largest));
-           })},
-      {"least", "",
-       of_either([](const f& x) { return least_of(x.format); }, [](const b& x) { return least_element(*x.of.row); })},
-      {"largest", "",
-       of_either([](const f& x) { return to_double(x.format, x.format.max_finite_code()); },
-                 [](const b& x) { return static_cast<double>(x.of.row->element.largest); })},
-      {"block", "a scale for",
-       of_either([](const f&) { return std::string{"all values"}; },
-                 [](const b& x) { return text_of(x.of.row->block); })},
-      {"scale", "scale",
-       of_either([](const f& x) { return as_power(x.scale); },
-                 [](const b& x) { return std::string{text_of(x.of.row->scale)}; })},
-      {"rule", "rule",
-       of_either([](const f&) { return std::string{"loss scale"}; }, [](const b& x) { return rule_name(*x.of.row); })}};
+       right}};
   columns.push_back({"nonzero", "",
                      of_either([](const f& x) { return table_value{x.outcomes.nonzero()}; },
                                [](const b& x) {
@@ -130,6 +116,33 @@ table block_comparison_table(const std::vector<compared_format>& formats, const 
   add_counts(columns, "underflow", "lost to zero", &outcome_counts::underflow, &block_outcomes::underflow, true);
   add_counts(columns, "subnormal", "subnormal", &outcome_counts::subnormal, &block_outcomes::subnormal, false);
   add_counts(columns, "overflow", "beyond the largest", &outcome_counts::overflow, &block_outcomes::overflow, false);
+  columns.insert(
+      columns.end(),
+      {column<thing>{"elements", "elements",
+                     of_either([](const f& x) { return x.name; },
+                               [](const b& x) { return std::string{x.of.row->element.name}; })},
+       {"", "least to largest",
+        of_either(
+            [](const f& x) {
+              return numbers_text(least_of(x.format), to_double(x.format, x.format.max_finite_code()));
+            },
+            [](const b& x) {
+              return numbers_text(least_element(*x.of.row), static_cast<double>(x.of.row->element.largest));
+            })},
+       {"least", "",
+        of_either([](const f& x) { return least_of(x.format); }, [](const b& x) { return least_element(*x.of.row); })},
+       {"largest", "",
+        of_either([](const f& x) { return to_double(x.format, x.format.max_finite_code()); },
+                  [](const b& x) { return static_cast<double>(x.of.row->element.largest); })},
+       {"block", "a scale for",
+        of_either([](const f&) { return std::string{"all values"}; },
+                  [](const b& x) { return text_of(x.of.row->block); })},
+       {"scale", "scale",
+        of_either([](const f& x) { return as_power(x.scale); },
+                  [](const b& x) { return std::string{text_of(x.of.row->scale)}; })},
+       {"rule", "rule",
+        of_either([](const f&) { return std::string{"loss scale"}; },
+                  [](const b& x) { return rule_name(*x.of.row); })}});
   columns.push_back({"open", "",
                      of_either([](const f&) { return table_value{}; },
                                [](const b& x) { return value_if(!x.why_open.empty(), x.why_open); })});

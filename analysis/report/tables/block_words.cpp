@@ -60,7 +60,7 @@ std::string rule_name(const block_format& row) {
     case amax_rule::ceil_of_log2f: return "RCEIL of a rounded log2";
     case amax_rule::nvfp4: return "amax / 6";
     case amax_rule::nvfp4_two_level:
-    case amax_rule::te_nvfp4: return row.scales_rows ? "amax / 6, over the row's" : "amax / 6, over the tensor's";
+    case amax_rule::te_nvfp4: return "amax / 6, two levels";
     case amax_rule::te_four_over_six: return "amax / 6 or amax / 4";
     case amax_rule::te_quotient:
     case amax_rule::torchao_double:

@@ -105,7 +105,7 @@ TEST_CASE("formats whose blocks share a scale have a section: a table, three pic
   }
   page.blocks.back().basis = block_basis::tensor_scale;
   page.blocks.back().has_outcomes = false;
-  page.blocks.back().why_open = "it needs block tables: ulp record --blocks 128x128";
+  page.blocks.back().why_open = "the input has no tables of such blocks (ulp record --blocks 128x128)";
   const std::string html = html_of(page);
   CHECK(is_balanced(html));
   CHECK(html.find("<h2>Formats whose blocks share a scale</h2>") != std::string::npos);

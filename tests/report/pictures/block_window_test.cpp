@@ -48,7 +48,7 @@ TEST_CASE("the window of a format of blocks is that of its elements, over the sc
 
 TEST_CASE("without the scales of blocks no more is said than is certain") {
   compared_blocks bound = made("mxfp4", block_basis::tensor_scale);
-  bound.why_open = "it needs block tables: ulp record --blocks 32";
+  bound.why_open = "the input has no tables of such blocks (ulp record --blocks 32)";
   const block_window window = block_window_of(bound);
   CHECK(window.is_bound);
   CHECK(fate_text(window, -9) == "may become zero");
@@ -59,7 +59,8 @@ TEST_CASE("without the scales of blocks no more is said than is certain") {
   open.why_open = "its scales are no powers of two";
   CHECK_FALSE(block_window_of(open).limits);
   CHECK(fate_text(block_window_of(open), 0).empty());
-  CHECK_THAT(outcomes_text(open), Contains("not counted: its scales are no powers of two; ulp convert --to nvfp4"));
+  CHECK_THAT(outcomes_text(open),
+             Contains("not counted, since its scales are no powers of two; ulp convert --to nvfp4"));
 }
 
 TEST_CASE("outcomes are told with what they are shares of") {

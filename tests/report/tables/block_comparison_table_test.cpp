@@ -13,7 +13,7 @@ using namespace ulp;
 
 namespace {
 
-std::string cell(const table& t, std::size_t row, const std::string& column) {
+std::string told_in(const table& t, std::size_t row, const std::string& column) {
   for (std::size_t c = 0; c < t.columns.size(); ++c)
     if (t.columns[c].key == column || t.columns[c].title == column) return to_cell(t.rows[row][c]);
   FAIL("no column " << column);
@@ -38,23 +38,23 @@ TEST_CASE("both kinds of formats stand side by side") {
                                                    blocks_of("fp8_128x128", block_basis::tensor_scale),
                                                    blocks_of("nvfp4", block_basis::none)});
   REQUIRE(t.rows.size() == 4);
-  CHECK(cell(t, 0, "format") == "float16");
-  CHECK(cell(t, 0, "numbers, times the scale") == "2^-24 to 65504");
-  CHECK(cell(t, 0, "scale") == "2^16");
-  CHECK(cell(t, 0, "lost to zero") == "4 (2 %)");
-  CHECK(cell(t, 1, "format") == "mxfp4");
-  CHECK(cell(t, 1, "row") == "torchao_mxe2m1_floor");
-  CHECK(cell(t, 1, "bits") == "4.25");
-  CHECK(cell(t, 1, "numbers, times the scale") == "0.5 to 6");
-  CHECK(cell(t, 1, "block") == "1 x 32");
-  CHECK(cell(t, 1, "rule") == "FLOOR");
-  CHECK(cell(t, 1, "lost to zero") == "[10, 20] ([5, 10] %)");
-  CHECK(cell(t, 1, "beyond the largest") == "1 (0.5 %)");
+  CHECK(told_in(t, 0, "format") == "float16");
+  CHECK(told_in(t, 0, "least to largest") == "2^-24 to 65504");
+  CHECK(told_in(t, 0, "scale") == "2^16");
+  CHECK(told_in(t, 0, "lost to zero") == "4 (2 %)");
+  CHECK(told_in(t, 1, "format") == "mxfp4");
+  CHECK(told_in(t, 1, "row") == "torchao_mxe2m1_floor");
+  CHECK(told_in(t, 1, "bits") == "4.25");
+  CHECK(told_in(t, 1, "least to largest") == "0.5 to 6");
+  CHECK(told_in(t, 1, "block") == "1 x 32");
+  CHECK(told_in(t, 1, "rule") == "FLOOR");
+  CHECK(told_in(t, 1, "lost to zero") == "[10, 20] ([5, 10] %)");
+  CHECK(told_in(t, 1, "beyond the largest") == "1 (0.5 %)");
   // A bound tells how many may be lost, and nothing else.
-  CHECK(cell(t, 2, "lost to zero") == "[0, 20] ([0, 10] %)");
-  CHECK(cell(t, 2, "beyond the largest") == "?");
-  CHECK(cell(t, 3, "lost to zero") == "?");
-  CHECK(cell(t, 3, "open") == "unknown");
+  CHECK(told_in(t, 2, "lost to zero") == "[0, 20] ([0, 10] %)");
+  CHECK(told_in(t, 2, "beyond the largest") == "?");
+  CHECK(told_in(t, 3, "lost to zero") == "?");
+  CHECK(told_in(t, 3, "open") == "unknown");
 }
 
 TEST_CASE("bits of a value have its share of the scales") {
