@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 #include <ulp/ask/reading/reading.hpp>
-#include <ulp/ask/runs/block_comparison.hpp>
+#include <ulp/ask/runs/compared_blocks.hpp>
 #include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/ask/runs/page_answer.hpp>
 #include <ulp/io/bytes/printable.hpp>

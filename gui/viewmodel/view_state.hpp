@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <ulp/ask/columns/run_picture.hpp>
-#include <ulp/ask/runs/block_comparison.hpp>
+#include <ulp/ask/columns/block_comparison.hpp>
 #include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "document.hpp"

@@ -198,9 +198,10 @@ void exponents_view::catch_up_now() {
   if (!shows_blocks() || !why_empty().isEmpty()) return;
   block_reader_.cancel();
   const block_question asked = blocks_asked();
-  take_blocks(asked, compare_blocks(*state().current_run(), {asked.steps.first, asked.steps.last}, asked.shown,
-                                    {asked.row}, nobody())
+  take_blocks(asked, blocks_of_steps(*state().current_run(), asked.steps.first, asked.steps.last, asked.shown,
+                                     {asked.row}, nobody())
                          .front());
+  if (isVisible()) chart_view::refresh({});
 }
 
 void exponents_view::refresh(view_state::parts what) {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <ulp/ask/runs/block_comparison.hpp>
+#include <ulp/ask/columns/block_comparison.hpp>
 #include "chart_view.hpp"
 
 #include "viewmodel/background.hpp"

@@ -55,7 +55,7 @@ void exponents_view::count_blocks() {
   block_failure_.clear();
   block_reader_.start([this, run = state().shared_run(), asked](listener& to) -> std::function<void()> {
     return [this, asked,
-            counted = compare_blocks(*run, {asked.steps.first, asked.steps.last}, asked.shown, {asked.row}, to)] {
+            counted = blocks_of_steps(*run, asked.steps.first, asked.steps.last, asked.shown, {asked.row}, to)] {
       take_blocks(asked, counted.front());
       chart_view::refresh({});
     };

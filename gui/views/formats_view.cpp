@@ -206,7 +206,7 @@ std::function<block_counts(listener&)> formats_view::blocks_asked() const {
           rows = state().block_rows()](listener& to) {
     const tensor_tables tables = cut ? tables_of(*run, steps, to) : drawn->merged();
     return block_counts{.formats = compared_formats(tables, shown, scale),
-                        .blocks = compare_blocks(*run, {steps.first, steps.last}, shown, rows, to)};
+                        .blocks = blocks_of_steps(*run, steps.first, steps.last, shown, rows, to)};
   };
 }
 

@@ -15,8 +15,8 @@
 #include <ulp/model/cells/block_table.hpp>
 #include <utility>
 
+#include "columns/row_blocks.hpp"
 #include "outcome_keys.hpp"
-#include "row_blocks.hpp"
 
 namespace ulp {
 namespace {

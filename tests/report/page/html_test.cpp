@@ -112,7 +112,7 @@ TEST_CASE("formats whose blocks share a scale have a section: a table, three pic
   CHECK(count_of(html, "values by magnitude over the block") == 4);
   CHECK(html.find("<summary>the other 2</summary>") != std::string::npos);
   CHECK(html.find("below it values may become zero") != std::string::npos);
-  CHECK(html.find("ulp record --blocks 128x128") != std::string::npos);
+  CHECK(html.find("--blocks</span> 128x128") != std::string::npos);
   CHECK(html.find("in one of two binades") != std::string::npos);
   CHECK(html_of(page_of(3)).find("share a scale") == std::string::npos);
 }

@@ -40,7 +40,7 @@ TEST_CASE("both kinds of formats stand side by side") {
   REQUIRE(t.rows.size() == 4);
   CHECK(told_in(t, 0, "format") == "float16");
   CHECK(told_in(t, 0, "least to largest") == "2^-24 to 65504");
-  CHECK(told_in(t, 0, "scale") == "2^16");
+  CHECK(told_in(t, 0, "scale") == "loss scale 2^16");
   CHECK(told_in(t, 0, "lost to zero") == "4 (2 %)");
   CHECK(told_in(t, 1, "format") == "mxfp4");
   CHECK(told_in(t, 1, "row") == "torchao_mxe2m1_floor");
@@ -48,6 +48,7 @@ TEST_CASE("both kinds of formats stand side by side") {
   CHECK(told_in(t, 1, "least to largest") == "0.5 to 6");
   CHECK(told_in(t, 1, "block") == "1 x 32");
   CHECK(told_in(t, 1, "rule") == "FLOOR");
+  CHECK(to_text(t).find("float8_e8m0, FLOOR") != std::string::npos);
   CHECK(told_in(t, 1, "lost to zero") == "[10, 20] ([5, 10] %)");
   CHECK(told_in(t, 1, "beyond the largest") == "1 (0.5 %)");
   // A bound tells how many may be lost, and nothing else.

@@ -8,7 +8,7 @@
 #include <string>
 
 #include <ulp/ask/columns/run_columns.hpp>
-#include <ulp/ask/runs/block_comparison.hpp>
+#include <ulp/ask/columns/block_comparison.hpp>
 
 namespace ulp {
 

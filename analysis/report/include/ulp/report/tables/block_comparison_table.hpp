@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <ulp/ask/columns/run_picture.hpp>
-#include <ulp/ask/runs/block_comparison.hpp>
+#include <ulp/ask/columns/block_comparison.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
 #include <ulp/report/tables/table.hpp>
 

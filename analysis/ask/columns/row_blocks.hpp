@@ -1,6 +1,6 @@
 // The block table of a row of a step, in the extents asked for.
-#ifndef ULP_ASK_RUNS_ROW_BLOCKS_HPP
-#define ULP_ASK_RUNS_ROW_BLOCKS_HPP
+#ifndef ULP_ASK_COLUMNS_ROW_BLOCKS_HPP
+#define ULP_ASK_COLUMNS_ROW_BLOCKS_HPP
 
 #include <algorithm>
 

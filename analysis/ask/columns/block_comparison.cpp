@@ -1,4 +1,4 @@
-#include <ulp/ask/runs/block_comparison.hpp>
+#include <ulp/ask/columns/block_comparison.hpp>
 
 #include <fmt/format.h>
 
@@ -6,12 +6,8 @@
 #include <memory>
 #include <stdexcept>
 #include <ulp/ask/questions/typed_values.hpp>
-#include <ulp/ask/reading/reading.hpp>
-#include <ulp/io/inputs/open.hpp>
-#include <ulp/io/recording/block_tables.hpp>
 #include <ulp/model/cells/block_table.hpp>
 #include <ulp/model/outcomes/one_block.hpp>
-#include <ulp/model/recipe/scaling.hpp>
 #include <utility>
 
 #include "row_blocks.hpp"
@@ -168,43 +164,6 @@ std::vector<compared_blocks> block_comparison::result() const {
   std::vector<compared_blocks> all;
   for (const detail::comparing& one : state_->rows) all.push_back(one.result());
   return all;
-}
-
-std::vector<compared_blocks> compare_blocks(const pictured_run& run, const step_bounds& within,
-                                            const tensor_mask& shown, const std::vector<named_block_format>& rows,
-                                            listener& to) {
-  block_comparison all(rows);
-  const auto see = [&](const step& now, const std::vector<tensor_info>&) {
-    for (const tensor_row& row : now.tensors)
-      if (row.tensor < shown.size() && shown[row.tensor]) all.add(row);
-    return true;
-  };
-  read_steps(run, within, to, see, all.extents());
-  return all.result();
-}
-
-std::vector<compared_blocks> blocks_over(const run_text& run, const std::vector<named_block_format>& rows,
-                                         listener& to) {
-  block_comparison all(rows);
-  source_options how = run.how_to_read();
-  how.with_sums = false;
-  how.blocks = all.extents();
-  how.with_blocks = true;
-  const selection selected = run.selected();
-  const std::unique_ptr<source> from = open_source(run.inputs, how);
-  for_each_step(*from, selected, to, [&](const step& now) {
-    for (const tensor_row& row : now.tensors) {
-      const tensor_info& info = from->tensors()[row.tensor];
-      if (selected.takes(info) && (!selected.kinds.empty() || is_scaled(info))) all.add(row);
-    }
-  });
-  return all.result();
-}
-
-bool keeps_block_tables(const run_text& run) {
-  if (run.inputs.size() != 1 || run.inputs.front() == "-") return false;
-  const std::unique_ptr<source> from = open_source(run.inputs, run.how_to_read());
-  return from->kind() == source_kind::recording && has_block_tables(run.inputs.front());
 }
 
 }  // namespace ulp

@@ -1,19 +1,16 @@
 // What formats whose blocks share a scale make of some tensors and steps of a run, row by row: how far elements lie from their
 // scale, and what becomes of them. Where block tables of a row's extents are there they decide; else no more is told than
 // what follows from tensors as wholes.
-#ifndef ULP_ASK_RUNS_BLOCK_COMPARISON_HPP
-#define ULP_ASK_RUNS_BLOCK_COMPARISON_HPP
+#ifndef ULP_ASK_COLUMNS_BLOCK_COMPARISON_HPP
+#define ULP_ASK_COLUMNS_BLOCK_COMPARISON_HPP
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <ulp/ask/columns/run_picture.hpp>
-#include <ulp/ask/progress/listener.hpp>
-#include <ulp/ask/questions/run_text.hpp>
-#include <ulp/ask/runs/pictured_run.hpp>
 #include <ulp/formats/block_formats.hpp>
+#include <ulp/model/cells/step.hpp>
 #include <ulp/model/outcomes/block_exponents.hpp>
 #include <ulp/model/outcomes/block_outcomes.hpp>
 
@@ -70,17 +67,6 @@ class block_comparison {
   struct state;
   std::unique_ptr<state> state_;
 };
-
-// Of the steps within the bounds and the tensors shown. Throws input_error.
-[[nodiscard]] std::vector<compared_blocks> compare_blocks(const pictured_run& run, const step_bounds& within,
-                                                          const tensor_mask& shown,
-                                                          const std::vector<named_block_format>& rows, listener& to);
-
-// Of all that is selected of a run: of gradients, unless kinds are chosen. Throws input_error, std::invalid_argument.
-[[nodiscard]] std::vector<compared_blocks> blocks_over(const run_text& run, const std::vector<named_block_format>& rows,
-                                                       listener& to);
-// Whether it is one recording that keeps block tables. Throws input_error.
-[[nodiscard]] bool keeps_block_tables(const run_text& run);
 
 }  // namespace ulp
 

@@ -1,6 +1,6 @@
 // Pins what is told of formats of blocks: with block tables what quantize_blocks gives, element by element; without, no more than
 // what follows from tensors as wholes, and why.
-#include <ulp/ask/runs/block_comparison.hpp>
+#include <ulp/ask/runs/compared_blocks.hpp>
 
 #include "support/catch.hpp"
 
@@ -79,7 +79,7 @@ block_outcomes given(const std::string& name, int first, int last, const std::ve
 TEST_CASE("with block tables counts are those of every element, of the steps and tensors that are shown") {
   const temporary_dir dir;
   const pictured_run run = recorded(dir, {{1, 32}, {1, 16}});
-  for (const char* const name : {"mxfp8", "mxfp6_e3m2", "mxfp4", "mxint8", "te_mxfp8_e4m3_cppref"}) {
+  for (const char* const name : {"mxfp8", "mxfp6_e3m2", "mxfp4", "te_mxfp8_e4m3_cppref"}) {
     CAPTURE(name);
     const compared_blocks all = of(run, name);
     CHECK(all.basis == block_basis::scale);
