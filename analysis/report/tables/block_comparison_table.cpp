@@ -118,9 +118,14 @@ table block_comparison_table(const std::vector<compared_format>& formats, const 
   add_counts(columns, "overflow", "beyond the largest", &outcome_counts::overflow, &block_outcomes::overflow, false);
   columns.insert(
       columns.end(),
-      {column<thing>{"elements", "elements",
-                     of_either([](const f& x) { return x.name; },
-                               [](const b& x) { return std::string{x.of.row->element.name}; })},
+      {column<thing>{"block", "a scale for",
+                     of_either([](const f&) { return std::string{"all values"}; },
+                               [](const b& x) { return text_of(x.of.row->block); })},
+       {"", "scale",
+        of_either([](const f& x) { return "loss scale " + as_power(x.scale); },
+                  [](const b& x) { return fmt::format("{}, {}", text_of(x.of.row->scale), rule_name(*x.of.row)); })},
+       {"elements", "elements",
+        of_either([](const f& x) { return x.name; }, [](const b& x) { return std::string{x.of.row->element.name}; })},
        {"", "least to largest",
         of_either(
             [](const f& x) {
@@ -134,12 +139,6 @@ table block_comparison_table(const std::vector<compared_format>& formats, const 
        {"largest", "",
         of_either([](const f& x) { return to_double(x.format, x.format.max_finite_code()); },
                   [](const b& x) { return static_cast<double>(x.of.row->element.largest); })},
-       {"block", "a scale for",
-        of_either([](const f&) { return std::string{"all values"}; },
-                  [](const b& x) { return text_of(x.of.row->block); })},
-       {"", "scale",
-        of_either([](const f& x) { return "loss scale " + as_power(x.scale); },
-                  [](const b& x) { return fmt::format("{}, {}", text_of(x.of.row->scale), rule_name(*x.of.row)); })},
        {"scale", "",
         of_either([](const f& x) { return as_power(x.scale); },
                   [](const b& x) { return std::string{text_of(x.of.row->scale)}; })},
