@@ -5,11 +5,13 @@
 #include <optional>
 #include <string>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/runs/compared_blocks.hpp>
 #include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/ask/runs/page_answer.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 #include <ulp/report/page/page.hpp>
+#include <utility>
 
 #include "command.hpp"
 #include "configuration.hpp"
@@ -27,10 +29,22 @@ struct report_arguments {
   config_file config;
   std::string epsilon = "1e-5";
   std::string recipe;
+  std::vector<std::string> blocks;
   std::string output;
 };
 
+// Those asked for; else the usual ones, where the recording has their blocks.
+std::vector<compared_blocks> blocks_of(const report_arguments& o) {
+  if (!o.blocks.empty()) return blocks_over(o.run, block_formats_named(o.blocks, "--block"), on_stderr());
+  if (!keeps_block_tables(o.run)) return {};
+  std::vector<compared_blocks> all = blocks_over(o.run, usual_block_formats(), on_stderr());
+  std::erase_if(all, [](const compared_blocks& of) { return !of.has_outcomes; });
+  return all;
+}
+
 int run(const report_arguments& o) {
+  static_cast<void>(block_formats_named(o.blocks, "--block"));
+  refuse_blocks_as_format(o.what.format);
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config.path);
   refuse_overwriting_inputs({.csv = o.output}, read);
@@ -49,6 +63,7 @@ int run(const report_arguments& o) {
   report_page page = page_of(page_over(asked, on_stderr()));
   constexpr std::size_t tensors_drawn = 30;
   if (scales) add_recipe(page, drawn_fp8_over(*scales, tensors_drawn, on_stderr()));
+  if (std::vector<compared_blocks> blocks = blocks_of(o); !blocks.empty()) add_blocks(page, o.run, std::move(blocks));
   if (own && !(scales && scales->own)) print_configuration(*own, true);  // else its replay has told of it
   for (const std::string& line : page.notes) note(line);
   page.notes = told();
@@ -81,6 +96,10 @@ command report_command() {
            "adds a section on scales of tensors under a recipe of FP8 training, as in ulp replay; takes the --set that "
            "its policy has (default: that of --config, where this trains in FP8)",
            {.type = "NAME"});
+  made.add("--block", &o->blocks,
+           "adds a section on formats whose blocks share a scale (see ulp formats --blocks; default: the usual ones, "
+           "where the recording was made with ulp record --blocks)",
+           {.type = "NAME,...", .split_at_commas = true});
   made.add("--epsilon", &o->epsilon, "the share of the magnitude of gradients that underflow may take",
            {.type = "X", .show_default = true});
   made.footer =

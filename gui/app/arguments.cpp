@@ -9,6 +9,7 @@
 #include <optional>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/ask/columns/block_comparison.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 #include <ulp/io/output/program.hpp>
@@ -78,6 +79,7 @@ struct asked_replays {
 asked_replays replays(const QCommandLineParser& given) {
   scenario_text common;
   take_options(given, options_of(common));
+  refuse_blocks_as_format(common.format);
   asked_replays asked{.scenarios = {}, .fp8 = recipe(given, common.parameters)};
   std::optional<configuration> own;
   if (given.isSet("config")) {
@@ -162,6 +164,11 @@ arguments parse_arguments() {
                     "an FP8 recipe, as in ulp replay, for Tensor scales, Layers and Overview; takes the --set that its "
                     "policy has",
                     "NAME"});
+  parser.addOption(
+      {"block",
+       "formats whose blocks share a scale (see ulp formats --blocks): Exponents shows the first, relative "
+       "to that scale, and Formats compares all",
+       "NAME,..."});
   parser.addOption({"export", "write the view to a file and quit: .png .svg .pdf .csv .json", "FILE"});
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
   parser.addOption({"theme", theme_names().join(", "), "NAME"});
@@ -219,6 +226,12 @@ arguments parse_arguments() {
   }
   if (std::vector<std::string> none; parser.isSet("recipe") && !saved.isEmpty())
     s.fp8 = or_refuse([&] { return recipe(parser, none); });
+  if (parser.isSet("block")) {
+    s.block_rows.clear();
+    for (const QString& name : parser.value("block").split(',')) s.block_rows.push_back(name.toStdString());
+    static_cast<void>(or_refuse([&] { return block_formats_named(s.block_rows, "--block"); }));
+    s.block = s.block_rows.front();
+  }
   if (parser.isSet("tensor")) s.filter = parser.value("tensor");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
     refuse("--tensor: " + problem);

@@ -148,6 +148,12 @@ run_text reading_of(const QJsonObject& o) {
 }
 
 // Throws std::invalid_argument.
+std::optional<named_block_format> block_of(const session& s) {
+  if (s.block.empty()) return std::nullopt;
+  return block_formats_named({s.block}, "block").front();
+}
+
+// Throws std::invalid_argument.
 void take(const QJsonObject& o, session& s) {
   const auto refuse = [](const QString& why) { throw std::invalid_argument(why.toStdString()); };
   if (o["runs"].toArray().size() > qsizetype{document::most_replays})
@@ -184,6 +190,10 @@ void take(const QJsonObject& o, session& s) {
   s.weights_format = text_of(o["weights_format"], "weights_format").toStdString();
   if (!s.weights_format.empty()) static_cast<void>(value_format_named(s.weights_format));
   s.fp8 = fp8_of(o);
+  s.block = text_of(o["block"], "block").toStdString();
+  s.block_rows = texts_in(o, "block_rows");
+  static_cast<void>(block_of(s));
+  static_cast<void>(block_formats_named(s.block_rows, "block_rows"));
   s.first_step = number_in(o, "first_step");
   s.last_step = number_in(o, "last_step");
   s.cursor = number_in(o, "cursor");
@@ -210,6 +220,8 @@ QByteArray to_json(const session& s) {
     if (!s.fp8->parameters.empty()) o["fp8_parameters"] = object_of(s.fp8->parameters);
     if (!s.fp8->kept_out.empty()) o["fp8_kept_out"] = array_of(s.fp8->kept_out);
   }
+  if (!s.block.empty()) o["block"] = QString::fromStdString(s.block);
+  if (!s.block_rows.empty()) o["block_rows"] = array_of(s.block_rows);
   const auto set = [&](const char* key, const std::optional<std::int64_t>& value) {
     if (value) o[key] = static_cast<qint64>(*value);
   };
@@ -268,6 +280,8 @@ session session_of(const view_state& state, const QString& view) {
   s.metric = state.metric_of_layers();
   if (state.has_own_weights_format()) s.weights_format = state.weights_format();
   if (state.has_own_fp8()) s.fp8 = state.fp8();
+  if (state.block()) s.block = state.block()->name;
+  for (const named_block_format& row : state.own_block_rows()) s.block_rows.push_back(row.name);
   if (state.shown() != state.whole()) {
     s.first_step = state.shown().first;
     s.last_step = state.shown().last;
@@ -287,6 +301,8 @@ void look_as(const session& s, view_state& state) {
   state.set_metric_of_layers(s.metric);
   state.set_weights_format(s.weights_format);
   if (s.fp8) state.set_fp8(*s.fp8);
+  state.set_block(block_of(s));
+  state.set_block_rows(block_formats_named(s.block_rows, "block_rows"));
   const auto whole = state.whole();
   state.set_shown({s.first_step.value_or(whole.first), s.last_step.value_or(whole.last)});
   if (s.cursor) state.set_cursor(*s.cursor);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <ulp/ask/runs/compared_blocks.hpp>
 
 namespace ulp::gui {
 
@@ -29,6 +30,12 @@ tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, listene
     return true;
   });
   return all;
+}
+
+std::vector<compared_blocks> blocks_of_steps(const loaded_run& run, std::int64_t first, std::int64_t last,
+                                             const tensor_mask& shown, const std::vector<named_block_format>& rows,
+                                             listener& to) {
+  return compare_blocks(run, {first, last}, shown, rows, to);
 }
 
 sweep_answer swept_over(const loaded_run& run, const grid_text& grid, listener& to) {

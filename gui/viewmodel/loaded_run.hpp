@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ulp/ask/columns/block_comparison.hpp>
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/runs/pictured_run.hpp>
@@ -29,6 +30,11 @@ struct loaded_run : pictured_run {
 // One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
 // there is no such step.
 [[nodiscard]] tensor_tables tables_of_step(const loaded_run& run, std::int64_t step, listener& to);
+
+// Of these steps, with what block tables tell.
+[[nodiscard]] std::vector<compared_blocks> blocks_of_steps(const loaded_run& run, std::int64_t first, std::int64_t last,
+                                                           const tensor_mask& shown,
+                                                           const std::vector<named_block_format>& rows, listener& to);
 
 // As `ulp sweep` ranks it; the trajectories in hindsight, which take much room, are not kept.
 [[nodiscard]] sweep_answer swept_over(const loaded_run& run, const grid_text& grid, listener& to);

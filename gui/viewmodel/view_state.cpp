@@ -232,6 +232,24 @@ void view_state::set_fp8(fp8_spec spec) {
   tell(recipe);
 }
 
+void view_state::set_block(std::optional<named_block_format> row) {
+  if (row == block_) return;
+  block_ = std::move(row);
+  tell(blocks);
+}
+
+std::vector<named_block_format> view_state::block_rows() const {
+  std::vector<named_block_format> all = block_rows_.empty() ? usual_block_formats() : block_rows_;
+  if (block_ && std::ranges::find(all, block_->row, &named_block_format::row) == all.end()) all.push_back(*block_);
+  return all;
+}
+
+void view_state::set_block_rows(std::vector<named_block_format> rows) {
+  if (rows == block_rows_) return;
+  block_rows_ = std::move(rows);
+  tell(blocks);
+}
+
 void view_state::set_tried_scale(std::optional<int> log2) {
   if (log2 == tried_) return;
   tried_ = log2;

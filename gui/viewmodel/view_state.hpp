@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <ulp/ask/columns/run_picture.hpp>
+#include <ulp/ask/columns/block_comparison.hpp>
 #include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "document.hpp"
@@ -37,7 +38,8 @@ class view_state : public QObject {
     columns = 64,
     lost = 128,
     metric = 256,
-    recipe = 512
+    recipe = 512,
+    blocks = 1024
   };
   Q_DECLARE_FLAGS(parts, part)
 
@@ -113,6 +115,14 @@ class view_state : public QObject {
   [[nodiscard]] bool has_own_fp8() const noexcept { return has_own_fp8_; }
   void set_fp8(fp8_spec spec);  // one that checked() gives
 
+  // The format of blocks that Exponents shows in place of the replay's format; nullopt: none.
+  [[nodiscard]] const std::optional<named_block_format>& block() const noexcept { return block_; }
+  void set_block(std::optional<named_block_format> row);
+  // Those that Formats compares: the usual ones until others were set, and the one that Exponents shows.
+  [[nodiscard]] std::vector<named_block_format> block_rows() const;
+  [[nodiscard]] const std::vector<named_block_format>& own_block_rows() const noexcept { return block_rows_; }
+  void set_block_rows(std::vector<named_block_format> rows);  // none: the usual ones
+
   // log2 of the loss scale that is tried out; nullopt: that of the replay in front at the cursor.
   [[nodiscard]] std::optional<int> tried_scale() const noexcept { return tried_; }
   void set_tried_scale(std::optional<int> log2);
@@ -167,6 +177,8 @@ class view_state : public QObject {
   std::string weights_format_;
   fp8_spec fp8_;
   bool has_own_fp8_ = false;
+  std::optional<named_block_format> block_;
+  std::vector<named_block_format> block_rows_;
   std::optional<int> tried_;
   std::uint64_t looked_at_ = 0;  // the id of the run that lost_from_ is of
   std::optional<std::int64_t> lost_from_;

@@ -8,6 +8,7 @@
 
 #include <ulp/model/outcomes/expectation.hpp>
 
+#include "block_choice.hpp"
 #include "charts/chart.hpp"
 #include "format_bands.hpp"
 #include "plot/frame.hpp"
@@ -45,8 +46,12 @@ double height_of(double count) { return count > 0 ? std::log10(count) : not_know
 exponents_view::exponents_view(view_state& state, QWidget* parent)
     : chart_view(state, "exponents", tr("Exponents"),
                  tr("What is lost at this step, and at which scale would it not be?"), parent),
+      format_(new block_choice(state, this)),
+      scale_title_(new QLabel(tr("Loss scale"), this)),
       slider_(new QSlider(Qt::Horizontal, this)),
       scale_(new QLabel(this)),
+      follow_(new QPushButton(tr("Follow replay"), this)),
+      none_(new QPushButton(tr("No scale"), this)),
       whole_(make_toggle(tr("All steps shown"), this)),
       shares_(new QLabel(this)) {
   slider_->setRange(-16, 40);
@@ -57,15 +62,15 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   slider_->setAccessibleName(tr("Loss scale that is tried out, as a power of two"));
   slider_->setToolTip(tr("Try out a loss scale; Ctrl+[ and Ctrl+] move it"));
   scale_->setMinimumWidth(120);
-  auto* const follow = new QPushButton(tr("Follow replay"), this);
-  follow->setToolTip(tr("Use the scale of the replay in front again"));
-  auto* const none = new QPushButton(tr("No scale"), this);
-  none->setToolTip(tr("Try out training without a loss scale: 2^0"));
-  controls().addWidget(new QLabel(tr("Loss scale"), this));
+  follow_->setToolTip(tr("Use the scale of the replay in front again"));
+  none_->setToolTip(tr("Try out training without a loss scale: 2^0"));
+  controls().addWidget(new QLabel(tr("Format"), this));
+  controls().addWidget(format_);
+  controls().addWidget(scale_title_);
   controls().addWidget(slider_, 1);
   controls().addWidget(scale_);
-  controls().addWidget(follow);
-  controls().addWidget(none);
+  controls().addWidget(follow_);
+  controls().addWidget(none_);
   controls().addWidget(whole_);
   controls().addStretch();
   shares_->setTextFormat(Qt::PlainText);
@@ -75,11 +80,15 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   rulers_ = new ruler_strip(plot(), this);
   box->addWidget(rulers_);
   connect(slider_, &QSlider::valueChanged, this, [this](int log2) { this->state().set_tried_scale(log2); });
-  connect(follow, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(std::nullopt); });
-  connect(none, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(0); });
+  connect(follow_, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(std::nullopt); });
+  connect(none_, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(0); });
   connect(&reader_, &background::failed, shares_, &QLabel::setText);
+  connect(&block_reader_, &background::failed, this, [this](const QString& why) {
+    block_failure_ = why;
+    chart_view::refresh({});
+  });
   connect(whole_, &QPushButton::toggled, this, [this] { refresh(view_state::cursor); });
-  plot().set_tip([this](double x, double) { return told_of(x); });
+  plot().set_tip([this](double x, double) { return shows_blocks() ? block_told_of(x) : told_of(x); });
 }
 
 drawn_column exponents_view::cursor_column() const {
@@ -186,6 +195,13 @@ void exponents_view::catch_up_now() {
   }
   refresh(view_state::parts{view_state::cursor} | view_state::tensors);
   catch_up();
+  if (!shows_blocks() || !why_empty().isEmpty()) return;
+  block_reader_.cancel();
+  const block_question asked = blocks_asked();
+  take_blocks(asked, blocks_of_steps(*state().current_run(), asked.steps.first, asked.steps.last, asked.shown,
+                                     {asked.row}, nobody())
+                         .front());
+  if (isVisible()) chart_view::refresh({});
 }
 
 void exponents_view::refresh(view_state::parts what) {
@@ -197,7 +213,9 @@ void exponents_view::refresh(view_state::parts what) {
                         view_state::tensors) ||
       (asks_range && what.testAnyFlags(range)))
     count();
-  has_rulers_ = height() > least_height_with_rulers + rulers_height();
+  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::blocks)) show_controls();
+  if (shows_blocks()) count_blocks();
+  has_rulers_ = !shows_blocks() && height() > least_height_with_rulers + rulers_height();
   rulers_->setVisible(has_rulers_);
   chart_view::refresh(what);
 }
@@ -222,6 +240,17 @@ format_bands exponents_view::bands() const {
   return bands_of(s.recipe.usual(), log2_scale());
 }
 
+QString exponents_view::steps_and_tensors(step_range of) const {
+  const QString steps =
+      of.first == of.last ? tr("step %1").arg(of.first) : tr("steps %1 to %2").arg(of.first).arg(of.last);
+  const auto chosen = static_cast<std::size_t>(std::ranges::count(state().selected(), true));
+  const QString tensors = state().tensor() ? shown_text(state().current_run()->tensors[*state().tensor()].name)
+                          : chosen == state().selected().size()
+                              ? tr("all %1 tensors").arg(chosen)
+                              : tr("%1 of %2 tensors").arg(chosen).arg(state().selected().size());
+  return steps + ", " + tensors;
+}
+
 QString exponents_view::shares() const {
   const scenario s = scenario_of(state().front().spec);
   const double scale = state().scale_at(state().cursor_step());
@@ -239,15 +268,9 @@ QString exponents_view::shares() const {
     parts = tr("expected over all draws: lost %1, subnormal %2, overflow %3")
                 .arg(percent(e.underflow, nonzero), percent(e.subnormal, nonzero), percent(e.overflow, nonzero));
   }
-  const QString steps = counted_.first == counted_.last ? tr("step %1").arg(counted_.first)
-                                                        : tr("steps %1 to %2").arg(counted_.first).arg(counted_.last);
-  const auto chosen = static_cast<std::size_t>(std::ranges::count(state().selected(), true));
-  const QString tensors = state().tensor() ? shown_text(state().current_run()->tensors[*state().tensor()].name)
-                          : chosen == state().selected().size()
-                              ? tr("all %1 tensors").arg(chosen)
-                              : tr("%1 of %2 tensors").arg(chosen).arg(state().selected().size());
-  QString text = tr("%1, %2 in %3 at %4: ")
-                     .arg(steps, tensors, QString::fromStdString(state().front().spec.format), power(std::log2(scale)));
+  QString text = tr("%1 in %2 at %3: ")
+                     .arg(steps_and_tensors(counted_), QString::fromStdString(state().front().spec.format),
+                          power(std::log2(scale)));
   text += tr("%1 of %2 nonzero values; %3 zeros, %4 not finite")
               .arg(parts)
               .arg(QString::fromStdString(grouped(c.nonzero().high)),
@@ -282,6 +305,7 @@ QString exponents_view::told_of(double x) const {
 QString exponents_view::fill(const theme& colours) {
   const QString why = why_empty();
   if (!why.isEmpty()) return why;
+  if (shows_blocks()) return fill_blocks(colours);
   if (binades_.by_exponent.empty() || !reach_)
     return tr("The selected tensors hold no finite nonzero gradient at step %1.").arg(counted_.first);
   const double scale = state().scale_at(state().cursor_step());
@@ -378,7 +402,7 @@ QString exponents_view::fill(const theme& colours) {
 
 void exponents_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   // In a small picture the chart has the room: first the rulers go, then the words.
-  has_rulers_ = room.height() - words_height(to, room) > least_height_with_rulers + rulers_height();
+  has_rulers_ = !shows_blocks() && room.height() - words_height(to, room) > least_height_with_rulers + rulers_height();
   chart_view::draw(to, room.adjusted(0, 0, 0, has_rulers_ ? -rulers_height() : 0), colours);
 }
 
@@ -388,6 +412,7 @@ void exponents_view::draw_beside(QPainter& to, const QRectF& room, const theme& 
 }
 
 table exponents_view::data() const {
+  if (shows_blocks()) return block_data();
   table t;
   t.columns = {{"exponent", "exponent"}, {"count", "gradients"}};
   for (const auto& [exponent, count] : binades_.by_exponent) t.rows.push_back({std::int64_t{exponent}, count});
@@ -401,7 +426,10 @@ QString exponents_view::legend() const {
       "the bars stay. A hatched bar is cut by a limit: part of it is lost. With stochastic rounding all values below "
       "the smallest number may become zero; the line above tells the expected share and its standard deviation. "
       "Zeros are at the left end, infinities and NaN at the right end. The bars below show what other formats hold "
-      "at the same scale; the thin part is subnormal.");
+      "at the same scale; the thin part is subnormal. Of a format whose blocks share a scale, chosen at the left, "
+      "values are counted by how far they lie from the scale of their block, which takes block tables (ulp record "
+      "--blocks): the bands stay, and a loss scale changes nothing. Without them no more is drawn than what the largest "
+      "value of each tensor tells.");
 }
 
 }  // namespace ulp::gui

@@ -1,4 +1,5 @@
-// The exponents of the gradients at the cursor, with the bands of the format: what is lost at this step, at any scale.
+// The exponents of the gradients at the cursor, with the bands of the format: what is lost at this step, at any scale. Of a format
+// whose blocks share a scale they are those over this scale (exponents_view_blocks.cpp).
 #ifndef ULP_GUI_VIEWS_EXPONENTS_VIEW_HPP
 #define ULP_GUI_VIEWS_EXPONENTS_VIEW_HPP
 
@@ -8,11 +9,14 @@
 #include <cstdint>
 #include <optional>
 
+#include <ulp/ask/columns/block_comparison.hpp>
 #include "chart_view.hpp"
+
 #include "viewmodel/background.hpp"
 
 namespace ulp::gui {
 
+class block_choice;
 class ruler_strip;
 struct format_bands;
 
@@ -24,6 +28,10 @@ class exponents_view final : public chart_view {
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
   void catch_up_now() override;
+  [[nodiscard]] bool heeds(restriction::kind of) const override {
+    return of != restriction::kind::tried_scale || !shows_blocks();
+  }
+  [[nodiscard]] QString shown_under() const override;
 
  protected:
   [[nodiscard]] QString fill(const theme& colours) override;
@@ -50,12 +58,36 @@ class exponents_view final : public chart_view {
   [[nodiscard]] QString shares() const;
   [[nodiscard]] QString told_of(double x) const;
 
+  // What is asked of blocks, and what is known of them.
+  struct block_question {
+    std::uint64_t run = 0;  // its id
+    named_block_format row;
+    step_range steps;
+    tensor_mask shown;
+    friend bool operator==(const block_question&, const block_question&) = default;
+  };
+  [[nodiscard]] bool shows_blocks() const { return state().block().has_value(); }
+  [[nodiscard]] block_question blocks_asked() const;
+  // Reads them in the background, where they are not known.
+  void count_blocks();
+  void take_blocks(const block_question& asked, compared_blocks counted);
+  [[nodiscard]] QString fill_blocks(const theme& colours);
+  [[nodiscard]] QString block_words(const QString& in) const;
+  [[nodiscard]] QString block_told_of(double x) const;
+  [[nodiscard]] table block_data() const;
+  [[nodiscard]] QString steps_and_tensors(step_range steps) const;
+  void show_controls();
+
   struct exponents {
     int lowest = 0;
     int highest = 0;
   };
+  block_choice* format_;
+  QLabel* scale_title_;
   QSlider* slider_;
   QLabel* scale_;
+  QPushButton* follow_;
+  QPushButton* none_;
   QPushButton* whole_;
   QLabel* shares_;
   ruler_strip* rulers_ = nullptr;
@@ -70,6 +102,10 @@ class exponents_view final : public chart_view {
   std::uint64_t exact_run_ = 0;  // the id of that of which exact_ is
   std::int64_t exact_step_ = 0;
   tensor_tables exact_;
+  background block_reader_;
+  block_question block_asked_;
+  std::optional<compared_blocks> counted_blocks_;  // of block_asked_
+  QString block_failure_;
 };
 
 }  // namespace ulp::gui

@@ -51,6 +51,8 @@ QString reasons_in(const table& t) {
 formats_view::formats_view(view_state& state, QWidget* parent)
     : rows_view(state, "formats", tr("Formats"), tr("Which format suffices, and at which static scale?"), parent),
       each_(make_toggle(tr("Each &tensor"), this)),
+      beside_blocks_(make_toggle(tr("Beside &blocks"), this)),
+      block_rows_(new QLineEdit(this)),
       epsilon_(new QLineEdit(QString::fromStdString(shortest(usual_epsilon)), this)),
       measure_(new QComboBox(this)) {
   each_->setToolTip(tr("For each tensor the smallest format that suffices, and the static scales for every format"));
@@ -61,16 +63,37 @@ formats_view::formats_view(view_state& state, QWidget* parent)
   measure_->setAccessibleName(tr("Share of what"));
   measure_->setToolTip(
       tr("Magnitude: the sum of |x| of what underflows, as ulp advise judges. Values: how many underflow."));
+  beside_blocks_->setObjectName("beside_blocks");
+  beside_blocks_->setToolTip(
+      tr("Formats whose blocks share a scale, beside the others: what each makes of the values"));
+  block_rows_->setObjectName("block_rows");
+  block_rows_->setAccessibleName(tr("Formats of blocks"));
+  block_rows_->setPlaceholderText(tr("the usual ones; or mxfp4, te_nvfp4_16x16 ..."));
+  block_rows_->setToolTip(tr("Names of ulp formats --blocks, with commas between them"));
+  auto* const may_lose = new QLabel(tr("May lose"), this);
+  of_loss_ = {may_lose, epsilon_, measure_};
   auto* const line = new QHBoxLayout;
   line->addWidget(each_);
+  line->addWidget(beside_blocks_);
+  line->addWidget(block_rows_, 1);
   line->addSpacing(12);
-  line->addWidget(new QLabel(tr("May lose"), this));
+  line->addWidget(may_lose);
   line->addWidget(epsilon_);
   line->addWidget(measure_);
   line->addStretch();
   box().insertLayout(0, line);
   let_sort();
-  connect(each_, &QPushButton::toggled, this, &formats_view::count_anew);
+  show_controls();
+  connect(each_, &QPushButton::toggled, this, [this](bool on) {
+    if (on) beside_blocks_->setChecked(false);
+    count_anew();
+  });
+  connect(beside_blocks_, &QPushButton::toggled, this, [this](bool on) {
+    if (on) each_->setChecked(false);
+    show_controls();
+    count_anew();
+  });
+  connect(block_rows_, &QLineEdit::editingFinished, this, &formats_view::take_typed_rows);
   connect(epsilon_, &QLineEdit::editingFinished, this, &formats_view::count_anew);
   connect(measure_, &QComboBox::currentIndexChanged, this, &formats_view::count_anew);
   connect(&work_, &background::failed, this, [this](const QString& why) { set_note(why); });
@@ -159,8 +182,73 @@ std::function<table(listener&)> formats_view::asked() const {
   };
 }
 
+void formats_view::show_controls() {
+  block_rows_->setVisible(beside_blocks_->isChecked());
+  for (QWidget* const of_loss : of_loss_) of_loss->setVisible(!beside_blocks_->isChecked());
+}
+
+void formats_view::take_typed_rows() {
+  std::vector<std::string> names;
+  for (const QString& name : block_rows_->text().split(',', Qt::SkipEmptyParts))
+    names.push_back(name.trimmed().toStdString());
+  try {
+    state().set_block_rows(block_formats_named(names, tr("Formats").toStdString()));
+  } catch (const std::invalid_argument& mistake) {
+    set_note(shown_text(mistake.what()));
+  }
+}
+
+std::function<block_counts(listener&)> formats_view::blocks_asked() const {
+  const auto drawn = state().drawn();
+  if (!why_empty().isEmpty() || drawn->columns.empty()) return {};
+  return [run = state().shared_run(), drawn, steps = counted(), cut = left_out_from().has_value(),
+          shown = state().selected(), scale = state().scale_at(state().cursor_step()),
+          rows = state().block_rows()](listener& to) {
+    const tensor_tables tables = cut ? tables_of(*run, steps, to) : drawn->merged();
+    return block_counts{.formats = compared_formats(tables, shown, scale),
+                        .blocks = blocks_of_steps(*run, steps.first, steps.last, shown, rows, to)};
+  };
+}
+
+QString formats_view::block_words(const block_counts& counted_now) const {
+  QString text = tr("Steps %1 to %2, ").arg(counted().first).arg(counted().last);
+  text += state().tensor() ? shown_text(state().current_run()->tensors[*state().tensor()].name)
+                           : tr("%1 tensors").arg(std::ranges::count(state().selected(), true));
+  text +=
+      tr(": formats without blocks at the loss scale %1; blocks choose their own scale. Bits are of a value with its "
+         "share of the scale; least and largest numbers are times the scale.")
+          .arg(QString::fromStdString(as_power(state().scale_at(state().cursor_step()))));
+  // Each reason once.
+  QStringList reasons;
+  for (const compared_blocks& b : counted_now.blocks) {
+    if (b.why_open.empty()) continue;
+    const QString reason = shown_text(b.why_open);
+    QStringList names;
+    for (const compared_blocks& other : counted_now.blocks)
+      if (other.why_open == b.why_open) names << QString::fromStdString(other.of.name);
+    const QString line = tr("Not counted (?), %1: %2.").arg(names.join(", "), reason);
+    if (!reasons.contains(line)) reasons << line;
+  }
+  return reasons.isEmpty() ? text : text + '\n' + reasons.join('\n');
+}
+
+void formats_view::take_blocks(block_counts counted_now) {
+  table_ = block_comparison_table(counted_now.formats, counted_now.blocks);
+  rows().set(table_);
+  fit_columns();
+  set_note(block_words(counted_now));
+}
+
 void formats_view::count_anew() {
   work_.cancel();
+  if (beside_blocks_->isChecked()) {
+    const auto ask = blocks_asked();
+    if (!ask) return take({});
+    if (table_.rows.empty()) set_note(tr("Counting ..."));
+    return work_.start([this, ask](listener& to) -> std::function<void()> {
+      return [this, counted_now = ask(to)] { take_blocks(counted_now); };
+    });
+  }
   if (const auto ask = asked()) {
     if (table_.rows.empty()) set_note(tr("Counting ..."));
     work_.start([this, ask](listener& to) -> std::function<void()> { return [this, t = ask(to)] { take(t); }; });
@@ -174,8 +262,14 @@ void formats_view::count_anew() {
 
 void formats_view::refresh(view_state::parts what) {
   using state = view_state;
+  if (what.testFlag(state::blocks) && (this->state().block() || !this->state().own_block_rows().empty())) {
+    QStringList names;
+    for (const named_block_format& row : this->state().own_block_rows()) names << QString::fromStdString(row.name);
+    block_rows_->setText(names.join(", "));
+    beside_blocks_->setChecked(true);
+  }
   // The scales that do depend on tensors and steps alone.
-  const auto always = state::parts{state::run} | state::tensors | state::columns | state::lost;
+  const auto always = state::parts{state::run} | state::tensors | state::columns | state::lost | state::blocks;
   if (what.testAnyFlags(each_->isChecked() ? always : always | state::replays | state::scale | state::cursor))
     count_anew();
 }
@@ -184,7 +278,11 @@ void formats_view::catch_up_now() {
   find_loss_now(state());
   catch_up();
   work_.cancel();
-  if (const auto ask = asked()) take(ask(nobody()));
+  if (beside_blocks_->isChecked()) {
+    if (const auto ask = blocks_asked()) take_blocks(ask(nobody()));
+  } else if (const auto ask = asked()) {
+    take(ask(nobody()));
+  }
 }
 
 QString formats_view::legend() const {
@@ -194,8 +292,11 @@ QString formats_view::legend() const {
       "out. Where a run has several kinds of gradients, the kind that asks for the highest scale decides. Beside no "
       "scale (1), losses are told at the scale under the cursor, or at the one that you try. Rounding is each "
       "format's own. A range means that the input leaves it open. Each tensor lists the smallest format that holds a "
-      "tensor without a loss scale; the tensors that fit fewest formats come first. Click a header to sort; Ctrl+C "
-      "copies the selected rows.");
+      "tensor without a loss scale; the tensors that fit fewest formats come first. Beside blocks lists formats whose "
+      "blocks share a scale as well: bits with the share of the scale, which numbers there are, whose scale it is and how "
+      "it follows, and how many values are lost to zero, subnormal and beyond the largest number. These counts are exact, "
+      "or ranges; where they take block tables that the input lacks (ulp record --blocks) there is a question mark. "
+      "Click a header to sort; Ctrl+C copies the selected rows.");
 }
 
 }  // namespace ulp::gui

@@ -7,13 +7,21 @@
 #include <QPushButton>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include <ulp/report/findings/format_matrix.hpp>
+#include <ulp/report/tables/block_comparison_table.hpp>
 
 #include "rows_view.hpp"
 #include "viewmodel/background.hpp"
 
 namespace ulp::gui {
+
+// Formats of blocks and the others, of the same values.
+struct block_counts {
+  std::vector<compared_format> formats;
+  std::vector<compared_blocks> blocks;
+};
 
 class formats_view final : public rows_view {
   Q_OBJECT
@@ -29,6 +37,9 @@ class formats_view final : public rows_view {
  private:
   void count_anew();
   void take(table t);
+  // Beside formats of blocks: what they share is another table.
+  void take_blocks(block_counts counted);
+  void show_controls();
   [[nodiscard]] QString words() const;
   // The steps that are counted: of those shown the ones before the run was lost, where there are any.
   [[nodiscard]] step_range counted() const;
@@ -38,8 +49,14 @@ class formats_view final : public rows_view {
   [[nodiscard]] std::optional<double> epsilon() const;
   // What counts the table that is wanted now; empty where there is nothing to count.
   [[nodiscard]] std::function<table(listener&)> asked() const;
+  [[nodiscard]] std::function<block_counts(listener&)> blocks_asked() const;
+  [[nodiscard]] QString block_words(const block_counts& counted) const;
+  void take_typed_rows();
 
   QPushButton* each_;
+  QPushButton* beside_blocks_;
+  QLineEdit* block_rows_;
+  std::vector<QWidget*> of_loss_;  // controls of what may be lost
   QLineEdit* epsilon_;
   QComboBox* measure_;
   background work_;

@@ -16,6 +16,7 @@
 #include <ulp/model/cells/block_table.hpp>
 #include <utility>
 
+#include "columns/row_blocks.hpp"
 #include "outcome_keys.hpp"
 
 namespace ulp {
@@ -51,12 +52,6 @@ void check_tables_tell(const block_case& of) {
     throw std::invalid_argument(fmt::format(
         "--format {}: its scale is of a row or a tensor, of which there are no block tables; give the dumps",
         of.format_name));
-}
-
-const block_table* table_of(const tensor_row& row, const block_extent& block) {
-  if (row.blocks == nullptr) return nullptr;
-  const auto at = std::ranges::find(*row.blocks, block, &block_table::block);
-  return at == row.blocks->end() ? nullptr : &*at;
 }
 
 // Tables that rows lack, by the blocks asked for.
@@ -145,7 +140,7 @@ block_outcome_answer block_outcomes_over(const outcome_question& o, const block_
     if (row.quantized != nullptr) return *row.quantized;
     for (std::size_t f = 0; f < all.formats.size(); ++f) {
       const block_extent& block = all.formats[f].row.block;
-      const block_table* const table = all.from_values ? nullptr : table_of(row, block);
+      const block_table* const table = all.from_values ? nullptr : block_table_of(row, block);
       if (table == nullptr) {
         missing.see(row, block);
         return std::vector<quantized_outcomes>{};

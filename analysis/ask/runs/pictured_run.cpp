@@ -13,6 +13,7 @@
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/io/inputs/open.hpp>
 #include <ulp/io/merge/ranks.hpp>
+#include <ulp/io/recording/block_tables.hpp>
 #include <ulp/io/recording/check.hpp>
 #include <ulp/io/recording/live_scales.hpp>
 #include <utility>
@@ -202,12 +203,16 @@ void picture(pictured_run& run, listener& to, first_look look) {
 bool can_seek(const pictured_run& run) { return run.kind == source_kind::recording && is_read_as_it_is(run.text); }
 
 void read_steps(const pictured_run& run, const step_bounds& within, listener& to,
-                const std::function<bool(const step&, const std::vector<tensor_info>&)>& see) {
-  const source_options how = run.text.how_to_read();
+                const std::function<bool(const step&, const std::vector<tensor_info>&)>& see,
+                const std::vector<block_extent>& blocks) {
+  source_options how = run.text.how_to_read();
+  how.blocks = blocks;
+  how.with_blocks = !blocks.empty();
   const selection counted = run.text.selected();
   const std::unique_ptr<source> from =
-      can_seek(run) ? open_recording(run.text.inputs.front(), within.first, within.last, how.attempts)
-                    : open_source(run.text.inputs, how);
+      !can_seek(run)    ? open_source(run.text.inputs, how)
+      : how.with_blocks ? open_with_blocks(run.text.inputs.front(), within, how.attempts)
+                        : open_recording(run.text.inputs.front(), within.first, within.last, how.attempts);
   work reading(to, "steps", from->step_count());
   step now;
   while (from->next(now) && now.key.step <= within.last) {

@@ -162,6 +162,10 @@ block_outcomes& block_outcomes::operator+=(const block_outcomes& other) noexcept
   return *this;
 }
 
+outcome_thresholds thresholds_of(const block_format& row, bool negative) {
+  return element_thresholds(row, element_rounding(row, {}), negative);
+}
+
 std::string why_block_tables_do_not_tell(const block_format& row, const std::optional<rounding>& how) {
   if (row.transposed_hadamard) return "its blocks are of the transformed transpose";
   if (row.scale == scale_type::e4m3) return "its scales are no powers of two, and follow from the whole tensor";
@@ -199,6 +203,23 @@ block_outcomes block_outcome_counter::operator()(const block_table& table) const
       all.numel += cell->count;
       if (scale.high == nan_scale) add(all.lost, cell->count, scale.low == nan_scale);
       if (scale.low != nan_scale) add(all, cell->count, state_->outcomes_of(*cell, scale), scale.high == nan_scale);
+    }
+  }
+  return all;
+}
+
+block_exponents block_outcome_counter::exponents(const block_table& table) const {
+  block_exponents all = exponents_outside_classes(table);
+  auto cell = table.cells.begin();
+  for (const block_class& c : table.classes) {
+    const scale_range scale = state_->scale_of(table, c);
+    for (; cell != table.cells.end() && cell->of == c.key(); ++cell) {
+      all.numel += cell->count;
+      if (scale.high == nan_scale) add(all.lost, cell->count, scale.low == nan_scale);
+      if (scale.low == nan_scale) continue;
+      // As operator() takes it: a scale that may be NaN is the lower one otherwise.
+      const int highest = scale.high == nan_scale ? scale.low : scale.high;
+      for (int at = scale.low; at <= highest; ++at) add(all.by_exponent[-cell->below - at], cell->count, scale.exact());
     }
   }
   return all;

@@ -12,7 +12,8 @@ namespace {
 constexpr int least_exponent = -149;
 constexpr int greatest_exponent = 127;
 
-// The scale of a block of each of these, with zeros beside it; the numbers that the code of 1 stands for.
+}  // namespace
+
 std::vector<float> scales_of(const block_format& row, const std::vector<float>& amax) {
   const std::size_t width = std::max<std::size_t>(1, row.block.columns);
   const matrix_extent of =
@@ -34,8 +35,6 @@ std::vector<float> scales_of(const block_format& row, const std::vector<float>& 
   for (std::size_t i = 0; i < amax.size(); ++i) found[i] = x[i * width];
   return found;
 }
-
-}  // namespace
 
 block_scales::block_scales(const block_format& row) {
   std::vector<float> ends;

@@ -21,6 +21,9 @@ struct scale_range {
   [[nodiscard]] constexpr bool exact() const noexcept { return low == high; }
 };
 
+// Of a block of each of these and zeros: the numbers that the code of 1 stands for.
+[[nodiscard]] std::vector<float> scales_of(const block_format& row, const std::vector<float>& amax);
+
 class block_scales {
  public:
   explicit block_scales(const block_format& row);

@@ -55,6 +55,8 @@ inline constexpr std::string_view missing_text = "no data: no finite nonzero gra
 [[nodiscard]] std::string scale_section(const report_page& page);
 // The scales of the worst tensors under a recipe, and a table of all.
 [[nodiscard]] std::string recipe_section(const report_page& page);
+// Formats whose blocks share a scale.
+[[nodiscard]] std::string block_section(const report_page& page);
 // Underflow by tensor and step.
 [[nodiscard]] std::string loss_section(const report_page& page);
 [[nodiscard]] std::string norm_section(const report_page& page);

@@ -114,4 +114,14 @@ void add_recipe(report_page& page, drawn_fp8 drawn) {
   page.commands.push_back({fmt::format("ulp replay {}{}", command_words(drawn.asked.run), options), ""});
 }
 
+void add_blocks(report_page& page, const run_text& run, std::vector<compared_blocks> blocks) {
+  std::vector<std::string> counted;  // from block tables, as ulp outcomes counts
+  for (const compared_blocks& of : blocks)
+    if (of.has_outcomes && of.of.row->block.columns != 0) counted.push_back(of.of.name);
+  if (!counted.empty())
+    page.commands.push_back(
+        {fmt::format("ulp outcomes {} --format {} --by kind", command_words(run), fmt::join(counted, ",")), ""});
+  page.blocks = std::move(blocks);
+}
+
 }  // namespace ulp

@@ -38,6 +38,8 @@ session full() {
   s.metric = ulp::layer_metric::lost_updates;
   s.weights_format = "bfloat16";
   s.fp8 = {.recipe = "te_delayed:e4m3", .parameters = {"amax_history_len=16", "margin=1"}, .kept_out = {"output"}};
+  s.block = "mxfp4";
+  s.block_rows = {"mxfp4", "te_nvfp4_16x16"};
   s.first_step = -5;
   s.last_step = std::int64_t{1} << 40;
   s.cursor = 7;
@@ -56,6 +58,8 @@ class session_test : public QObject {
                                bare.metric = session{}.metric;
                                bare.weights_format.clear();
                                bare.fp8.reset();
+                               bare.block.clear();
+                               bare.block_rows.clear();
                                bare.first_step = bare.last_step = bare.cursor = std::nullopt;
                                return bare;
                              }()}) {
@@ -74,6 +78,8 @@ class session_test : public QObject {
     state.set_shown({100, 300});
     state.set_cursor(222);
     state.set_metric_of_layers(ulp::layer_metric::zeros);
+    state.set_block(ulp::block_formats_named({"mxfp8"}, "").front());
+    state.set_block_rows(ulp::block_formats_named({"mxfp8", "nvfp4"}, ""));
     const session s = session_of(state, "window");
     QVERIFY(s.runs.front().front().starts_with('/'));
 

@@ -94,6 +94,29 @@ TEST_CASE("one step of one tensor is not called several") {
   CHECK(html_of(page_of(2)).find("run.ulp: 2 steps, 1 tensor</p>") != std::string::npos);
 }
 
+TEST_CASE("formats whose blocks share a scale have a section: a table, three pictures, and the others folded") {
+  report_page page = page_of(3);
+  for (const char* const name : {"mxfp8", "mxfp4", "nvfp4", "mxint8", "fp8_128x128"}) {
+    compared_blocks of{.of = block_formats_named({name}, "").front(), .basis = block_basis::scale, .counted = 1};
+    of.exponents.by_exponent = {{-12, {3, 3}}, {-4, {1, 2}}, {1, {80, 80}}};
+    of.exponents.numel = of.outcomes.numel = 84;
+    of.has_outcomes = true;
+    page.blocks.push_back(of);
+  }
+  page.blocks.back().basis = block_basis::tensor_scale;
+  page.blocks.back().has_outcomes = false;
+  page.blocks.back().why_open = "the input has no tables of such blocks (ulp record --blocks 128x128)";
+  const std::string html = html_of(page);
+  CHECK(is_balanced(html));
+  CHECK(html.find("<h2>Formats whose blocks share a scale</h2>") != std::string::npos);
+  CHECK(count_of(html, "values by magnitude over the block") == 4);
+  CHECK(html.find("<summary>the other 2</summary>") != std::string::npos);
+  CHECK(html.find("below it values may become zero") != std::string::npos);
+  CHECK(html.find("--blocks</span> 128x128") != std::string::npos);
+  CHECK(html.find("in one of two binades") != std::string::npos);
+  CHECK(html_of(page_of(3)).find("share a scale") == std::string::npos);
+}
+
 TEST_CASE("a step log has no window and no losses") {
   report_page page = page_of(5);
   page.binades = {};

@@ -10,6 +10,7 @@
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/formats/block_formats.hpp>
 #include <ulp/io/recording/recording.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/cells/step.hpp>
@@ -37,9 +38,11 @@ void picture(pictured_run& run, listener& to, first_look look = first_look::yes)
 // Whether steps in the middle, and merged blocks, are read without those before them.
 [[nodiscard]] bool can_seek(const pictured_run& run);
 
-// The steps of a range that count, in order, until `see` does not want more. Throws input_error.
+// The steps of a range that count, in order, until `see` does not want more; with the block tables of a recording, or those of
+// dumps in these extents, where some are asked for. Throws input_error.
 void read_steps(const pictured_run& run, const step_bounds& within, listener& to,
-                const std::function<bool(const step&, const std::vector<tensor_info>&)>& see);
+                const std::function<bool(const step&, const std::vector<tensor_info>&)>& see,
+                const std::vector<block_extent>& blocks = {});
 
 // The narrowest merged blocks that lie within a range, of a run that can_seek. Throws input_error.
 void read_blocks(const pictured_run& run, const step_bounds& within, listener& to,

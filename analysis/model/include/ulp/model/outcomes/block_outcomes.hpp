@@ -12,6 +12,8 @@
 #include <ulp/formats/block_formats.hpp>
 #include <ulp/model/cells/block_table.hpp>
 #include <ulp/model/cells/ranges.hpp>
+#include <ulp/model/outcomes/block_exponents.hpp>
+#include <ulp/model/outcomes/outcome.hpp>
 
 namespace ulp {
 
@@ -40,6 +42,9 @@ struct block_outcomes {
   friend bool operator==(const block_outcomes&, const block_outcomes&) = default;
 };
 
+// Where elements over their scale become nonzero, normal, overflow; of any row, in its own rounding.
+[[nodiscard]] outcome_thresholds thresholds_of(const block_format& row, bool negative);
+
 // Why a block table does not tell of this row, in this rounding of its elements (none: its own); empty where it does. It tells of
 // scales that are powers of two and follow from the block alone, and of deterministic roundings.
 [[nodiscard]] std::string why_block_tables_do_not_tell(const block_format& row,
@@ -55,6 +60,8 @@ class block_outcome_counter {
 
   // Precondition: the table is consistent, and of blocks as the row has them, along either axis.
   [[nodiscard]] block_outcomes operator()(const block_table& table) const;
+  // How far elements lie from their scales.
+  [[nodiscard]] block_exponents exponents(const block_table& table) const;
 
  private:
   struct state;

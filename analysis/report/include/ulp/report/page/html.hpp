@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ulp/ask/columns/run_columns.hpp>
+#include <ulp/ask/columns/block_comparison.hpp>
 #include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/report/findings/advice.hpp>
 #include <ulp/report/tables/replay_summary.hpp>
@@ -57,6 +58,7 @@ struct report_page {
   columns_of<tensor_losses> losses;   // under the first replay
   std::vector<report_replay> replays;
   std::optional<report_recipe> recipe;
+  std::vector<compared_blocks> blocks;  // formats whose blocks share a scale
   double clip_norm = not_known;
   table matrix;                          // formats by group of tensors
   std::vector<std::string> notes;        // what a reader should know about input and policies

@@ -14,6 +14,9 @@ namespace ulp {
 // A section more, on scales of tensors, and the command that gives its numbers.
 void add_recipe(report_page& page, drawn_fp8 drawn);
 
+// A section more, on formats whose blocks share a scale, and the command that counts them.
+void add_blocks(report_page& page, const run_text& run, std::vector<compared_blocks> blocks);
+
 }  // namespace ulp
 
 #endif
