@@ -64,7 +64,7 @@ int run_of_blocks(const outcomes_arguments& o) {
   if (!o.output.json && o.output.csv.empty()) {
     for (const block_case& format : answer.formats)
       fmt::print("{}: {}, elements of {} rounded {}, a scale for {}\n", format.format_name, format.row.name,
-                 format.row.element.name, format.rounding_name, cli::text_of(format.row.block));
+                 format.row.element.name, format.rounding_name, ulp::text_of(format.row.block));
     fmt::print(
         "{} underflow: nonzero rounded to zero; overflow: beyond the largest number, where most "
         "saturate;\nlost to NaN: in a block whose scale is NaN; clamped: blocks whose scale is an end of its type\n"
