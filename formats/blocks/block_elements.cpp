@@ -41,22 +41,6 @@ float rounded_by_log2f(float x, const format& to, direction way) {
   return rounded_by_sum(x * power(-step), way) * power(step);
 }
 
-// What is done to elements before they are rounded to the format.
-bool prepares(const block_format& row) {
-  return row.nan_is_zero || row.zeros != zero_signs::kept || row.rounds_by_log2f;
-}
-void prepare(const block_format& row, std::span<float> scaled) {
-  if (row.nan_is_zero)
-    for (float& x : scaled) {
-      const auto bits = std::bit_cast<std::uint32_t>(x);
-      x = std::bit_cast<float>((bits & 0x7FFFFFFF) > 0x7F800000 ? 0 : bits);
-    }
-  if (row.zeros != zero_signs::kept)
-    for (float& x : scaled) x += 0.0F;  // -0 becomes 0
-  if (row.rounds_by_log2f && row.element.numbers != nullptr)
-    for (float& x : scaled) x = rounded_by_log2f(x, *row.element.numbers, row.rounding);
-}
-
 void count_integer(float exact, float rounded, bool is_clamped, conversion_counts& counts) {
   if (exact == 0)
     ++counts.zeros;
@@ -70,7 +54,7 @@ std::uint8_t integer_code(const block_format& row, float x, conversion_counts* c
   const block_element& e = row.element;
   if (x != x) {
     if (counts != nullptr) ++counts->nan;
-    return 0x80;
+    return nan_of_integers;
   }
   const float one = std::ldexp(1.0F, e.fraction_bits);
   const float integer = row.rounds_by_log2f ? rounded_by_sum(x * one, row.rounding) : rounded(x * one, row.rounding);
@@ -79,9 +63,40 @@ std::uint8_t integer_code(const block_format& row, float x, conversion_counts* c
   return static_cast<std::uint8_t>(static_cast<int>(whole)) & static_cast<std::uint8_t>((1U << e.width) - 1);
 }
 
+// How a row rounds elements that are integers in units of their last place.
+integer_way way_of(const block_format& row) {
+  switch (row.rounding) {
+    case direction::nearest_even: return row.rounds_by_log2f ? integer_way::even_by_sum : integer_way::even;
+    case direction::nearest_away: return row.rounds_by_log2f ? integer_way::away_by_sum : integer_way::away;
+    default: return integer_way::toward_zero;
+  }
+}
+
+integer_plan plan_of_integers(const block_element& e) {
+  const float one = std::ldexp(1.0F, e.fraction_bits);
+  return {one, e.least * one, e.largest * one, (1U << e.width) - 1};
+}
+
 }  // namespace
 
-element_encoder::element_encoder(const block_format& row, const block_conversion& how, bool counting) : row_(row) {
+void element_encoder::prepare(std::span<float> scaled) const {
+  if (row_.nan_is_zero)
+    for (float& x : scaled) {
+      const auto bits = std::bit_cast<std::uint32_t>(x);
+      x = std::bit_cast<float>((bits & 0x7FFFFFFF) > 0x7F800000 ? 0 : bits);
+    }
+  if (row_.zeros != zero_signs::kept)
+    for (float& x : scaled) x += 0.0F;  // -0 becomes 0
+  if (!row_.rounds_by_log2f) return;
+  const format& to = *row_.element.numbers;
+  if (loops_ != nullptr)
+    return loops_->to_grid[static_cast<std::size_t>(way_of(row_))]({to.emin() + 127, to.fraction_bits}, scaled.data(),
+                                                                   scaled.size());
+  for (float& x : scaled) x = rounded_by_log2f(x, to, row_.rounding);
+}
+
+element_encoder::element_encoder(const block_format& row, const block_conversion& how, bool counting)
+    : row_(row), loops_(loops_in_use().load(std::memory_order_relaxed)) {
   how_.rounding.direction = row.rounding;
   if (how.rounding) {
     if (row.element.numbers == nullptr || row.rounds_by_log2f)
@@ -93,20 +108,21 @@ element_encoder::element_encoder(const block_format& row, const block_conversion
   how_.threads = 1;
   if (!how_.rounding.is_valid()) throw std::invalid_argument("the rounding has a field out of range");
   if (row.element.numbers != nullptr) {
-    const conversion_plan plan = plan_conversion(*row.element.numbers, how_, {binary32, true, false},
-                                                 loops_in_use().load(std::memory_order_relaxed), counting);
+    const conversion_plan plan = plan_conversion(*row.element.numbers, how_, {binary32, true, false}, loops_, counting);
     if (plan.way == element_way::floats) tiles_.emplace(plan.of_floats, how.random);
   }
-  prepares_ = prepares(row);
 }
 
 void element_encoder::operator()(std::span<float> scaled, std::size_t first, std::span<std::uint8_t> codes,
                                  conversion_counts* counts) const {
-  if (prepares_) prepare(row_, scaled);
   if (row_.element.numbers == nullptr) {
+    if (loops_ != nullptr)
+      return loops_->to_integers[static_cast<std::size_t>(way_of(row_))](plan_of_integers(row_.element), scaled.data(),
+                                                                         codes.data(), scaled.size(), counts);
     for (std::size_t i = 0; i < scaled.size(); ++i) codes[i] = integer_code(row_, scaled[i], counts);
     return;
   }
+  prepare(scaled);
   if (tiles_) {
     conversion_counts none;
     const std::size_t step = tiles_->plan().takes_long_tiles() ? scaled.size() : tile_size;

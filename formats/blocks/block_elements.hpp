@@ -23,10 +23,13 @@ class element_encoder {
                   conversion_counts* counts) const;
 
  private:
+  // What is done to elements before they are rounded to the format.
+  void prepare(std::span<float> scaled) const;
+
   const block_format& row_;
   conversion how_;
+  const kernels* loops_;                      // nullptr: one element at a time
   std::optional<tile_encoder<float>> tiles_;  // where there are loops for it
-  bool prepares_;                             // elements before they are rounded
 };
 
 // The numbers of all codes.

@@ -92,15 +92,6 @@ std::uint8_t e8m0_code(const block_format& row, float amax) {
 
 float e8m0_number(int code) { return code == nan_scale ? not_a_number : power(code - 127); }
 
-const std::array<float, 256>& e4m3_numbers() {
-  static const auto numbers = [] {
-    std::array<float, 256> all;
-    for (std::size_t code = 0; code < all.size(); ++code) all[code] = to_float(float8_e4m3fn, code);
-    return all;
-  }();
-  return numbers;
-}
-
 // As torch.clamp: NaN stays.
 float kept_within(float x, float least, float greatest) { return x < least ? least : x > greatest ? greatest : x; }
 
@@ -183,6 +174,15 @@ tensor_level level_of(const block_format& row, float amax) noexcept {
 
 bool skips_nan(amax_rule rule) noexcept { return rule == amax_rule::round_up_of_numbers; }
 
+float e4m3_number(std::uint8_t code) noexcept {
+  static const auto numbers = [] {
+    std::array<float, 256> all;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = to_float(float8_e4m3fn, i);
+    return all;
+  }();
+  return numbers[code];
+}
+
 float te_nvfp4_factor(float scale, const tensor_level& tensor) noexcept {
   const float factor = 1.0F / (scale * (1.0F / tensor.encode));
   return factor > largest_float ? largest_float : factor;
@@ -196,7 +196,7 @@ void scales_of(const block_format& row, std::span<const float> amax, const tenso
   const auto by_e4m3 = [&](auto wanted, auto factor_of) {
     for (std::size_t i = 0; i < size; ++i) factors[i] = wanted(amax[i]);
     encode_array(float8_e4m3fn, factors, codes, {.threads = 1});
-    for (std::size_t i = 0; i < size; ++i) factors[i] = factor_of(e4m3_numbers()[codes[i]]);
+    for (std::size_t i = 0; i < size; ++i) factors[i] = factor_of(e4m3_number(codes[i]));
   };
   switch (row.rule) {
     case amax_rule::nvfp4:
@@ -232,10 +232,10 @@ element_unit unit_of(const block_format& row, std::uint8_t code, float number, c
     case amax_rule::flax_reciprocal:
     case amax_rule::ceil_of_log2f: return {number};
     case amax_rule::torchao_double: return {number, true};
-    case amax_rule::nvfp4: return {e4m3_numbers()[code]};
-    case amax_rule::nvfp4_two_level: return {tensor.decode * e4m3_numbers()[code]};
+    case amax_rule::nvfp4: return {e4m3_number(code)};
+    case amax_rule::nvfp4_two_level: return {tensor.decode * e4m3_number(code)};
     case amax_rule::te_nvfp4:
-    case amax_rule::te_four_over_six: return {e4m3_numbers()[code] * tensor.amax * tensor.decode};
+    case amax_rule::te_four_over_six: return {e4m3_number(code) * tensor.amax * tensor.decode};
     default: return {e8m0_number(code)};
   }
 }

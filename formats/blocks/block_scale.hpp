@@ -27,6 +27,8 @@ void scales_of(const block_format& row, std::span<const float> amax, const tenso
                std::span<std::uint8_t> codes, std::span<float> numbers, std::span<float> factors);
 // Whether elements are divided by the factor.
 [[nodiscard]] bool divides(amax_rule rule) noexcept;
+// The number of a scale's code in E4M3.
+[[nodiscard]] float e4m3_number(std::uint8_t code) noexcept;
 // The factor where E4M3 stores this scale, of the rules te_nvfp4 and te_four_over_six.
 [[nodiscard]] float te_nvfp4_factor(float scale, const tensor_level& tensor) noexcept;
 

@@ -68,8 +68,8 @@ class quantizer {
   quantizer(const block_format& row, std::span<const float> x, matrix_extent of, const block_grid& grid,
             std::span<const tensor_level> tensor, const block_conversion& how, bool counting)
       : row_(row), x_(x), of_(of), grid_(grid), tensor_(tensor), encode_(row, how, counting) {
-    const detail::kernels* const loops = detail::loops_in_use().load(std::memory_order_relaxed);
-    loops_ = loops != nullptr ? loops : &detail::baseline_kernels;
+    in_use_ = detail::loops_in_use().load(std::memory_order_relaxed);
+    loops_ = in_use_ != nullptr ? in_use_ : &detail::baseline_kernels;
     if (row.rule == amax_rule::nvfp4_two_level)
       may_be_infinite_ =
           std::ranges::any_of(tensor, [](const tensor_level& t) { return std::isinf(t.encode / 0x1p-6F); });
@@ -111,13 +111,12 @@ class quantizer {
       const auto part_of = [&](auto all) {
         return all.empty() ? all : all.subspan(block_row * grid_.across + begin, count);
       };
-      if (row_.rule == amax_rule::te_four_over_six) {
-        for (std::size_t b = 0; b < count; ++b)
-          factors[b] = choose(rows, begin + b, tensor, scales.codes()[block_row * grid_.across + begin + b]);
-      } else {
-        find_amax(rows, begin, {amax.data(), count});
-        detail::scales_of(row_, {amax.data(), count}, tensor, part_of(scales.codes()), part_of(scales.numbers()), here);
-      }
+      const std::span<float> found = std::span{amax}.first(count);
+      find_amax(rows, begin, found);
+      if (row_.rule == amax_rule::te_four_over_six)
+        choose(rows, begin, found, tensor, part_of(scales.codes()), here);
+      else
+        detail::scales_of(row_, found, tensor, part_of(scales.codes()), part_of(scales.numbers()), here);
       const std::size_t end_column = std::min((begin + count) * grid_.block.columns, of_.columns);
       for (std::size_t r = rows.first; r < rows.first + rows.count; ++r)
         encode_part(r, begin * grid_.block.columns, end_column, begin, here, codes, counts);
@@ -153,15 +152,14 @@ class quantizer {
     }
   }
 
-  // The factor, and the code of its scale.
-  [[nodiscard]] float choose(band rows, std::size_t block, const tensor_level& tensor, std::uint8_t& code) const {
-    std::array<float, 1> amax;
-    find_amax(rows, block, amax);
-    std::vector<std::span<const float>> segments;
-    for (std::size_t r = 0; r < rows.count; ++r) segments.push_back(segment(rows.first + r, block));
-    const auto chosen = detail::four_over_six_scale(row_, segments, amax.front(), tensor);
-    code = chosen.code;
-    return chosen.factor;
+  void choose(band rows, std::size_t first, std::span<const float> amax, const tensor_level& tensor,
+              std::span<std::uint8_t> codes, std::span<float> factors) const {
+    const std::size_t begin = first * grid_.block.columns;
+    const std::size_t end = std::min((first + amax.size()) * grid_.block.columns, of_.columns);
+    std::vector<detail::row_of_blocks> all;
+    for (std::size_t r = rows.first; r < rows.first + rows.count; ++r)
+      all.push_back({x_.subspan(r * of_.columns + begin, end - begin), grid_.block.columns});
+    detail::four_over_six_scales(row_, all, amax, tensor, in_use_, codes, factors);
   }
 
   // Elements begin, begin + 1, ... before `end` of row r; the first factor is that of first_block.
@@ -200,6 +198,7 @@ class quantizer {
   block_grid grid_;
   std::span<const tensor_level> tensor_;
   detail::element_encoder encode_;
+  const detail::kernels* in_use_;  // nullptr: the codec
   const detail::kernels* loops_;
   bool may_be_infinite_ = false;  // a factor of nvfp4_two_level
 };

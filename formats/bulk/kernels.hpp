@@ -157,6 +157,36 @@ struct quick_decode_loops {
   quick_decode_loop<std::uint32_t> from32;
 };
 
+// How elements of blocks that were scaled become integers: "by sum" as floor(a + 0.5) does, the sum rounded to float.
+enum class integer_way : std::uint8_t { even, away, toward_zero, even_by_sum, away_by_sum };
+inline constexpr std::size_t integer_way_count = 5;
+inline constexpr std::uint32_t nan_of_integers = 0x80;
+// To codes in two's complement. least and largest are at most 128.
+struct integer_plan {
+  float one = 1;  // what the number 1 becomes
+  float least = 0;
+  float largest = 0;
+  std::uint32_t mask = 0;  // of a code
+};
+// `counts`: nullptr where nothing is counted.
+using integer_loop = void (*)(const integer_plan&, const float* numbers, std::uint8_t* codes, std::size_t size,
+                              conversion_counts* counts);
+// To numbers of a format, in place: to multiples of 2^(binade - fraction_bits), the binade that of a log2 in float32, but at
+// least the lowest one. Infinity and NaN stay.
+struct grid_plan {
+  std::int32_t lowest_field = 1;
+  std::int32_t fraction_bits = 0;
+};
+using grid_loop = void (*)(const grid_plan&, float* numbers, std::size_t size);
+// What four_over_six.hpp compares.
+struct e2m1_error_plan {
+  bool squares = false;
+  bool unscaled = false;
+  float encode = 1;
+  float amax = 0;
+  float divisor = 1;
+};
+
 struct arithmetic_loops;
 
 struct kernels {
@@ -181,6 +211,11 @@ struct kernels {
   void (*multiply_blocks)(const float* numbers, std::size_t width, std::size_t blocks, const float* by,
                           float* products);
   void (*divide_blocks)(const float* numbers, std::size_t width, std::size_t blocks, const float* by, float* quotients);
+  std::array<integer_loop, integer_way_count> to_integers;
+  std::array<grid_loop, integer_way_count> to_grid;
+  // Sums, in the order of the elements, of the errors that rounding numbers times the block's factor to float4_e2m1 makes.
+  void (*e2m1_errors)(const float* numbers, std::size_t width, std::size_t blocks, const e2m1_error_plan&,
+                      const float* factors, const float* scales, float* sums);
   // Where there are some that are quicker.
   const all_quick_loops* quick = nullptr;
   const round_loops* round = nullptr;

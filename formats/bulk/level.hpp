@@ -2,6 +2,7 @@
 // attribute of their functions.
 #include <utility>
 
+#include "block_loops.hpp"
 #include "loops.hpp"
 
 namespace ulp::detail::ULP_LEVEL {
@@ -53,13 +54,38 @@ ULP_TARGET void scale_blocks(const float* numbers, std::size_t width, std::size_
     default: return scale_blocks_all<0, Divides>(numbers, width, blocks, by, scaled);
   }
 }
+template <std::size_t Way>
+ULP_TARGET void encode_integers(const integer_plan& plan, const float* numbers, std::uint8_t* codes, std::size_t size,
+                                conversion_counts* counts) {
+  constexpr auto way = static_cast<integer_way>(Way);
+  if (counts == nullptr) return encode_integers_all<way, false>(plan, numbers, codes, size, counts);
+  encode_integers_all<way, true>(plan, numbers, codes, size, counts);
+}
+template <std::size_t Way>
+ULP_TARGET void round_to_grid(const grid_plan& plan, float* numbers, std::size_t size) {
+  round_to_grid_all<static_cast<integer_way>(Way)>(plan, numbers, size);
+}
+template <bool Squares, bool Unscaled>
+ULP_TARGET void e2m1_errors_of(const float* numbers, std::size_t width, std::size_t blocks, const e2m1_error_plan& plan,
+                               const float* factors, const float* scales, float* sums) {
+  if (width == 16) return e2m1_errors_all<16, Squares, Unscaled>(numbers, width, blocks, plan, factors, scales, sums);
+  e2m1_errors_all<0, Squares, Unscaled>(numbers, width, blocks, plan, factors, scales, sums);
+}
+ULP_TARGET void e2m1_errors(const float* numbers, std::size_t width, std::size_t blocks, const e2m1_error_plan& plan,
+                            const float* factors, const float* scales, float* sums) {
+  const auto loop = plan.squares    ? plan.unscaled ? e2m1_errors_of<true, true> : e2m1_errors_of<true, false>
+                       : plan.unscaled ? e2m1_errors_of<false, true>
+                                    : e2m1_errors_of<false, false>;
+  loop(numbers, width, blocks, plan, factors, scales, sums);
+}
 
 template <class Bits>
 constexpr decode_loops<Bits> all_decode_loops{decode_simple<Bits, std::uint8_t>, decode_simple<Bits, std::uint16_t>,
                                               decode_simple<Bits, std::uint32_t>};
 
-template <std::size_t... Way>
-constexpr kernels all_loops(std::string_view name, bool (*runs_here)(), std::index_sequence<Way...>) {
+template <std::size_t... Way, std::size_t... IntegerWay>
+constexpr kernels all_loops(std::string_view name, bool (*runs_here)(), std::index_sequence<Way...>,
+                            std::index_sequence<IntegerWay...>) {
   return {.name = name,
           .runs_here = runs_here,
           .encode8 = {encode_simple<Way, std::uint8_t>...},
@@ -76,11 +102,15 @@ constexpr kernels all_loops(std::string_view name, bool (*runs_here)(), std::ind
           .random = random,
           .block_magnitudes = block_magnitudes,
           .multiply_blocks = scale_blocks<false>,
-          .divide_blocks = scale_blocks<true>};
+          .divide_blocks = scale_blocks<true>,
+          .to_integers = {encode_integers<IntegerWay>...},
+          .to_grid = {round_to_grid<IntegerWay>...},
+          .e2m1_errors = e2m1_errors};
 }
 
 [[maybe_unused]] constexpr kernels level(std::string_view name, bool (*runs_here)()) {
-  return all_loops(name, runs_here, std::make_index_sequence<way_count>{});
+  return all_loops(name, runs_here, std::make_index_sequence<way_count>{},
+                   std::make_index_sequence<integer_way_count>{});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The loops of kernels, written once for vectors of any length: nothing but integers (and single operations of IEEE arithmetic
-// on what blocks are scaled by), no branch that depends on an element, nothing called. Inlined into functions for each level of processors (level.hpp).
+// The loops of kernels, written once for vectors of any length: nothing but integers, no branch that depends on an element,
+// nothing called. Inlined into functions for each level of processors (level.hpp). Those of blocks: block_loops.hpp.
 #ifndef ULP_FORMATS_BULK_LOOPS_HPP
 #define ULP_FORMATS_BULK_LOOPS_HPP
 
@@ -224,31 +224,6 @@ template <class Bits, class Code>
 template <class Code>
 [[gnu::always_inline]] inline void narrow_all(const std::uint32_t* codes, Code* __restrict narrow, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) narrow[i] = static_cast<Code>(codes[i]);
-}
-
-// Width: of each block, or 0 where only the argument says it. NaN is greater than infinity.
-template <std::size_t Width>
-[[gnu::always_inline]] inline void block_magnitudes_all(const float* numbers, std::size_t width, std::size_t blocks,
-                                                        float* __restrict greatest) {
-  const std::size_t size = Width != 0 ? Width : width;
-  for (std::size_t b = 0; b < blocks; ++b, numbers += size) {
-    std::int32_t most = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      const std::int32_t magnitude = std::bit_cast<std::int32_t>(numbers[i]) & 0x7FFFFFFF;
-      most = magnitude > most ? magnitude : most;
-    }
-    greatest[b] = std::bit_cast<float>(most);
-  }
-}
-
-template <std::size_t Width, bool Divides>
-[[gnu::always_inline]] inline void scale_blocks_all(const float* numbers, std::size_t width, std::size_t blocks,
-                                                    const float* by, float* __restrict scaled) {
-  const std::size_t size = Width != 0 ? Width : width;
-  for (std::size_t b = 0; b < blocks; ++b, numbers += size, scaled += size) {
-    const float factor = by[b];
-    for (std::size_t i = 0; i < size; ++i) scaled[i] = Divides ? numbers[i] / factor : numbers[i] * factor;
-  }
 }
 
 // random_bits.hpp's generator for 16 blocks side by side.
