@@ -470,6 +470,24 @@ int ulp_unit_dot(const char* name, const ulp_format* accumulator, uint32_t promo
   });
 }
 
+int ulp_scaled_unit_dot(const char* name, const ulp_numbers* a, const ulp_numbers* b, const ulp_numbers* a_scales,
+                        const ulp_numbers* b_scales, uint32_t block, const ulp_number* c, ulp_sum* result) {
+  return guarded([&] {
+    const ulp::number_span x = numbers_of(a);
+    const ulp::number_span y = numbers_of(b);
+    const ulp::number_span of_x = numbers_of(a_scales);
+    const start from = start_of(c);
+    const char* const called = &checked(name, "the name");
+    const ulp::tensor_core* const unit = ulp::find_scaled_tensor_core(called, x.format(), of_x.format(), block);
+    if (unit == nullptr)
+      refuse("no unit '" + std::string{called} + "' is known for " + ulp::to_string(x.format()) + " scaled by " +
+             ulp::to_string(of_x.format()) + " of " + std::to_string(block));
+    ulp_sum& to = checked(result, "the result");
+    const ulp::accumulated s = ulp::dot(x, y, {of_x, numbers_of(b_scales), block}, unit->how, from.of, from.code);
+    to = {c_format_of(unit->how.result()), s.code, s.compensation, static_cast<std::uint32_t>(s.flags)};
+  });
+}
+
 int ulp_exact_dot(const ulp_format* to, const ulp_numbers* a, const ulp_numbers* b, const ulp_rounding* mode,
                   const ulp_random_words* random, const ulp_number* c, ulp_result* result) {
   return guarded([&] {

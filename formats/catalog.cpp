@@ -344,9 +344,11 @@ parsed<format> read_format(std::string_view name) {
   if (!fields) {
     for (const family& several : families)
       if (several.name == head) return wrong("ambiguous name; use one of " + std::string{several.members});
-    if (const block_format* const blocks = find_block_format(head))
+    if (const block_format* const blocks = find_block_format(head)) {
+      if (const auto in_shape = read_block_format(name); !in_shape.value) return {{}, "format " + in_shape.error};
       return wrong("a format of blocks, which numbers alone do not have; its elements are " +
                    std::string{blocks->element.name} + " (ulp convert --to " + head + " quantizes arrays)");
+    }
     if (comma != std::string_view::npos && (find_entry(head) != nullptr || read_p3109(head)))
       return wrong("options but max=X follow e<E>m<M>, not names");
     std::string hint;

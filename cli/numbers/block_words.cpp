@@ -9,10 +9,9 @@
 namespace ulp::cli {
 
 const block_format& block_format_named(const std::string& name, std::string_view option) {
-  const block_format* const row = find_block_format(name);
-  if (row == nullptr)
-    throw usage_error(fmt::format("{}: '{}' is no format of blocks; `ulp formats --blocks` lists them", option, name));
-  return *row;
+  const parsed<const block_format*> row = read_block_format(name);
+  if (!row.value) throw usage_error(fmt::format("{}: {}; `ulp formats --blocks` lists them", option, row.error));
+  return **row.value;
 }
 
 int axis_named(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <ulp/ask/questions/number_text.hpp>
+#include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/block_formats.hpp>
 #include <ulp/io/arrays/compare_dialects.hpp>
 #include <ulp/io/bytes/printable.hpp>
@@ -29,16 +30,24 @@ struct diff_arguments {
 
 std::string known_dialects(const std::string& to) {
   std::string all;
-  const block_format* const meant = find_block_format(to);
+  const block_format& meant = listed_row(block_format_named(to, "--to"));
   for (const block_dialect& d : block_dialects())
-    if (find_block_format(d.format) == meant) all += (all.empty() ? "" : ", ") + std::string{d.dialect};
+    if (find_block_format(d.format) == &meant) all += (all.empty() ? "" : ", ") + std::string{d.dialect};
   return all;
+}
+
+// In the blocks of `meant` where these are of a shape of their own and the row's are not.
+const block_format* shaped_as(const block_format& row, const block_format& meant) {
+  const bool is_own = &listed_row(row) != &row;
+  return is_own || &listed_row(meant) == &meant ? &row : with_block(row, meant.block);
 }
 
 // Of a dialect's name, or a row's.
 const block_format& row_of(const std::string& to, const std::string& dialect) {
   if (const block_format* const row = find_block_format(to, dialect)) return *row;
-  if (const block_format* const row = find_block_format(dialect)) return *row;
+  // A row in its own blocks, or those of --to.
+  if (const block_format* const row = find_block_format(dialect))
+    if (const block_format* const in_shape = shaped_as(*row, block_format_named(to, "--to"))) return *in_shape;
   const std::string known = known_dialects(to);
   throw usage_error(
       fmt::format("--dialects: '{}' is no dialect of {}{}, and no format of blocks (ulp formats --blocks)", dialect, to,
@@ -51,9 +60,9 @@ std::vector<const block_format*> rows_of(const diff_arguments& o) {
   std::vector<const block_format*> rows;
   if (o.dialects == std::vector<std::string>{"all"}) {
     for (const block_format& row : block_formats())
-      if (row.element.name == meant.element.name && row.block == meant.block && row.scale == meant.scale &&
+      if (row.element.name == meant.element.name && row.block == listed_row(meant).block && row.scale == meant.scale &&
           row.scales_rows == meant.scales_rows && row.transposed_hadamard == meant.transposed_hadamard)
-        rows.push_back(&row);
+        if (const block_format* const in_shape = shaped_as(row, meant)) rows.push_back(in_shape);
   } else {
     for (const std::string& dialect : o.dialects) {
       const block_format* const row = &row_of(o.to, dialect);
@@ -156,7 +165,10 @@ command diff_command() {
       "arrays together.\n"
       "Example:\n"
       "  ulp diff tests/data/digits.step00100.safetensors --to mxfp8 --dialects torchao,te";
-  made.run = [o] { return run(*o); };
+  made.run = [o] {
+    o->dialects = joined_names(o->dialects);
+    return run(*o);
+  };
   return made;
 }
 

@@ -209,9 +209,9 @@ void print_block_card(const std::string& name, const block_format& row) {
 int run_blocks(const formats_arguments& o) {
   std::vector<const block_format*> rows;
   for (const std::string& name : o.names) {
-    rows.push_back(find_block_format(name));
-    if (rows.back() == nullptr)
-      throw usage_error(fmt::format("'{}' is no format of blocks; ulp formats --blocks lists them", name));
+    const parsed<const block_format*> row = read_block_format(name);
+    if (!row.value) throw usage_error(row.error + "; ulp formats --blocks lists them");
+    rows.push_back(*row.value);
   }
   if (o.names.empty())
     for (const block_format& row : block_formats()) rows.push_back(&row);

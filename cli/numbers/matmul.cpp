@@ -94,8 +94,11 @@ command matmul_command() {
   made.add("--b", &o->asked.b, "the array B", {.type = "NAME"});
   made.add("--unit", &o->asked.unit, "the matrix unit: an architecture or a processor, hopper or H100",
            {.type = "NAME", .required = true});
-  made.add("--format", &o->asked.format, "the format that operands are rounded to (default: that of A's elements)",
-           {.type = "F"});
+  made.add(
+      "--format", &o->asked.format,
+      "the format that operands are rounded to, or one of blocks along K: mxfp8, mxfp4, nvfp4, ... (default: that of A's "
+      "elements)",
+      {.type = "F"});
   made.add("--accumulate", &o->asked.accumulate,
            "the format of the unit's accumulator (default: the widest that it has)", {.type = "F"});
   made.add("--promote", &o->asked.promote,
@@ -111,8 +114,9 @@ command matmul_command() {
   made.footer =
       "Prints the largest error against the exact product of the rounded operands, in units in the last place, and how "
       "many elements are not the exact ones rounded once. docs/numerics.md has the units.\n"
-      "Example:\n"
-      "  ulp matmul tests/data/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit H100 --format bf16";
+      "Examples:\n"
+      "  ulp matmul tests/data/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit H100 --format bf16\n"
+      "  ulp matmul tests/data/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit B200 --format mxfp8";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -50,7 +50,8 @@ command precision_dot_command() {
   made.add("--generate", &o->asked.generate,
            "make numbers up instead: (0, 1), (-1, 1), normal, mean and deviation 1, or 1",
            {.one_of = dot_distributions});
-  made.add("--format", &o->asked.formats, "the formats that operands are rounded to",
+  made.add("--format", &o->asked.formats,
+           "the formats that operands are rounded to; of blocks: mxfp8, mxfp4, nvfp4, ...",
            {.type = "F,...", .show_default = true, .split_at_commas = true});
   made.add("--length", &o->asked.length,
            "of a dot product: arrays are cut into rows of K (default: their last dimension; 1024 where made up)",
@@ -78,6 +79,7 @@ command precision_dot_command() {
       "Examples:\n"
       "  ulp precision dot --generate uniform --length 1024 --rows 8 --format fp16,bf16\n"
       "  ulp precision dot --generate normal --length 4096 --rows 8 --format e4m3fn --unit H100 --promote 4\n"
+      "  ulp precision dot --generate normal --length 4096 --rows 8 --format mxfp8,nvfp4\n"
       "  ulp precision dot tests/data/sums/microbatches32.npz --a addends --b addends --format bf16";
   made.run = [o] {
     o->asked.formats = joined_names(o->asked.formats);

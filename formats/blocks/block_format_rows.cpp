@@ -3,6 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
 
 #include <ulp/formats/block_formats.hpp>
 #include <ulp/formats/catalog.hpp>
@@ -343,12 +349,8 @@ bool same(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-}  // namespace
-
-std::span<const block_format> block_formats() noexcept { return rows; }
-std::span<const block_alias> block_aliases() noexcept { return aliases; }
-
-const block_format* find_block_format(std::string_view name) noexcept {
+// By name or alias, as they are listed.
+const block_format* find_listed(std::string_view name) noexcept {
   for (const block_alias& alias : aliases)
     if (same(alias.name, name)) name = alias.stands_for;
   for (const block_format& row : rows)
@@ -356,14 +358,89 @@ const block_format* find_block_format(std::string_view name) noexcept {
   return nullptr;
 }
 
+constexpr std::size_t largest_extent = std::size_t{1} << 20;
+
+// Why the row has no blocks of that shape; empty where it has.
+std::string why_not(const block_format& row, block_extent block) {
+  const auto fits = [](std::size_t extent) { return extent >= 1 && extent <= largest_extent; };
+  if (!fits(block.rows) || !fits(block.columns)) return "extents of blocks are from 1 to 1048576";
+  if (row.block.rows == 0 || row.block.columns == 0)
+    return std::string{row.name} + " has one scale for a " + (row.block.rows == 0 ? "tensor" : "row") +
+           ", and no blocks of another shape";
+  if (row.scales_rows && block.rows > 1)
+    return std::string{row.name} + " scales rows one by one, and has no blocks of several";
+  return {};
+}
+
+// "64" or "4x16".
+std::optional<block_extent> extent_of(std::string_view text) {
+  const std::size_t by = std::min(text.find_first_of("xX"), text.size());
+  const auto number = [](std::string_view digits) -> std::size_t {
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc{} && end == digits.data() + digits.size() && value <= largest_extent ? value : 0;
+  };
+  const block_extent block = by == text.size() ? block_extent{1, number(text)}
+                                               : block_extent{number(text.substr(0, by)), number(text.substr(by + 1))};
+  return block.rows == 0 || block.columns == 0 ? std::nullopt : std::optional{block};
+}
+
+}  // namespace
+
+std::span<const block_format> block_formats() noexcept { return rows; }
+std::span<const block_alias> block_aliases() noexcept { return aliases; }
+
 std::span<const block_dialect> block_dialects() noexcept { return dialects; }
 
-const block_format* find_block_format(std::string_view name, std::string_view dialect) noexcept {
-  if (dialect.empty()) return find_block_format(name);
+const block_format& listed_row(const block_format& row) { return *find_listed(row.name.substr(0, row.name.find(','))); }
+
+const block_format* with_block(const block_format& row, block_extent block) {
+  const block_format& listed = listed_row(row);
+  if (block == listed.block) return &listed;
+  if (!why_not(listed, block).empty()) return nullptr;
+  static std::mutex making;
+  static std::map<std::string, block_format> made;  // whose nodes stay where they are
+  std::string name =
+      std::string{listed.name} + ",block=" + std::to_string(block.rows) + "x" + std::to_string(block.columns);
+  const std::lock_guard lock{making};
+  const auto [at, is_new] = made.try_emplace(std::move(name), listed);
+  if (is_new) {
+    at->second.name = at->first;
+    at->second.block = block;
+    at->second.scale_for_each_row =
+        block.rows > 1 && (listed.rule == amax_rule::te_nvfp4 || listed.rule == amax_rule::te_four_over_six);
+  }
+  return &at->second;
+}
+
+parsed<const block_format*> read_block_format(std::string_view name) {
+  const std::string quoted = "'" + std::string{name} + "'";
+  const std::size_t comma = name.find(',');
+  const block_format* const listed = find_listed(name.substr(0, comma));
+  if (listed == nullptr) return {{}, quoted + " is no format of blocks"};
+  if (comma == std::string_view::npos) return {listed, {}};
+  const std::string_view option = name.substr(comma + 1);
+  constexpr std::string_view key = "block=";
+  const auto block = same(option.substr(0, key.size()), key) ? extent_of(option.substr(key.size())) : std::nullopt;
+  if (!block)
+    return {{},
+            quoted + ": behind a format of blocks is block=COLUMNS or block=ROWSxCOLUMNS, from 1 to 1048576, not '" +
+                std::string{option} + "'"};
+  if (const block_format* const row = with_block(*listed, *block)) return {row, {}};
+  return {{}, quoted + ": " + why_not(*listed, *block)};
+}
+
+const block_format* find_block_format(std::string_view name) { return read_block_format(name).value.value_or(nullptr); }
+
+const block_format* find_block_format(std::string_view name, std::string_view dialect) {
   const block_format* const meant = find_block_format(name);
-  for (const block_dialect& d : dialects)
-    if (same(d.dialect, dialect) && meant != nullptr && find_block_format(d.format) == meant)
-      return find_block_format(d.row);
+  if (dialect.empty() || meant == nullptr) return meant;
+  const block_format& listed = listed_row(*meant);
+  for (const block_dialect& d : dialects) {
+    if (!same(d.dialect, dialect) || find_listed(d.format) != &listed) continue;
+    const block_format* const row = find_listed(d.row);
+    return meant == &listed ? row : with_block(*row, meant->block);
+  }
   return nullptr;
 }
 

@@ -288,6 +288,12 @@ std::vector<float> tensor_amax(const block_format& row, std::span<const float> x
   return all;
 }
 
+float tensor_scale(const block_format& row, float amax) noexcept {
+  if (!detail::has_tensor_level(row)) return 1;
+  const tensor_level level = detail::level_of(row, amax);
+  return row.rule == amax_rule::nvfp4_two_level ? level.decode : level.amax * level.decode;
+}
+
 void quantize_blocks(const block_format& row, std::span<const float> x, matrix_extent of, std::span<std::uint8_t> codes,
                      scale_span scales, const block_conversion& how, std::span<float> numbers,
                      conversion_counts* counts) {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
 from . import _blocks, _core
 from ._array_types import converter_of, kind_of
@@ -296,7 +296,9 @@ def dot(
                  kernels for FP8 do (on "hopper" 4 groups are 128 products). 0: all of them, and then c. None: all in
                  the unit
     scales       of blocks of a and of b, in `scale_format`, for `block` elements each: "blackwell" takes float8_e8m0
-                 for 32 (MX), float8_e4m3fn for 16 of float4_e2m1 (NVFP4)
+                 for 32 (MX), float8_e4m3fn for 16 of float4_e2m1 (NVFP4). A `format` of blocks ("mxfp8", "nvfp4") makes
+                 elements and scales of any a and b; under a second level, which takes no c, the sum is multiplied by
+                 what both share in float32
 
     >>> ulpscope.dot(numpy.float16([1, 2048]), numpy.float16([1, 1]), "float16")
     2048.0
@@ -304,6 +306,29 @@ def dot(
     >>> ulpscope.dot(eighths, eighths, format="float8_e4m3fn", unit="H100", promote=4, c=1000.0)
     1008.0
     """
+    if _blocks.is_named(format):
+        if unit is None or scales is not None:
+            raise ValueError(f"format: {format} is of blocks, whose scales it makes, for a `unit` that multiplies by them")
+        facts = _blocks.listed(format, None)
+        x, y = (_scaled_operand(vector, format, facts) for vector in (a, b))
+        if x.shared is not None and c != 0:
+            raise ValueError(f"c: is not for {format}, whose sum is multiplied by what its operands share")
+        made = dot(
+            x.elements,
+            y.elements,
+            accumulator,
+            rounding,
+            c=c,
+            format=facts["element"],
+            unit=unit,
+            accumulate=accumulate,
+            promote=promote,
+            scales=(x.scales, y.scales),
+            scale_format=facts["scale"],
+            block=_blocks.Row(format, None).width,
+            **how,
+        )
+        return made if x.shared is None else float(type(x.shared)(made) * (x.shared * y.shared))
     kind = kind_of(a, b)
     vectors = [kind.elements(kind.take(x, name), name) for x, name in ((a, "a"), (b, "b"))]
     conversion = _conversion(accumulator, rounding, **_rest(how))
@@ -332,6 +357,28 @@ def dot(
         format_name(scale_format),
         _whole(block, "block", 32),
     )
+
+
+class _Operand(NamedTuple):
+    elements: Any
+    scales: Any
+    shared: Any  # under a second level, float32: what all numbers are still to be multiplied by; else None
+
+
+def _scaled_operand(x: Any, format: str, facts: Dict[str, Any]) -> _Operand:
+    """A vector in a format of blocks, as a matrix unit takes it."""
+    if facts["scale"] == "float32" or facts["element"].startswith("int") or _blocks.Row(format, None).transposes:
+        raise ValueError(f"format: no matrix unit multiplies blocks of {format}: it takes elements and scales in 4 to 8 bits")
+    made, _ = _blocks.encoded(x, format, None, -1, None, 0, 0, 0)
+    if made.codes.ndim != 1:
+        raise ValueError(f"a, b: {made.codes.ndim} dimensions; a dot product is of vectors")
+    shared = None
+    if made.global_amax.size:
+        # The number 1 under the scale 1: their codes in float4_e2m1 and float8_e4m3fn.
+        one = made.codes[:1] * 0 + 2
+        scale = made.scale.reshape(-1)[:1] * 0 + 0x38
+        shared = _blocks.decoded(one, format, None, -1, scale, made.global_amax)[0]
+    return _Operand(decode(made.codes, facts["element"]), decode(made.scale.reshape(-1), facts["scale"]), shared)
 
 
 def exact_dot(

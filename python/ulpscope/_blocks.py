@@ -71,10 +71,15 @@ def is_named(format: Any) -> bool:
     return isinstance(format, str) and format.isascii() and _core.is_block_format(format)
 
 
+def listed(format: str, dialect: Optional[str]) -> Dict[str, Any]:
+    """What the catalogue says of the row, of which blocks may have another shape."""
+    name = Row(format, dialect).name.split(",")[0]
+    return next(row for row in rows() if row["name"] == name)
+
+
 def element_format(format: str, dialect: Optional[str]) -> str:
     """Whose rounding elements have; float32 in place of integers, which have none of a format's."""
-    name = Row(format, dialect).name
-    element = next(str(row["element"]) for row in rows() if row["name"] == name)
+    element = str(listed(format, dialect)["element"])
     return "float32" if element.startswith("int") else element
 
 

@@ -232,6 +232,12 @@ static void sums(void) {
   ulp_numbers b;
   ulp_numbers d;
   ulp_number c;
+  ulp_numbers e;
+  ulp_numbers a_scales;
+  ulp_numbers b_scales;
+  const uint8_t of_e5m2[4] = {0x3C, 0x3C, 0x3C, 0x3C};
+  const uint8_t two = 128;
+  const uint8_t four = 129;
   ulp_sum sum;
   ulp_result result;
   float value = 0;
@@ -265,6 +271,24 @@ static void sums(void) {
   REFUSED(ulp_unit_dot("H100", &e4m3, 0, &a, &b, NULL, &sum), "H100");
   REFUSED(ulp_unit_dot("H100", NULL, 0, NULL, &b, NULL, &sum), "null");
   REFUSED(ulp_tensor_core("MI300X", &float16, &how), "MI300X");
+  /* 4 products of 1 with the scales 2 and 4. */
+  e.format = format_of("float8_e5m2");
+  e.elements = of_e5m2;
+  e.count = 4;
+  e.bytes = 1;
+  a_scales.format = format_of("float8_e8m0");
+  a_scales.elements = &two;
+  a_scales.count = 1;
+  a_scales.bytes = 1;
+  b_scales = a_scales;
+  b_scales.elements = &four;
+  OK(ulp_scaled_unit_dot("B200", &e, &e, &a_scales, &b_scales, 32, &c, &sum));
+  CHECK(sum.code == 0x42040000 && sum.flags == 0 && sum.format.fraction_bits == 23);
+  REFUSED(ulp_scaled_unit_dot("B200", &e, &e, &a_scales, &b_scales, 16, NULL, &sum), "of 16");
+  REFUSED(ulp_scaled_unit_dot("H100", &e, &e, &a_scales, &b_scales, 32, NULL, &sum), "H100");
+  e.count = 0;
+  REFUSED(ulp_scaled_unit_dot("B200", &e, &e, &a_scales, &b_scales, 32, NULL, &sum), "scale for each block");
+  REFUSED(ulp_scaled_unit_dot("B200", &e, &e, &a_scales, NULL, 32, NULL, &sum), "null");
   d.format = format_of("float64");
   d.elements = many;
   d.count = 3;

@@ -267,5 +267,79 @@ class Limits(unittest.TestCase):
         np.testing.assert_array_equal(numbers, np.float32([1, -1, np.inf, -np.inf, np.nan, 0]))
 
 
+def mxfp8_by_definition(x):
+    """Of one block the scale by OCP's rule, and numbers of float8_e4m3fn by definition."""
+    scale = 2.0 ** (np.frexp(np.abs(x).max())[1] - 1 - 8)
+    y = np.clip(x.astype(float) / scale, -448, 448)
+    step = 2.0 ** (np.maximum(np.frexp(np.abs(y))[1] - 1, -6) - 3)
+    return scale, np.clip(np.round(y / step) * step, -448, 448) * scale
+
+
+class OwnBlocks(unittest.TestCase):
+    def setUp(self):
+        random = np.random.default_rng(5)
+        self.x = (random.standard_normal((6, 200)) * 2.0 ** random.integers(-9, 9, (6, 200))).astype(np.float32)
+
+    def test_another_shape_is_quantized_by_its_rule(self):
+        for name, height, width in (("mxfp8,block=64", 1, 64), ("mxfp8,block=4x48", 4, 48), ("mxfp8", 1, 32)):
+            with self.subTest(name):
+                made = ulpscope.encode(self.x, name)
+                numbers = ulpscope.quantize(self.x, name)
+                self.assertTrue(same(ulpscope.decode(made, name), numbers))
+                scales = ulpscope.decode(made.scale, "float8_e8m0")
+                for r in range(0, 6, height):
+                    for c in range(0, 200, width):
+                        block = np.s_[r : r + height, c : c + width]
+                        scale, expected = mxfp8_by_definition(self.x[block])
+                        np.testing.assert_array_equal(numbers[block], expected)
+                        self.assertEqual(scales[r // height, c // width], scale)
+        along = ulpscope.quantize(self.x.T, "mxfp8,block=64", axis=0)
+        self.assertTrue(same(along.T, ulpscope.quantize(self.x, "mxfp8,block=64")))
+
+    def test_names(self):
+        te = ulpscope.quantize(self.x, "mxfp8,block=64", dialect="te")
+        self.assertTrue(same(te, ulpscope.quantize(self.x, "te_mxfp8_e4m3_cppref,block=1x64")))
+        with self.assertRaisesRegex(ValueError, "block=COLUMNS or block=ROWSxCOLUMNS"):
+            ulpscope.quantize(self.x, "mxfp8,block=0")
+
+    def test_dot_products_of_blocks_are_those_of_their_codes(self):
+        a, b = self.x[0], self.x[1]
+        for name, element, scale, size in (
+            ("mxfp8", "float8_e4m3fn", "float8_e8m0", 32),
+            ("mxfp4", "float4_e2m1", "float8_e8m0", 32),
+            ("mxfp4,block=16", "float4_e2m1", "float8_e8m0", 16),
+            ("torchao_nvfp4_onelevel", "float4_e2m1", "float8_e4m3fn", 16),
+            ("nvfp4", "float4_e2m1", "float8_e4m3fn", 16),
+        ):
+            with self.subTest(name):
+                made = [ulpscope.encode(x, name) for x in (a, b)]
+                sums = ulpscope.dot(
+                    *(ulpscope.decode(m.codes, element) for m in made),
+                    format=element,
+                    unit="B200",
+                    scales=tuple(ulpscope.decode(m.scale, scale) for m in made),
+                    scale_format=scale,
+                    block=size,
+                )
+                if name == "nvfp4":
+                    of_both = [np.abs(x).max() * (np.float32(1) / np.float32(2688)) for x in (a, b)]
+                    sums = float(np.float32(sums) * (of_both[0] * of_both[1]))
+                got = ulpscope.dot(a, b, format=name, unit="B200")
+                self.assertEqual(got, sums)
+                numbers = [ulpscope.quantize(x, name).astype(float) for x in (a, b)]
+                self.assertLess(abs(got - numbers[0] @ numbers[1]), 1e-6 * (np.abs(numbers[0]) @ np.abs(numbers[1])))
+        for format, more, reason in (
+            ("mxfp8", {}, "for a `unit`"),
+            ("mxint8", {"unit": "B200"}, "no matrix unit"),
+            ("fp8_1x128", {"unit": "B200"}, "no matrix unit"),
+            ("nvfp4", {"unit": "B200", "c": 1.0}, "c: is not for nvfp4"),
+            ("mxfp8", {"unit": "H100"}, "float8_e8m0"),
+        ):
+            with self.subTest(format=format, **more), self.assertRaisesRegex(ValueError, reason):
+                ulpscope.dot(a, b, format=format, **more)
+        with self.assertRaisesRegex(ValueError, "2 dimensions"):
+            ulpscope.dot(self.x, self.x, format="mxfp8", unit="B200")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -10,10 +10,12 @@
 #include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/formats/convert.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/inputs/number_file.hpp>
 #include <ulp/model/precision/dot_error.hpp>
 
+#include "precision/block_operands.hpp"
 #include "precision/dump_files.hpp"
 #include "precision/operand_arrays.hpp"
 
@@ -87,22 +89,30 @@ operands generated(const dot_question& asked) {
 }
 
 // So many rows, from the first again where they end.
-std::vector<std::uint32_t> codes_of(const matrix& m, std::uint64_t rows, const format& to, conversion_counts& counts) {
+block_operands operands_of(const matrix& m, std::uint64_t rows, const factor_format& in, conversion_counts& counts) {
   std::vector<double> numbers;
   for (std::uint64_t r = 0; r < rows; ++r) {
     const auto begin = m.numbers.begin() + static_cast<std::ptrdiff_t>(r % m.rows() * m.length);
     numbers.insert(numbers.end(), begin, begin + static_cast<std::ptrdiff_t>(m.length));
   }
-  std::vector<std::uint32_t> codes(numbers.size());
-  encode_array(to, std::span<const double>(numbers), std::span(codes), {}, &counts);
-  return codes;
+  if (in.blocks != nullptr) return block_operands_of(*in.blocks, numbers, m.length, counts);
+  block_operands made{std::vector<std::uint32_t>(numbers.size()), {}, {}};
+  encode_array(in.elements, std::span<const double>(numbers), std::span(made.codes), {}, &counts);
+  return made;
 }
 
-std::vector<dot_order> orders_in(const dot_question& asked, const format& in, const std::string& name) {
-  if (!asked.unit.empty()) return unit_orders(in, unit_of(asked.unit, asked.accumulate, asked.promote));
+std::vector<dot_order> orders_in(const dot_question& asked, const factor_format& in, const std::string& name) {
+  unit_choice choice = unit_of(asked.unit, asked.accumulate, asked.promote);
+  if (in.blocks != nullptr) choice = scaled_choice(choice, *in.blocks);
+  if (!asked.unit.empty()) return unit_orders(in.elements, choice);
   if (!asked.accumulate.empty() || asked.promote)
     throw std::invalid_argument("--accumulate and --promote are of a matrix unit: name it with --unit");
-  return dot_orders(in, name, static_cast<std::uint32_t>(asked.chunk));
+  if (in.blocks == nullptr) return dot_orders(in.elements, name, static_cast<std::uint32_t>(asked.chunk));
+  const auto all = scaled_unit_orders(in.elements, *choice.scale, choice.block);
+  if (all.empty())
+    throw std::invalid_argument(fmt::format("--format: no matrix unit is known that multiplies {} scaled by {} of {}",
+                                            in.blocks->element.name, to_string(*choice.scale), choice.block));
+  return all;
 }
 
 }  // namespace
@@ -129,17 +139,25 @@ dot_answer dots_over(const dot_question& asked, listener& to) {
 
   work counting(to, "formats", asked.formats.size());
   for (const std::string& name : asked.formats) {
-    const format in = value_format_named(name);
-    if (in.width() > 32)
-      throw std::invalid_argument(fmt::format("--format: {} has {} bits; operands have at most 32", name, in.width()));
+    const factor_format in = factor_format_named(name);
+    if (in.elements.width() > 32)
+      throw std::invalid_argument(
+          fmt::format("--format: {} has {} bits; operands have at most 32", name, in.elements.width()));
     conversion_counts counts;
-    const auto a = codes_of(read.a, answer.products, in, counts);
-    const auto b = codes_of(read.b, answer.products, in, counts);
+    const block_operands a = operands_of(read.a, answer.products, in, counts);
+    const block_operands b = operands_of(read.b, answer.products, in, counts);
     if (counts.newly_zero + counts.overflowed > 0)
       to.note(fmt::format("{}: {} operands underflow and {} overflow before they are multiplied", name,
                           grouped(counts.newly_zero), grouped(counts.overflowed)));
+    row_scales scales{{}, a.scales, b.scales, 0};
+    if (in.blocks != nullptr) {
+      const unit_choice choice = scaled_choice({}, *in.blocks);
+      scales.format = *choice.scale;
+      scales.size = choice.block;
+    }
     for (dot_order& order : orders_in(asked, in, name)) {
-      const dot_errors errors = dot_error(order, in, a, b, answer.length);
+      const dot_errors errors =
+          dot_error(order, in.elements, a.codes, b.codes, answer.length, in.blocks != nullptr ? &scales : nullptr);
       answer.rows.push_back({name, std::move(order), errors});
     }
     counting.advance();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <chrono>
 #include <limits>
 #include <stdexcept>
@@ -18,6 +19,7 @@
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/precision/unit_choice.hpp>
 
+#include "precision/block_operands.hpp"
 #include "precision/dump_files.hpp"
 #include "precision/operand_arrays.hpp"
 
@@ -49,10 +51,20 @@ matrix matrix_of(const number_file& file, std::size_t index) {
   return m;
 }
 
-std::vector<std::uint32_t> codes_of(const matrix& m, const format& to, conversion_counts& counts) {
-  std::vector<std::uint32_t> codes(m.numbers.size());
-  encode_array(to, std::span<const double>(m.numbers), std::span(codes), {}, &counts);
-  return codes;
+block_operands operands_of(const matrix& m, const factor_format& in, conversion_counts& counts) {
+  if (in.blocks != nullptr) return block_operands_of(*in.blocks, m.numbers, m.columns, counts);
+  block_operands made{std::vector<std::uint32_t>(m.numbers.size()), {}, {}};
+  encode_array(in.elements, std::span<const double>(m.numbers), std::span(made.codes), {}, &counts);
+  return made;
+}
+
+// Codes of float32 times the scales of the tensors, or of their rows and columns: each product rounded once.
+void multiply(std::vector<std::uint32_t>& codes, std::span<const float> rows, std::span<const float> columns,
+              std::size_t across) {
+  const auto at = [](std::span<const float> all, std::size_t i) { return all.size() == 1 ? all.front() : all[i]; };
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    codes[i] =
+        std::bit_cast<std::uint32_t>(std::bit_cast<float>(codes[i]) * (at(rows, i / across) * at(columns, i % across)));
 }
 
 // Its columns one after the other.
@@ -105,27 +117,30 @@ matmul_answer matmul_over(const matmul_question& asked, listener& to) {
         fmt::format("{}: {} x {} results take too much memory", answer.operands, answer.rows, answer.columns));
 
   answer.format = asked.format.empty() ? std::string(to_string(first.arrays()[a_at].type)) : asked.format;
-  const format in = value_format_named(answer.format);
-  const unit_choice choice = unit_of(asked.unit, asked.accumulate, asked.promote);
-  const tensor_core& unit = unit_chosen(choice, in);
+  const factor_format in = factor_format_named(answer.format);
+  unit_choice choice = unit_of(asked.unit, asked.accumulate, asked.promote);
+  if (in.blocks != nullptr) choice = scaled_choice(choice, *in.blocks);
+  const tensor_core& unit = unit_chosen(choice, in.elements);
   answer.unit = name_of(unit);
   answer.source = unit.source;
   answer.note = unit.note;
-  const matmul_order order = split_order(accumulation_of(choice, in), asked.split_k);
+  const matmul_order order = split_order(accumulation_of(choice, in.elements), asked.split_k);
   answer.result = order.result();
 
   conversion_counts counts;
-  const auto a_codes = codes_of(a, in, counts);
-  const auto b_codes = codes_of(b, in, counts);
+  const block_operands of_a = operands_of(a, in, counts);
+  const block_operands of_b = operands_of(b, in, counts);
   if (counts.newly_zero + counts.overflowed > 0)
     to.note(fmt::format("{}: {} operands underflow and {} overflow before they are multiplied", answer.format,
                         grouped(counts.newly_zero), grouped(counts.overflowed)));
-  const matmul_operands x{in, a_codes, in, b_codes, answer.depth};
+  matmul_operands x{in.elements, of_a.codes, in.elements, of_b.codes, answer.depth, {}};
+  if (in.blocks != nullptr) x.scales = row_scales{*choice.scale, of_a.scales, of_b.scales, choice.block};
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<std::uint32_t> codes = matmul(order, x);
+  std::vector<std::uint32_t> codes = matmul(order, x);
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!asked.output.empty()) write_product(asked.output, answer.result, codes, answer);
   answer.errors = matmul_error(answer.result, codes, x);
+  if (!of_a.of_rows.empty()) multiply(codes, of_a.of_rows, of_b.of_rows, answer.columns);
+  if (!asked.output.empty()) write_product(asked.output, answer.result, codes, answer);
   return answer;
 }
 

@@ -12,18 +12,19 @@
 namespace ulp {
 namespace {
 
-double exact_value(const format& of, std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
-  return to_double(binary64, exact_dot(binary64, {of, a}, {of, b}).code);
+double exact_value(std::span<const double> a, std::span<const double> b) {
+  return to_double(binary64, exact_dot(binary64, a, b).code);
 }
 
-bool is_finite(const format& of, std::uint32_t code) {
-  const number_class kind = decode(of, std::uint64_t{code}).kind;
-  return kind == number_class::finite || kind == number_class::zero;
+std::vector<double> numbers_of(const format& of, std::span<const std::uint32_t> codes) {
+  std::vector<double> all(codes.size());
+  std::ranges::transform(codes, all.begin(), [&](std::uint32_t code) { return to_double(of, std::uint64_t{code}); });
+  return all;
 }
 
-std::vector<std::uint32_t> magnitudes_of(const format& of, std::span<const std::uint32_t> codes) {
-  std::vector<std::uint32_t> all(codes.begin(), codes.end());
-  for (std::uint32_t& code : all) code &= static_cast<std::uint32_t>(of.magnitude_mask());
+std::vector<double> magnitudes_of(std::span<const double> numbers) {
+  std::vector<double> all(numbers.size());
+  std::ranges::transform(numbers, all.begin(), [](double x) { return std::fabs(x); });
   return all;
 }
 
@@ -38,29 +39,39 @@ double dot_errors::mean_outward() const noexcept {
 }
 
 dot_errors dot_error(const dot_order& order, const format& operands, std::span<const std::uint32_t> a,
-                     std::span<const std::uint32_t> b, std::size_t length) {
+                     std::span<const std::uint32_t> b, std::size_t length, const row_scales* scales) {
   if (a.size() != b.size() || length == 0 || a.size() % length != 0)
     throw std::invalid_argument("operands are rows of one length, as many of each");
+  if (scales != nullptr) scales->check(a.size() / length, b.size() / length, length);
+  const std::vector<double> a_numbers =
+      scales != nullptr ? scaled_numbers(operands, a, length, *scales, scales->a) : numbers_of(operands, a);
+  const std::vector<double> b_numbers =
+      scales != nullptr ? scaled_numbers(operands, b, length, *scales, scales->b) : numbers_of(operands, b);
   const format& result = order.result();
   dot_errors all;
   for (std::size_t at = 0; at < a.size(); at += length) {
     const auto x = a.subspan(at, length);
     const auto y = b.subspan(at, length);
     ++all.products;
-    const auto is_number = [&](std::uint32_t code) { return is_finite(operands, code); };
-    if (!std::ranges::all_of(x, is_number) || !std::ranges::all_of(y, is_number)) {
+    const auto x_numbers = std::span{a_numbers}.subspan(at, length);
+    const auto y_numbers = std::span{b_numbers}.subspan(at, length);
+    const auto is_number = [](double number) { return std::isfinite(number); };
+    if (!std::ranges::all_of(x_numbers, is_number) || !std::ranges::all_of(y_numbers, is_number)) {
       ++all.nonfinite;
       continue;
     }
-    const accumulated sum = dot({operands, x}, {operands, y}, order.how);
+    const std::size_t row = at / length;
+    const accumulated sum = scales != nullptr
+                                ? dot({operands, x}, {operands, y}, scales->of(row, row, length, 0, length), order.how)
+                                : dot({operands, x}, {operands, y}, order.how);
     const std::uint64_t code = order.then ? convert(*order.then, order.how.result(), sum.code).code : sum.code;
     const double got = to_double(result, code);
     if (!std::isfinite(got)) {
       ++all.overflowed;
       continue;
     }
-    const double exact = exact_value(operands, x, y);
-    const double size = exact_value(operands, magnitudes_of(operands, x), magnitudes_of(operands, y));
+    const double exact = exact_value(x_numbers, y_numbers);
+    const double size = exact_value(magnitudes_of(x_numbers), magnitudes_of(y_numbers));
     const double relative = size == 0 ? 0 : (got - exact) / size;
     all.largest_relative = std::fmax(all.largest_relative, std::fabs(relative));
     all.squared_relative += relative * relative;

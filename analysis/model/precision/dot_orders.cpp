@@ -96,6 +96,14 @@ std::vector<dot_order> unit_orders(const format& operands, const unit_choice& ch
   return all;
 }
 
+std::vector<dot_order> scaled_unit_orders(const format& operands, const format& scale, std::uint32_t block) {
+  std::vector<dot_order> all;
+  for (const tensor_core& unit : tensor_cores())
+    if (unit.operands == operands && unit.scales && unit.scales->format == scale && unit.scales->size == block)
+      all.push_back(order_of(unit, unit.how, ""));
+  return all;
+}
+
 std::vector<dot_order> dot_orders(const format& operands, const std::string& name, std::uint32_t chunk) {
   std::vector<dot_order> all;
   add_defined(all, operands, name, chunk);

@@ -22,12 +22,14 @@ __extension__ typedef unsigned __int128 uint128;
 void check(const matmul_operands& x) {
   if (x.depth == 0 || x.a.size() % x.depth != 0 || x.b.size() % x.depth != 0)
     throw std::invalid_argument("matmul: operands are not rows and columns of one depth, which is not 0");
+  if (x.scales) x.scales->check(x.rows(), x.columns(), x.depth);
 }
 
 // Products `begin` to `end` of a row and a column, from +0.
 class dot_products {
  public:
   dot_products(const accumulation& how, const matmul_operands& x) : how_(how), x_(x) {
+    if (x.scales) return;
     const auto at_once = [&](const accumulation& a) { return aligned_unit::takes(a, x.a_format, x.b_format); };
     inner_ = how;
     inner_.outer.reset();
@@ -57,9 +59,10 @@ class dot_products {
         if (end - k <= step) return total;
       }
     }
-    return dot({x_.a_format, x_.a.subspan(a_at + begin, end - begin)},
-               {x_.b_format, x_.b.subspan(b_at + begin, end - begin)}, how_)
-        .code;
+    const number_span a{x_.a_format, x_.a.subspan(a_at + begin, end - begin)};
+    const number_span b{x_.b_format, x_.b.subspan(b_at + begin, end - begin)};
+    if (!x_.scales) return dot(a, b, how_).code;
+    return dot(a, b, x_.scales->of(row, column, x_.depth, begin, end), how_).code;
   }
 
  private:
@@ -76,6 +79,11 @@ class dot_products {
 class exact_products {
  public:
   explicit exact_products(const matmul_operands& x) : x_(x) {
+    if (x.scales) {
+      a_numbers_ = scaled_numbers(x.a_format, x.a, x.depth, *x.scales, x.scales->a);
+      b_numbers_ = scaled_numbers(x.b_format, x.b, x.depth, *x.scales, x.scales->b);
+      return;
+    }
     const auto range = [](const format& f) { return f.last_exponent() - f.min_quantum_exponent() + 1; };
     const int carries = 64 - std::countl_zero(std::uint64_t{x.depth});
     if (x.a_format.precision() > 11 || x.b_format.precision() > 11) return;
@@ -87,6 +95,9 @@ class exact_products {
   [[nodiscard]] encoded sum(const format& to, std::size_t row, std::size_t column) const {
     const std::size_t a_at = row * x_.depth;
     const std::size_t b_at = column * x_.depth;
+    if (x_.scales)
+      return exact_dot(to, std::span{a_numbers_}.subspan(a_at, x_.depth),
+                       std::span{b_numbers_}.subspan(b_at, x_.depth));
     if (!a_ || !a_->holds(a_at, a_at + x_.depth) || !b_->holds(b_at, b_at + x_.depth))
       return exact_dot(to, {x_.a_format, x_.a.subspan(a_at, x_.depth)}, {x_.b_format, x_.b.subspan(b_at, x_.depth)});
     int128 total = 0;
@@ -110,6 +121,8 @@ class exact_products {
   const matmul_operands& x_;
   std::optional<integer_factors> a_;
   std::optional<integer_factors> b_;
+  std::vector<double> a_numbers_;  // where there are scales
+  std::vector<double> b_numbers_;
 };
 
 }  // namespace
@@ -124,6 +137,8 @@ std::vector<std::uint32_t> matmul(const matmul_order& order, const matmul_operan
   if (order.split == 0 || order.multiple == 0)
     throw std::invalid_argument("matmul: a dot product is cut into no parts, or of no products");
   if (order.result().width() > 32) throw std::invalid_argument("matmul: results have more than 32 bits");
+  if (x.scales && order.split > 1 && order.multiple % x.scales->size != 0)
+    throw std::invalid_argument("matmul: a part of the split would cut a block that has a scale");
   const dot_products products(order.how, x);
   const std::size_t groups = (x.depth + order.multiple - 1) / order.multiple;
   const std::size_t part = (groups + order.split - 1) / order.split * order.multiple;

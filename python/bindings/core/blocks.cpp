@@ -32,11 +32,12 @@ std::span<T> place_in(py::array_t<T, Flags>& array) {
 
 const block_format& row_named(const std::string& name, const std::string& dialect) {
   if (const block_format* const row = find_block_format(name, dialect)) return *row;
-  if (dialect.empty() || find_block_format(name) == nullptr)
-    throw std::invalid_argument(fmt::format("format: '{}' is no format of blocks; block_formats() has them", name));
+  const parsed<const block_format*> meant = read_block_format(name);
+  if (!meant.value) throw std::invalid_argument(fmt::format("format: {}; block_formats() has them", meant.error));
+  if (dialect.empty()) return **meant.value;
   std::string known;
   for (const block_dialect& d : block_dialects())
-    if (find_block_format(d.format) == find_block_format(name))
+    if (find_block_format(d.format) == &listed_row(**meant.value))
       known += fmt::format("{}{}", known.empty() ? "" : ", ", d.dialect);
   throw std::invalid_argument(
       fmt::format("dialect: '{}' of {} is not known; there are {}", dialect, name, known.empty() ? "none" : known));

@@ -63,6 +63,55 @@ TEST_CASE("a product as a unit makes it") {
   CHECK(text.out.find("differing    1 of 2 elements from the exact product rounded once, 50 %") != std::string::npos);
 }
 
+TEST_CASE("a product of blocks with their scales") {
+  const temporary_dir folder;
+  // A block of 32 and a short one. Under FLOOR 448 has the scale 1, 896 the scale 2; in mxfp8 17 becomes 16, in two blocks.
+  std::vector<float> numbers(40, 0);
+  numbers[0] = 448;
+  numbers[1] = 17;
+  numbers[32] = 896;
+  numbers[33] = 34;
+  std::vector<float> ones(40, 0);
+  ones[1] = ones[33] = 1;
+  const std::string a = written(folder, "a.npy", {1, 40}, numbers);
+  const std::string b = written(folder, "b.npy", {40, 1}, ones);
+  const std::string c = (folder / "c.npy").string();
+  const auto product = [&](const std::string& more) {
+    const json said = answer(a + " " + b + " --unit B200 -o " + c + " " + more);
+    CHECK(said.at("differing") == 0);
+    std::vector<double> read(1);
+    ulp::number_file(c).open(0)->read(read);
+    return read.front();
+  };
+  CHECK(product("--format mxfp8") == 48);
+  CHECK(product("--format microxcaling_fp8_e4m3_nearest") == 54);
+  CHECK(product("--format mxfp8 --split-k 2") == 48);
+  CHECK(answer(a + " " + b + " --unit B200 --format mxfp8").at("unit") == "blackwell scaled by float8_e8m0 of 32");
+
+  // In nvfp4 the tensor's scale is amax / 2688, of blocks 448 is the largest: 6 448 1/448 is exact.
+  std::vector<float> halves(32, 0);
+  halves[0] = 2688;
+  halves[16] = 1344;
+  const std::string x = written(folder, "x.npy", {1, 32}, halves);
+  const std::string y = written(folder, "y.npy", {32, 1}, halves);
+  const json of_fours = answer(x + " " + y + " --unit GB200 --format nvfp4 -o " + c);
+  CHECK(of_fours.at("unit") == "blackwell scaled by float8_e4m3fn of 16");
+  std::vector<double> read(1);
+  ulp::number_file(c).open(0)->read(read);
+  CHECK(read.front() == 2688.0 * 2688 + 1344.0 * 1344);
+
+  const auto check_refused = [&](const std::string& arguments, const std::string& reason) {
+    const auto run = run_ulp("matmul " + a + " " + b + " " + arguments);
+    CAPTURE(arguments, run.err);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.find(reason) != std::string::npos);
+  };
+  check_refused("--unit H100 --format mxfp8", "'H100' with operands in float8_e4m3fn scaled by float8_e8m0 of 32");
+  check_refused("--unit B200 --format mxint8", "their elements are integers");
+  check_refused("--unit B200 --format fp8_1x128", "their scales are float32 numbers");
+  check_refused("--unit B200 --format te_nvfp4_1x16_rht_columnwise", "they are of the transpose");
+}
+
 TEST_CASE("what ulp matmul refuses") {
   const temporary_dir folder;
   const std::string a = written(folder, "a.npy", {2, 3}, {1, 2, 3, 4, 5, 6});

@@ -78,6 +78,37 @@ TEST_CASE("results that no dialect gives are told with the nearest") {
   CHECK(has(made.out, "  1 of 16 elements differ: the first, [282, 6] = "));
 }
 
+TEST_CASE("blocks of a shape of one's own, everywhere a row is named") {
+  const temporary_dir dir;
+  const auto done =
+      in(dir,
+         "ulp vectors --block mxfp8,block=4x8 -o v.npz && ulp convert v.npz k.npz --to mxfp8,block=4x8 && "
+         "ulp verify --block mxfp8,block=4x8 v.npz --results k.npz");
+  CAPTURE(done.out, done.err);
+  REQUIRE(done.exit_code == 0);
+  const auto made = read_npz(dir / "k.npz");
+  CHECK(made.at("scale").shape.at(0) * 4 == made.at("codes").shape.at(0));
+  // Another dialect's blocks are named after it, in that shape.
+  REQUIRE(in(dir, "ulp convert v.npz t.npz --to torchao_mxe4m3_rceil,block=4x8").exit_code == 0);
+  const auto other = in(dir, "ulp verify --block mxfp8,block=4x8 v.npz --results t.npz");
+  CAPTURE(other.out);
+  CHECK(other.exit_code == 1);
+  CHECK(has(other.out, "torchao_mxe4m3_rceil,block=4x8"));
+  // And back.
+  const auto back = in(dir, "ulp convert k.npz back.npy --from mxfp8,block=4x8");
+  CAPTURE(back.err);
+  CHECK(back.exit_code == 0);
+  const auto told = in(dir, "ulp diff v.npz --to mxfp8,block=64 --dialects torchao,te,microxcaling_fp8_e4m3_floor");
+  CAPTURE(told.out, told.err);
+  CHECK(told.exit_code == 0);
+  CHECK(has(told.out, "te_mxfp8_e4m3_cppref,block=1x64"));
+  CHECK(has(told.out, "microxcaling_fp8_e4m3_floor,block=1x64"));
+  CHECK(has(in(dir, "ulp formats mxfp8,block=64").out, "1x64"));
+  CHECK(has(in(dir, "ulp convert v.npz k.npz --to mxfp8,block=0").err,
+            "'mxfp8,block=0': behind a format of blocks is block=COLUMNS or block=ROWSxCOLUMNS"));
+  CHECK(has(in(dir, "ulp vectors --block fp8_tensor,block=4 -o w.npz").err, "has one scale for a tensor"));
+}
+
 TEST_CASE("what is no check of blocks is refused in a line") {
   const temporary_dir dir;
   REQUIRE(in(dir,

@@ -2,7 +2,9 @@
 // published numbers of each, one conversion to its parts and threads, and what is refused.
 #include <ulp/formats/block_formats.hpp>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -415,6 +417,129 @@ TEST_CASE("loops for arrays make of blocks what is made of one element after the
       }
     }
   force_target(targets().back());
+}
+
+// Of one block by the rules of its program, in one number after the other: what is stored of the scale, and the codes.
+struct by_rule {
+  double stored;
+  std::vector<unsigned> codes;
+};
+by_rule of_block(const std::string& program, const format& element, const std::vector<float>& x, float of_tensor) {
+  float amax = 0;
+  for (const float f : x) amax = std::max(amax, std::fabs(f));
+  const float largest = to_float(element, element.max_finite_code());
+  double stored = 0;
+  float factor = 1;
+  if (program == "floor") {
+    const int exponent = std::ilogb(amax) - std::ilogb(largest);
+    stored = exponent + 127;
+    factor = std::ldexp(1.0F, -exponent);
+  } else if (program == "power") {
+    factor = std::ldexp(1.0F, std::ilogb(largest / amax));
+    stored = static_cast<double>(1 / factor);
+  } else {
+    const float encode_of_tensor = 2688 / of_tensor;
+    const auto code = encode(float8_e4m3fn, std::min(amax * (encode_of_tensor * (1.0F / 6)), 448.0F)).code;
+    stored = static_cast<double>(code);
+    factor = 1 / (to_float(float8_e4m3fn, code) * (1 / encode_of_tensor));
+  }
+  by_rule made{stored, {}};
+  for (const float f : x)
+    made.codes.push_back(static_cast<unsigned>(encode(element, std::clamp(f * factor, -largest, largest)).code));
+  return made;
+}
+
+TEST_CASE("blocks of a shape of one's own are those of the row's rule in that shape") {
+  struct example {
+    std::string name;
+    std::string program;
+    block_extent block;
+  };
+  const std::vector<example> all{{"mxfp8,block=64", "floor", {1, 64}},
+                                 {"mxfp8_e5m2,block=3x7", "floor", {3, 7}},
+                                 {"mxfp6,block=1", "floor", {1, 1}},
+                                 {"MXFP4,BLOCK=4X16", "floor", {4, 16}},
+                                 {"mxfp4,block=5000", "floor", {1, 5000}},
+                                 {"fp8_1x128,block=1x64", "power", {1, 64}},
+                                 {"fp8_128x128,block=20x33", "power", {20, 33}},
+                                 {"nvfp4,block=1x32", "nvfp4", {1, 32}},
+                                 {"nvfp4,block=4x16", "nvfp4", {4, 16}},
+                                 {"te_nvfp4_16x16,block=1x16", "nvfp4", {1, 16}}};
+  const matrix_extent of{50, 333};
+  std::vector<float> x = spread(of.rows * of.columns, 11);
+  for (float& f : x)
+    if (f == 0) f = 1;
+  float of_tensor = 0;
+  for (const float f : x) of_tensor = std::max(of_tensor, std::fabs(f));
+  for (const example& e : all) {
+    INFO(e.name);
+    const block_format& row = row_of(e.name);
+    REQUIRE(row.block == e.block);
+    const std::size_t across = (of.columns + e.block.columns - 1) / e.block.columns;
+    const std::size_t down = (of.rows + e.block.rows - 1) / e.block.rows;
+    REQUIRE(grid_of(row, of).scales() == across * down);
+    const made m = made_on(targets().back(), row, x, of);
+    std::size_t differ = 0;
+    for (std::size_t b = 0; b < across * down; ++b) {
+      std::vector<float> block;
+      std::vector<unsigned> codes;
+      for (std::size_t r = b / across * e.block.rows; r < std::min(of.rows, (b / across + 1) * e.block.rows); ++r)
+        for (std::size_t c = b % across * e.block.columns; c < std::min(of.columns, (b % across + 1) * e.block.columns);
+             ++c) {
+          block.push_back(x[r * of.columns + c]);
+          codes.push_back(m.codes[r * of.columns + c]);
+        }
+      const by_rule expected = of_block(e.program, *row.element.numbers, block, of_tensor);
+      const double stored = row.scale == scale_type::float32 ? static_cast<double>(m.scale_numbers[b])
+                                                             : static_cast<double>(m.scale_codes[b]);
+      differ += expected.stored == stored && expected.codes == codes ? 0 : 1;
+    }
+    CHECK(differ == 0);
+  }
+}
+
+TEST_CASE("the choice of 4 over 6 in blocks of any shape is that of one element after the other") {
+  const matrix_extent of{70, 101};
+  const std::vector<float> x = hard(of.rows * of.columns, 9);
+  for (const char* const name : {"te_nvfp4_4over6_mse256,block=1x24", "te_nvfp4_16x16_4over6_mse256,block=32x16",
+                                 "te_nvfp4_4over6_mae448,block=3x40"})
+    for (const std::string_view target : targets()) {
+      INFO(name << " " << target);
+      const made expected = made_on("codec", row_of(name), x, of);
+      const made m = made_on(target, row_of(name), x, of);
+      CHECK((m.codes == expected.codes));
+      CHECK((m.scale_codes == expected.scale_codes));
+    }
+  force_target(targets().back());
+}
+
+TEST_CASE("names of blocks of a shape of one's own") {
+  const block_format& own = row_of("mxfp8,block=64");
+  CHECK(own.name == "torchao_mxe4m3_floor,block=1x64");
+  CHECK(&own == find_block_format("torchao_mxe4m3_floor,block=1x64"));
+  CHECK(&listed_row(own) == find_block_format("mxfp8"));
+  CHECK(with_block(own, {1, 32}) == find_block_format("mxfp8"));
+  CHECK(find_block_format("mxfp8,block=32") == find_block_format("mxfp8"));
+  CHECK(find_block_format("mxfp8,block=64", "te")->name == "te_mxfp8_e4m3_cppref,block=1x64");
+  CHECK(find_block_format("mxfp8,block=64", "none") == nullptr);
+  CHECK(row_of("nvfp4,block=4x16").scale_for_each_row);
+  CHECK_FALSE(row_of("te_nvfp4_16x16,block=16").scale_for_each_row);
+  CHECK_FALSE(row_of("torchao_nvfp4_onelevel,block=4x16").scale_for_each_row);
+  const auto error_of = [](const char* name) {
+    CHECK(find_block_format(name) == nullptr);
+    return read_block_format(name).error;
+  };
+  for (const char* const option :
+       {"block=0", "block=", "block=x", "block=4x", "block=x4", "block=-1", "block=1x2x3", "block=1048577",
+        "block=99999999999999999999", "block= 4", "block", "", "size=64", "block=64,block=32"})
+    CHECK(error_of(("mxfp8," + std::string{option}).c_str()) ==
+          "'mxfp8," + std::string{option} +
+              "': behind a format of blocks is block=COLUMNS or block=ROWSxCOLUMNS, from 1 to 1048576, not '" + option +
+              "'");
+  CHECK(error_of("fp8_tensor,block=4") ==
+        "'fp8_tensor,block=4': torchao_fp8e4m3_tensorwise has one scale for a tensor, and no blocks of another shape");
+  CHECK_THAT(error_of("te_nvfp4_rowscaled,block=2x16"), Contains("scales rows one by one"));
+  CHECK(error_of("mxfp9,block=4") == "'mxfp9,block=4' is no format of blocks");
 }
 
 TEST_CASE("stochastic elements take the random bits of their place, and are right on average") {

@@ -97,6 +97,85 @@ TEST_CASE("split-K adds the sums of whole groups in float32") {
   CHECK(split_order(half->how, 1).result() == float16);
 }
 
+TEST_CASE("scaled products are those of dot() with the scales of the row and the column, in parts too") {
+  constexpr std::size_t rows = 3;
+  constexpr std::size_t columns = 4;
+  for (const tensor_core& unit : tensor_cores()) {
+    if (!unit.scales) continue;
+    const format& f = unit.operands;
+    const format& of_scales = unit.scales->format;
+    const std::size_t size = unit.scales->size;
+    for (const std::size_t depth : {1, 64, 200})
+      for (int kind = 0; kind < 4; ++kind) {
+        INFO(name_of(unit) << ' ' << unit.operands_name << ' ' << depth << ' ' << kind);
+        const std::size_t blocks = (depth + size - 1) / size;
+        const auto a = operands_of(f, rows * depth, 1 + depth, kind);
+        const auto b = operands_of(f, columns * depth, 2 + depth, kind);
+        std::vector<std::uint32_t> of_a(rows * blocks);
+        std::vector<std::uint32_t> of_b(columns * blocks);
+        for (std::vector<std::uint32_t>* const all : {&of_a, &of_b})
+          for (std::size_t i = 0; i < all->size(); ++i)
+            (*all)[i] = (of_scales == float8_e8m0 ? 120 : 40) + random_bits(all == &of_a ? 3 : 4, 2, i, 4);
+        const matmul_operands x{f, a, f, b, depth, row_scales{of_scales, of_a, of_b, size}};
+        const auto sum_of = [&](std::size_t i, std::size_t begin, std::size_t end) {
+          const std::size_t r = i / columns;
+          const std::size_t c = i % columns;
+          const std::size_t parts = (end - begin + size - 1) / size;
+          const block_scales by{{of_scales, std::span{of_a}.subspan(r * blocks + begin / size, parts)},
+                                {of_scales, std::span{of_b}.subspan(c * blocks + begin / size, parts)},
+                                size};
+          return dot({f, std::span{a}.subspan(r * depth + begin, end - begin)},
+                     {f, std::span{b}.subspan(c * depth + begin, end - begin)}, by, unit.how)
+              .code;
+        };
+        const auto all = matmul(split_order(unit.how, 1), x);
+        REQUIRE(all.size() == rows * columns);
+        std::size_t differing = 0;
+        for (std::size_t i = 0; i < all.size(); ++i) differing += all[i] == sum_of(i, 0, depth) ? 0 : 1;
+        CHECK(differing == 0);
+
+        // The exact sums of these small numbers, in two parts of 53 bits.
+        const matmul_errors errors = matmul_error(float32, all, x);
+        double largest = 0;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          std::vector<double> xs(depth);
+          std::vector<double> ys(depth);
+          for (std::size_t k = 0; k < depth; ++k) {
+            xs[k] = to_double(f, std::uint64_t{a[i / columns * depth + k]}) *
+                    to_double(of_scales, std::uint64_t{of_a[i / columns * blocks + k / size]});
+            ys[k] = to_double(f, std::uint64_t{b[i % columns * depth + k]}) *
+                    to_double(of_scales, std::uint64_t{of_b[i % columns * blocks + k / size]});
+          }
+          const double exact = to_double(float64, exact_dot(float64, xs, ys).code);
+          if (!std::isfinite(exact)) continue;
+          largest = std::max(largest, error_in_ulps(float32, std::uint64_t{all[i]}, exact));
+        }
+        if (errors.nonfinite < errors.elements) CHECK(errors.largest_ulps == largest);
+
+        if (depth != 200) continue;
+        const auto split = matmul(split_order(unit.how, 2), x);
+        const std::size_t half = (200 + unit.how.order.size - 1) / unit.how.order.size / 2 * unit.how.order.size;
+        const std::size_t cut = half < 100 ? half + unit.how.order.size : half;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          const float sum = std::bit_cast<float>(static_cast<std::uint32_t>(sum_of(i, 0, cut))) +
+                            std::bit_cast<float>(static_cast<std::uint32_t>(sum_of(i, cut, 200)));
+          const float got = std::bit_cast<float>(split[i]);
+          CHECK((got == sum || (std::isnan(got) && std::isnan(sum))));
+        }
+      }
+  }
+  const std::vector<std::uint32_t> some(64, 0);
+  const std::vector<std::uint32_t> two(2, 127);
+  const matmul_order order = split_order(find_scaled_tensor_core("B200", float8_e5m2, float8_e8m0, 32)->how, 1);
+  const auto with = [&](std::size_t size) {
+    return matmul_operands{float8_e5m2, some, float8_e5m2, some, 64, row_scales{float8_e8m0, two, two, size}};
+  };
+  CHECK(matmul(order, with(32)) == std::vector<std::uint32_t>{0});
+  CHECK_THROWS_WITH(matmul(order, with(16)), Contains("not a scale for each block"));
+  CHECK_THROWS_WITH(matmul(order, with(0)), Contains("blocks of no products"));
+  CHECK_THROWS_WITH(matmul({order.how, 2, 48}, with(32)), Contains("would cut a block"));
+}
+
 TEST_CASE("errors are those against the exact sums") {
   for (const format& f : {float16, bfloat16, float8_e4m3fn, tf32}) {
     const std::size_t depth = 200;

@@ -27,6 +27,7 @@
 
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/format.hpp>
+#include <ulp/formats/parsed.hpp>
 #include <ulp/formats/rounding.hpp>
 
 namespace ulp {
@@ -125,8 +126,17 @@ struct block_alias {
 };
 [[nodiscard]] std::span<const block_alias> block_aliases() noexcept;
 
-// By name or alias, in upper or lower case; nullptr where there is none.
-[[nodiscard]] const block_format* find_block_format(std::string_view name) noexcept;
+// By name or alias, in upper or lower case, and with blocks of another shape where ",block=64" or ",block=4x16" (rows x columns)
+// is behind it; nullptr where there is none. Such a row is made when it is first asked for, called "ROW,block=RxC", and stays.
+[[nodiscard]] const block_format* find_block_format(std::string_view name);
+// The same, or what is wrong with the name, which the error quotes.
+[[nodiscard]] parsed<const block_format*> read_block_format(std::string_view name);
+
+// The row with blocks of that shape, by the same rules; nullptr of rows whose scale is of a row or a tensor, of several rows
+// where the row scales rows, and of extents that are not from 1 to 2^20.
+[[nodiscard]] const block_format* with_block(const block_format& row, block_extent block);
+// The row of block_formats() that it is but for its blocks.
+[[nodiscard]] const block_format& listed_row(const block_format& row);
 
 // What a program makes of a format that several have: {"mxfp8", "te"} is te_mxfp8_e4m3_cppref.
 struct block_dialect {
@@ -135,8 +145,8 @@ struct block_dialect {
   std::string_view row;
 };
 [[nodiscard]] std::span<const block_dialect> block_dialects() noexcept;
-// nullptr where there is none. Without a dialect as above.
-[[nodiscard]] const block_format* find_block_format(std::string_view name, std::string_view dialect) noexcept;
+// nullptr where there is none. Without a dialect as above; with one in blocks of the shape that is behind the name.
+[[nodiscard]] const block_format* find_block_format(std::string_view name, std::string_view dialect);
 
 // Scales in memory that is not owned: codes of e8m0 and e4m3, or numbers.
 template <bool Constant>
@@ -196,6 +206,10 @@ struct block_conversion {
 
 // The amax that the second level of a row takes where none is given: none, one, or one for each row. Allocates.
 [[nodiscard]] std::vector<float> tensor_amax(const block_format& row, std::span<const float> x, matrix_extent of);
+
+// What the second level of a row with that amax contributes to all of its numbers, amax / 2688 or what the row has in its place;
+// 1 where it has none.
+[[nodiscard]] float tensor_scale(const block_format& row, float amax) noexcept;
 
 // x to a code for each element and what is stored of the scale of each block, down * across of them. Throws
 // std::invalid_argument, before anything is written, where sizes do not fit or the rounding is not possible: integers are

@@ -24,7 +24,7 @@ extern "C" {
 
 /* Larger where functions or fields were added. 3 made ulp_format larger: a library takes callers of its own number, and from 3 on
  * of smaller ones. */
-#define ULP_C_VERSION 3
+#define ULP_C_VERSION 4
 /* That of the library. */
 int ulp_c_version(void);
 
@@ -259,6 +259,10 @@ int ulp_dot(const ulp_numbers* a, const ulp_numbers* b, const ulp_accumulation* 
  * promote: so many groups of products are added up before their sum is added in float32; 0: all in the unit. */
 int ulp_unit_dot(const char* unit, const ulp_format* accumulator, uint32_t promote, const ulp_numbers* a,
                  const ulp_numbers* b, const ulp_number* c, ulp_sum* sum);
+/* As a matrix unit of that name multiplies blocks: element i of an operand times scale i / block of its own, codes of
+ * float8_e8m0 or, their sign not looked at, float8_e4m3fn; the last block may be short. tensor_cores.hpp has the units. */
+int ulp_scaled_unit_dot(const char* unit, const ulp_numbers* a, const ulp_numbers* b, const ulp_numbers* a_scales,
+                        const ulp_numbers* b_scales, uint32_t block, const ulp_number* c, ulp_sum* sum);
 int ulp_exact_dot(const ulp_format* to, const ulp_numbers* a, const ulp_numbers* b, const ulp_rounding* rounding,
                   const ulp_random_words* random, const ulp_number* c, ulp_result* result);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ulp/formats/dot.hpp>
+#include <ulp/model/precision/row_scales.hpp>
 #include <ulp/model/precision/unit_choice.hpp>
 
 namespace ulp {
@@ -39,6 +40,9 @@ struct dot_order {
 
 // As that unit adds, and in two levels where that is chosen. Throws std::invalid_argument, see unit_chosen.
 [[nodiscard]] std::vector<dot_order> unit_orders(const format& operands, const unit_choice& choice);
+// All units that take such operands with such scales for so many of them.
+[[nodiscard]] std::vector<dot_order> scaled_unit_orders(const format& operands, const format& scale,
+                                                        std::uint32_t block);
 
 // Errors are those of the result against the exact sum as double.
 struct dot_errors {
@@ -57,9 +61,10 @@ struct dot_errors {
 };
 
 // Row i of a with row i of b, `length` elements each, as codes of `operands`. Throws std::invalid_argument where sizes differ, or
-// are not a multiple of the length, or that is 0.
+// are not a multiple of the length, or that is 0. `scales`: nullptr where there are none.
 [[nodiscard]] dot_errors dot_error(const dot_order& order, const format& operands, std::span<const std::uint32_t> a,
-                                   std::span<const std::uint32_t> b, std::size_t length);
+                                   std::span<const std::uint32_t> b, std::size_t length,
+                                   const row_scales* scales = nullptr);
 
 enum class distribution : std::uint8_t {
   uniform,     // (0, 1)

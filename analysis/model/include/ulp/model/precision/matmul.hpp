@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <ulp/formats/dot.hpp>
+#include <ulp/model/precision/row_scales.hpp>
 
 namespace ulp {
 
@@ -33,13 +35,14 @@ struct matmul_operands {
   format b_format;
   std::span<const std::uint32_t> b;
   std::size_t depth = 0;
+  std::optional<row_scales> scales{};  // those of b of its columns
 
   [[nodiscard]] std::size_t rows() const noexcept { return a.size() / depth; }
   [[nodiscard]] std::size_t columns() const noexcept { return b.size() / depth; }
 };
 
 // Codes of order.result(), row by row. Throws std::invalid_argument where sizes are not multiples of the depth, that is 0, or
-// the accumulation is not valid. On all processors.
+// the accumulation is not valid, or where parts of a split cut blocks that have a scale. On all processors.
 [[nodiscard]] std::vector<std::uint32_t> matmul(const matmul_order& order, const matmul_operands& x);
 
 struct matmul_errors {
