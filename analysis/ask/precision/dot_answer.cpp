@@ -22,11 +22,8 @@
 namespace ulp {
 namespace {
 
-// Of all operands together: what one command may hold in memory.
-constexpr std::uint64_t most_elements = std::uint64_t{1} << 28;
-
 // Rows of one length.
-struct matrix {
+struct operand_rows {
   std::uint64_t length = 0;
   std::vector<double> numbers;
 
@@ -34,17 +31,18 @@ struct matrix {
 };
 
 struct operands {
-  matrix a;
-  matrix b;
+  operand_rows a;
+  operand_rows b;
   std::string told;
 };
 
 // The first rows of an array, its last dimension being a row's, or cut into rows of that length.
-matrix rows_of(const number_file& file, std::size_t index, std::uint64_t length, std::uint64_t rows, listener& to) {
+operand_rows rows_of(const number_file& file, std::size_t index, std::uint64_t length, std::uint64_t rows,
+                     listener& to) {
   const number_array& array = file.arrays()[index];
   const std::string place = fmt::format("tensor '{}'", array.name);
   const std::uint64_t last = array.shape.empty() ? 1 : array.shape.back();
-  matrix m{length == 0 ? last : length, {}};
+  operand_rows m{length == 0 ? last : length, {}};
   if (m.length == 0 || array.numel < m.length)
     throw input_error(file.path(), place,
                       fmt::format("has {}, fewer than one row of {}", count_text(array.numel, "element"), m.length));
@@ -83,13 +81,14 @@ operands generated(const dot_question& asked) {
   if (asked.rows > most_elements / length)
     throw std::invalid_argument(fmt::format("--rows {} of --length {} take too much memory", asked.rows, length));
   const auto some = [&](std::uint64_t stream) {
-    return matrix{length, generated_numbers(of, asked.seed, stream, asked.rows * length)};
+    return operand_rows{length, generated_numbers(of, asked.seed, stream, asked.rows * length)};
   };
   return {some(0), some(1), fmt::format("{} numbers of seed {}", asked.generate, asked.seed)};
 }
 
 // So many rows, from the first again where they end.
-block_operands operands_of(const matrix& m, std::uint64_t rows, const factor_format& in, conversion_counts& counts) {
+block_operands operands_of(const operand_rows& m, std::uint64_t rows, const factor_format& in,
+                           conversion_counts& counts) {
   std::vector<double> numbers;
   for (std::uint64_t r = 0; r < rows; ++r) {
     const auto begin = m.numbers.begin() + static_cast<std::ptrdiff_t>(r % m.rows() * m.length);

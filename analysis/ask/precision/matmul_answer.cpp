@@ -26,9 +26,6 @@
 namespace ulp {
 namespace {
 
-// Of operands and results together: what one command may hold in memory.
-constexpr std::uint64_t most_elements = std::uint64_t{1} << 28;
-
 struct matrix {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;

@@ -1,4 +1,4 @@
-// How programs that publish models keep the scales of a tensor beside its codes in a .safetensors.
+// How programs that publish models keep the scales of a tensor beside its codes.
 #ifndef ULP_IO_DUMPS_SCALE_CONVENTIONS_HPP
 #define ULP_IO_DUMPS_SCALE_CONVENTIONS_HPP
 

@@ -34,18 +34,18 @@ step made_step() {
 }
 const std::vector<tensor_info> tensors{{.name = "weight/fc", .kind = tensor_kind::weight}};
 
-joint_row parsed(const std::string& content) { return parse_joint_content(content, "f", "step 7"); }
+joint_row row_of(const std::string& content) { return parse_joint_content(content, "f", "step 7"); }
 
 }  // namespace
 
 TEST_CASE("a joint table is read as it was written") {
   const joint_row row = made_row();
-  const joint_row back = parsed(joint_content(row));
+  const joint_row back = row_of(joint_content(row));
   CHECK(back.table == row.table);
   CHECK(back.weight_type == row.weight_type);
   CHECK(back.origin == row.origin);
   CHECK(back.steps_ahead == 4);
-  CHECK(parsed(joint_content({})).table == joint_table{});
+  CHECK(row_of(joint_content({})).table == joint_table{});
 }
 
 TEST_CASE("a recording keeps it with its step") {
@@ -77,25 +77,25 @@ TEST_CASE("a recording keeps it with its step") {
 
 TEST_CASE("every damaged content is refused or a table that adds up") {
   const std::string good = joint_content(made_row());
-  for (std::size_t size = 0; size < good.size(); ++size) CHECK_THROWS_AS(parsed(good.substr(0, size)), input_error);
+  for (std::size_t size = 0; size < good.size(); ++size) CHECK_THROWS_AS(row_of(good.substr(0, size)), input_error);
   for (std::size_t at = 0; at < good.size(); ++at)
     for (int bit = 0; bit < 8; ++bit) {
       std::string bad = good;
       bad[at] = static_cast<char>(bad[at] ^ (1 << bit));
       try {
-        const joint_row row = parsed(bad);
+        const joint_row row = row_of(bad);
         CHECK(row.table.is_consistent());
       } catch (const input_error&) {
       }
     }
-  CHECK_THROWS_AS(parsed(std::string(8, '\xff')), input_error);
+  CHECK_THROWS_AS(row_of(std::string(8, '\xff')), input_error);
   // No memory is taken for cells that cannot be there.
   for (const std::uint64_t cells : {std::uint64_t{1}, std::uint64_t{1} << 62}) {
     std::string bytes;
     for (const std::uint64_t n : std::vector<std::uint64_t>{0, 0, 0, 0, 0, 0, 0, cells}) io::append_varint(bytes, n);
-    CHECK_THROWS_WITH(parsed(io::compress(bytes)), "f: step 7: its joint table: has fewer cells than it says");
+    CHECK_THROWS_WITH(row_of(io::compress(bytes)), "f: step 7: its joint table: has fewer cells than it says");
   }
   joint_row wrong = made_row();
   wrong.table.numel += 1;
-  CHECK_THROWS_AS(parsed(joint_content(wrong)), input_error);
+  CHECK_THROWS_AS(row_of(joint_content(wrong)), input_error);
 }

@@ -39,7 +39,7 @@ void expect_held(const block_outcomes& told, const block_outcomes& exact) {
   }
 }
 
-block_format with_block(block_format row, block_extent block) {
+block_format in_blocks_of(block_format row, block_extent block) {
   row.block = block;
   return row;
 }
@@ -75,7 +75,7 @@ TEST_CASE("Every row that block tables tell of is counted in ranges that hold, i
     CAPTURE(row.name);
     for (const block_extent block : {row.block, block_extent{1, 16}, block_extent{32, 32}, block_extent{32, 1}}) {
       CAPTURE(block.rows, block.columns);
-      const block_format changed = with_block(row, block);
+      const block_format changed = in_blocks_of(row, block);
       const block_outcome_counter outcomes(changed);
       for (const sample& s : samples(11)) {
         CAPTURE(s.name);
