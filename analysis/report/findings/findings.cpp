@@ -21,6 +21,8 @@ std::string places_text(std::int64_t first, std::int64_t last) {
 }
 
 std::string hedged(std::string_view sure, const std::string& since) {
+  constexpr std::string_view doubted = "not sure, since ";
+  if (sure.starts_with(doubted)) return fmt::format("{}{}, and {}", doubted, since, sure.substr(doubted.size()));
   for (const std::string_view word :
        {"certain: ", "very sure: ", "fairly sure: ", "not sure: ", "certain ", "very sure ", "fairly sure "})
     if (sure.starts_with(word)) sure.remove_prefix(word.size());
