@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <ulp/ask/columns/block_comparison.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
-#include <ulp/ask/columns/block_comparison.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 #include <ulp/io/output/program.hpp>

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/columns/run_picture.hpp>
 #include <ulp/ask/columns/block_comparison.hpp>
+#include <ulp/ask/columns/run_picture.hpp>
 #include <ulp/report/pictures/layer_metrics.hpp>
 
 #include "document.hpp"

@@ -44,8 +44,7 @@ unlogged_falls unlogged_falls_of(const log_interval& now, double scale) noexcept
   const double after = now.record.after;
   const bool is_mean = now.from->scale_is_mean && !is_power_of_two(after);
   const bool was_mean = now.from->scale_is_mean && !is_power_of_two(scale);
-  if (!is_mean && !(was_mean && after > scale / 2)) all.after = falls(scale, after);
-  if (is_mean && !was_mean) all.after = falls(scale, after);
+  if (!was_mean || (!is_mean && after <= scale / 2)) all.after = falls(scale, after);
   return all;
 }
 

@@ -228,7 +228,7 @@ class reader {
 
   [[nodiscard]] bool says() const {
     if (all_.empty()) return says_in_chinese_or_japanese();
-    if (all_.front().is_key && is_in(all_.front().text, speakers)) return false;
+    if ((all_.front().is_key && is_in(all_.front().text, speakers)) || is_about_data()) return false;
     for (std::size_t i = 0; i < all_.size(); ++i)
       if (is_nonfinite(i) || is_overflow(i) || is_end(i) || is_skipped(i) || counts(i)) return true;
     return lowers_scale() || says_in_chinese_or_japanese();
@@ -244,6 +244,15 @@ class reader {
   template <std::size_t N>
   [[nodiscard]] bool has(const std::array<std::string_view, N>& list) const {
     return std::ranges::any_of(all_, [&](const token& t) { return is_in(t.text, list); });
+  }
+  // "Skipped 312 rows (overflow of sequence_len)", "NaN boxes removed": what is fed to the network, and nothing of what comes of it.
+  [[nodiscard]] bool is_about_data() const {
+    constexpr std::array<std::string_view, 11> data{"dataset",      "dataloader", "tokenizer", "transcript",
+                                                    "boxes",        "duration",   "captions",  "annotations",
+                                                    "sequence_len", "max_length", "max_len"};
+    constexpr std::array<std::string_view, 6> results{"loss", "grad", "norm", "scal", "weight", "step"};
+    const auto is_data = [&](const token& t) { return is_of_data(t.text) || is_in(t.text, data); };
+    return std::ranges::any_of(all_, is_data) && !holds_any(text_, results);
   }
   [[nodiscard]] bool is_concerned() const { return holds_any(text_, concerned); }
 
@@ -297,12 +306,6 @@ class reader {
 
   [[nodiscard]] bool is_overflow(std::size_t i) const {
     if (!is_in(word(i), overflow_names) || !is_concerned() || is_denied(i, i)) return false;
-    // "Overflow of max length": of what is fed to the network.
-    constexpr std::array<std::string_view, 3> sizes{"length", "size", "seqlen"};
-    constexpr std::size_t near = 4;
-    if (word(i + 1) == "of")
-      for (std::size_t k = i + 2; k <= i + near; ++k)
-        if (is_in(word(k), sizes)) return false;
     return !is_in(word_before(i), other_overflows) && !is_in(word(i + 1), other_overflows);
   }
 

@@ -30,7 +30,7 @@ class quantizer {
 
     quantized_outcomes found{.counts = {.numel = x_.size(), .blocks = grid_.scales()},
                              .knows_clamped = why_block_tables_do_not_tell(row_).empty()};
-    count_elements(found.counts, codes, counts.overflowed);
+    count_elements(found.counts, codes, overflowed(counts.overflowed, random));
     for (std::size_t down = 0; down < grid_.down; ++down)
       for (std::size_t across = 0; across < grid_.across; ++across) count_block(found, down, across);
     if (asked_.with_errors) found.errors = errors_of(numbers);
@@ -47,6 +47,20 @@ class quantizer {
     std::vector<std::uint8_t> codes;
     std::vector<float> numbers;
   };
+
+  // Under a scale of zero, as E4M3 may have it, elements are clipped and become zero all the same: that is underflow.
+  [[nodiscard]] std::uint64_t overflowed(std::uint64_t clipped, const random_stream& random) const {
+    if (clipped == 0 || std::ranges::find(units_, 0.0F) == units_.end()) return clipped;
+    std::vector<float> others(x_.begin(), x_.end());
+    for (std::size_t i = 0; i < others.size(); ++i)
+      if (units_[i] == 0) others[i] = 0;
+    std::vector<std::uint8_t> codes(x_.size());
+    scales made(row_, grid_.scales());
+    conversion_counts counts;
+    quantize_blocks(row_, others, of_, codes, made.span(row_),
+                    {.tensor_amax = level_, .rounding = asked_.how, .random = random}, {}, &counts);
+    return counts.overflowed;
+  }
 
   // The code of 1.
   [[nodiscard]] std::uint8_t one() const {
@@ -69,7 +83,7 @@ class quantizer {
         ++to.nonfinite;
       else if (std::isnan(units_[i]))
         ++lost;
-      else if (code == 0)
+      else if (code == 0 || units_[i] == 0)
         ++underflow;
       else if (numbers != nullptr && code >> numbers->fraction_bits == 0)
         ++subnormal;

@@ -228,8 +228,9 @@ class command_test : public QObject {
 
   void messages_are_printable_whatever_is_given_data() {
     QTest::addColumn<QString>("option");
-    for (const char* const option : {"view", "block", "theme", "size", "scaler", "set", "format", "rounding", "clip-norm",
-                                     "clip-value", "order", "tensor", "steps", "step", "limit", "compare", "export"})
+    for (const char* const option :
+         {"view", "block", "theme", "size", "scaler", "set", "format", "rounding", "clip-norm", "clip-value", "order",
+          "tensor", "steps", "step", "limit", "compare", "export"})
       QTest::newRow(option) << "--export x.csv tests/data/digits.step00100.safetensors --" + QString(option);
     QTest::newRow("session") << "--session";
     QTest::newRow("input") << "--export x.csv --";

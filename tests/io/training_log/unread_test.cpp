@@ -60,8 +60,17 @@ TEST_CASE("unread: the words of a run that died are no silence") {
 }
 
 TEST_CASE("unread: what is too long overflows no gradient") {
-  CHECK_FALSE(io::says_nonfinite("WARNING: skipping batch 9: sequence length 9123 > 8192 (overflow of max length)"));
+  for (const std::string words :
+       {"WARNING: skipping batch 9: sequence length 9123 > 8192 (overflow of max length)",
+        "skipped 312 rows (overflow of sequence_len)", "Tokenizer: skipping samples that overflow max_length",
+        "Dropping long samples: 312 rows, overflow of sequence_len",
+        "Dataloader: skipped 3 corrupt images, NaN boxes removed", "Skipping batch: empty transcript (NaN duration)",
+        "Found 3 samples with infinite length (inf), removed"}) {
+    INFO(words);
+    CHECK_FALSE(io::says_nonfinite(words));
+  }
   CHECK(io::says_nonfinite("WARNING: skipping batch 9: overflow of the gradients"));
+  CHECK(io::says_nonfinite("sample 17: loss is NaN, skipping the batch"));
 }
 
 TEST_CASE("unread: whoever leaves lines out of a log leaves doubts") {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/columns/run_columns.hpp>
 #include <ulp/ask/columns/block_comparison.hpp>
+#include <ulp/ask/columns/run_columns.hpp>
 #include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/report/findings/advice.hpp>
 #include <ulp/report/tables/replay_summary.hpp>

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include <ulp/ask/columns/run_columns.hpp>
 #include <ulp/ask/columns/block_comparison.hpp>
+#include <ulp/ask/columns/run_columns.hpp>
 
 namespace ulp {
 

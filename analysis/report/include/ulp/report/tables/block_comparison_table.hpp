@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <ulp/ask/columns/run_picture.hpp>
 #include <ulp/ask/columns/block_comparison.hpp>
+#include <ulp/ask/columns/run_picture.hpp>
 #include <ulp/model/outcomes/outcome.hpp>
 #include <ulp/report/tables/table.hpp>
 
