@@ -18,6 +18,7 @@ block_choice::block_choice(view_state& state, QWidget* parent) : QComboBox(paren
       tr("The replay's format, or one whose blocks share a scale; further rows of ulp formats --blocks are typed"));
   setEditable(true);
   setInsertPolicy(QComboBox::NoInsert);
+  lineEdit()->setAccessibleName(tr("Format"));
   setMinimumContentsLength(16);
   QStringList names;
   for (const named_block_format& usual : usual_block_formats()) names << QString::fromStdString(usual.name);

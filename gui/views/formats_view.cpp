@@ -52,9 +52,9 @@ formats_view::formats_view(view_state& state, QWidget* parent)
     : rows_view(state, "formats", tr("Formats"), tr("Which format suffices, and at which static scale?"), parent),
       each_(make_toggle(tr("Each &tensor"), this)),
       beside_blocks_(make_toggle(tr("Beside &blocks"), this)),
-      block_rows_(new QLineEdit(this)),
       epsilon_(new QLineEdit(QString::fromStdString(shortest(usual_epsilon)), this)),
-      measure_(new QComboBox(this)) {
+      measure_(new QComboBox(this)),
+      block_rows_(new QLineEdit(this)) {
   each_->setToolTip(tr("For each tensor the smallest format that suffices, and the static scales for every format"));
   epsilon_->setFixedWidth(epsilon_->fontMetrics().horizontalAdvance("0.000000001"));
   epsilon_->setAccessibleName(tr("Share that may be lost"));

@@ -55,10 +55,10 @@ class formats_view final : public rows_view {
 
   QPushButton* each_;
   QPushButton* beside_blocks_;
-  QLineEdit* block_rows_;
   std::vector<QWidget*> of_loss_;  // controls of what may be lost
   QLineEdit* epsilon_;
   QComboBox* measure_;
+  QLineEdit* block_rows_;
   background work_;
   table table_;
 };
