@@ -19,7 +19,7 @@ block_choice::block_choice(view_state& state, QWidget* parent) : QComboBox(paren
   setEditable(true);
   setInsertPolicy(QComboBox::NoInsert);
   lineEdit()->setAccessibleName(tr("Format"));
-  setMinimumContentsLength(16);
+  setMinimumContentsLength(11);
   QStringList names;
   for (const named_block_format& usual : usual_block_formats()) names << QString::fromStdString(usual.name);
   addItem(tr("of the replay"));
