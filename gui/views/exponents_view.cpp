@@ -17,8 +17,6 @@
 namespace ulp::gui {
 namespace {
 
-// Room at both ends, for zeros and for what is not finite.
-constexpr double ends = 3;
 // Where there is less, the chart has it for itself.
 constexpr double least_height_with_rulers = 330;
 
@@ -302,6 +300,17 @@ QString exponents_view::told_of(double x) const {
       .arg(power(log2_scale()), fate_of(bands(), exponent));
 }
 
+void exponents_view::set_axes(const QString& magnitude, const QString& values, double left, double right, double most) {
+  plot().set_axes({.title = magnitude,
+                   .low = left - ends,
+                   .high = right + ends,
+                   .format = "2^%.0f",
+                   .first = left,
+                   .last = right,
+                   .marks = {{left - ends + 1, tr("0")}, {right + ends - 1, tr("inf, NaN")}}},
+                  {.title = values, .low = foot, .high = std::ceil(std::log10(most)) + 0.3, .format = "10^%.0f"});
+}
+
 QString exponents_view::fill(const theme& colours) {
   const QString why = why_empty();
   if (!why.isEmpty()) return why;
@@ -335,17 +344,9 @@ QString exponents_view::fill(const theme& colours) {
   for (const auto& [exponent, count] : binades_.by_exponent) most = std::max(most, count);
   const double zeros = binades_.zeros + binades_.maybe_zeros;
   most = std::max({most, zeros, binades_.nonfinite});
-  const double foot = -0.3;  // so that one gradient is seen
   plot().reserve_left(has_rulers_ ? ruler_names_width(plot().font()) : 0);
-  plot().set_axes(
-      {.title = state().current_run()->as_recorded ? tr("magnitude as recorded") : tr("magnitude of the gradient"),
-       .low = left - ends,
-       .high = right + ends,
-       .format = "2^%.0f",
-       .first = left,
-       .last = right,
-       .marks = {{left - ends + 1, tr("0")}, {right + ends - 1, tr("inf, NaN")}}},
-      {.title = tr("gradients"), .low = foot, .high = std::ceil(std::log10(most)) + 0.3, .format = "10^%.0f"});
+  set_axes(state().current_run()->as_recorded ? tr("magnitude as recorded") : tr("magnitude of the gradient"),
+           tr("gradients"), left, right, most);
 
   const format_bands limits = bands();
   const auto faded = [](QColor colour, int alpha) {

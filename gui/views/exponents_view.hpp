@@ -58,6 +58,11 @@ class exponents_view final : public chart_view {
   [[nodiscard]] QString shares() const;
   [[nodiscard]] QString told_of(double x) const;
 
+  static constexpr double ends = 3;     // room at both ends, for zeros and for what is not finite
+  static constexpr double foot = -0.3;  // of the logarithm of counts, so that a single value is seen
+  // From 2^left to 2^right, and up to the largest count.
+  void set_axes(const QString& magnitude, const QString& values, double left, double right, double most);
+
   // What is asked of blocks, and what is known of them.
   struct block_question {
     std::uint64_t run = 0;  // its id

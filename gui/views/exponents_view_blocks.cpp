@@ -12,9 +12,6 @@
 namespace ulp::gui {
 namespace {
 
-// Room at both ends, for zeros and for what is not finite.
-constexpr double ends = 3;
-
 double height_of(double count) { return count > 0 ? std::log10(count) : not_known; }
 
 QColor faded(QColor colour, int alpha) {
@@ -92,15 +89,7 @@ QString exponents_view::fill_blocks(const theme& colours) {
   const auto nonfinite = static_cast<double>(counted_blocks_->exponents.nonfinite);
   double most = std::max({1.0, zeros, nonfinite});
   for (const auto& [exponent, n] : window.bars) most = std::max(most, static_cast<double>(n.high));
-  constexpr double foot = -0.3;  // so that one value is seen
-  plot().set_axes({.title = tr("magnitude over %1").arg(shown_text(window.unit)),
-                   .low = left - ends,
-                   .high = right + ends,
-                   .format = "2^%.0f",
-                   .first = left,
-                   .last = right,
-                   .marks = {{left - ends + 1, tr("0")}, {right + ends - 1, tr("inf, NaN")}}},
-                  {.title = tr("values"), .low = foot, .high = std::ceil(std::log10(most)) + 0.3, .format = "10^%.0f"});
+  set_axes(tr("magnitude over %1").arg(shown_text(window.unit)), tr("values"), left, right, most);
   chart_content content;
   if (window.limits) {
     const auto cut = [&](double x) { return std::clamp(x, left, right); };

@@ -143,9 +143,31 @@ std::optional<found_divergence> by_losses(const course& c) {
   const std::size_t first = index_from(c.losses, *onset);
   const std::size_t told = c.losses.size() - first;
   const bool are_far_apart = first > 0 && c.losses[first].step - c.losses[first - 1].step >= several;
+  // Without gradients, a run that goes on has left a level only where there was one.
+  constexpr std::size_t level_losses = 10;
+  if (first < level_losses && c.sizes.empty() && !c.is_lost_after()) return std::nullopt;
   const bool is_short = told < several && !(are_far_apart && (told > 1 || loss_rises(c, found.what, tenfold)));
   if ((is_short && !loss_rises(c, found.what, hundredfold)) || found.what.growth < 1) return std::nullopt;
   return loss_rises(c, found.what, times) ? std::optional{found} : std::nullopt;
+}
+
+// The last losses before the run is lost rise one after the other, above all before: where they had been falling until then, the level
+// of those steps says nothing.
+std::optional<found_divergence> by_last_losses(const course& c) {
+  constexpr std::size_t several = 3;
+  constexpr double threefold = 3;
+  if (!c.is_lost_after() || c.losses.size() <= several) return std::nullopt;
+  std::size_t lowest = c.losses.size() - 1;
+  while (lowest > 0 && c.losses[lowest].value > c.losses[lowest - 1].value) --lowest;
+  const double before = c.losses[lowest].value;
+  const double after = c.losses.back().value;
+  const double highest = std::ranges::max(std::span(c.losses).first(lowest + 1), {}, &point::value).value;
+  if (c.losses.size() - 1 - lowest < several || !(before > 0) || !(after > threefold * before) || !(after > highest))
+    return std::nullopt;
+  found_divergence found = described(c, c.losses[lowest + 1].step);
+  found.what.loss_before = before;
+  found.what.loss_after = after;
+  return found;
 }
 
 // Too few steps for a level before the run is lost.
@@ -258,6 +280,7 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
   const std::optional<loss_course> rise = loss_rise_of(c.losses);
   std::optional<found_divergence> found = by_sizes(c, rise);
   if (!found) found = by_losses(c);
+  if (!found) found = by_last_losses(c);
   if (!found) found = by_first_steps(c);
   if (!found) found = by_rate(c);
   if (!found) found = by_setback(c, rise);

@@ -268,7 +268,10 @@ void evidence::see_skipped(const lost_place& place, bool goes_on) {
   const step_span span = span_of(place);
   see_handled(span);
   if (!goes_on) {
-    if (!goes_on_untold(place)) handled.at_end = span.steps;
+    if (goes_on_untold(place))
+      handled.fell = false;  // of what followed nothing is told
+    else
+      handled.at_end = span.steps;
     return;
   }
   if (!(scale_of(steps[place.last + 1]) < scale_of(steps[place.first]))) handled.fell = false;

@@ -94,12 +94,14 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
     weights_ = *ill;
   for (const weights_told& of : weights)
     if (of.happened.empty()) open_of_weights_ = of.sure;
+  bool has_collapsed = false;
   for (const cause& c : found.causes) {
     told t = tell(c, about_);
     const auto* const handled = std::get_if<gradient_overflow>(&c);
     const bool is_handled = handled != nullptr;
-    // Of what overflowed, the causes before it have their part.
-    if (is_handled && !causes_.empty()) t.happened = "besides, " + t.happened;
+    // Of what overflowed, the causes before it have their part; but those below the scale 1 are among all.
+    if (is_handled && !causes_.empty()) t.happened = (has_collapsed ? "in all, " : "besides, ") + t.happened;
+    has_collapsed = has_collapsed || std::holds_alternative<collapsed_scale>(c);
     finding f{.topic = name_of(c),
               .question = causes_.empty() ? "What happened?" : "What else happened?",
               .conclusion = t.happened,

@@ -103,8 +103,8 @@ told told_of(const collapsed_scale& c, const telling& about) {
   told t;
   if (c.dead > 0) return told_of_dead(c, about);
   t.happened = fmt::format(
-      "the loss scale collapsed from {} to {}: {} overflow at scales below 1, where none is at work any more",
-      as_power(c.greatest), as_power(c.least), span_text(c.lost));
+      "the loss scale collapsed, from {} to below 1: {} overflow there, down to the scale {}, where none is at work any more",
+      as_power(c.greatest), span_text(c.lost), as_power(c.least));
   if (!std::isnan(c.loss)) t.happened += fmt::format(" (the loss there is {})", loss_number(c.loss));
   advise_forward(t, about, {.has_scaler = true, .has_infinities = true});
   t.change += "; if the loss rose before that, lower the learning rate first";

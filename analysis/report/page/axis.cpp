@@ -116,4 +116,11 @@ value_axis axis_of(double least, double greatest, bool is_log, std::size_t most)
   return axis;
 }
 
+value_axis count_axis(double greatest) {
+  value_axis axis = axis_of(least_count, greatest, true);
+  axis.low = std::log10(least_count);
+  std::erase_if(axis.ticks, [](const tick& t) { return t.at < 0; });
+  return axis;
+}
+
 }  // namespace ulp

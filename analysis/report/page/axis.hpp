@@ -49,6 +49,9 @@ struct value_axis {
 // From the least to the greatest value, with some room around them, and at most so many labels. A logarithmic one takes
 // positive values only.
 [[nodiscard]] value_axis axis_of(double least, double greatest, bool is_log, std::size_t most = 6);
+// Of counts up to the greatest, logarithmic, from a half on, so that a single value is seen.
+inline constexpr double least_count = 0.5;
+[[nodiscard]] value_axis count_axis(double greatest);
 
 }  // namespace ulp
 

@@ -15,13 +15,10 @@ namespace {
 figure histogram(const block_window& window, const std::string& name) {
   double greatest = 1;
   for (const auto& [exponent, n] : window.bars) greatest = std::max(greatest, static_cast<double>(n.high));
-  constexpr double least = 0.5;  // so that a single value is seen
-  value_axis axis = axis_of(least, greatest, true);
-  axis.low = std::log10(least);
-  std::erase_if(axis.ticks, [](const tick& t) { return t.at < 0; });
+  const value_axis axis = count_axis(greatest);
   drawing d(static_cast<std::size_t>(window.high - window.low), axis.low, axis.high, 200);
   d.title("values");
-  const auto height = [&](std::uint64_t n) { return axis.place(std::max(static_cast<double>(n), least)); };
+  const auto height = [&](std::uint64_t n) { return axis.place(std::max(static_cast<double>(n), least_count)); };
   for (const auto& [exponent, n] : window.bars) {
     if (exponent < window.low || exponent >= window.high) continue;
     const auto column = static_cast<std::size_t>(exponent - window.low);

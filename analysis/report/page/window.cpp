@@ -141,17 +141,14 @@ figure histogram(const report_page& page, const report_replay& replay) {
   const std::map<int, double>& counts = page.binades.columns().front().by_exponent;
   double greatest = 1;
   for (const auto& [k, n] : counts) greatest = std::max(greatest, n);
-  constexpr double least = 0.5;  // so that a single value is seen
-  value_axis axis = axis_of(least, greatest, true);
-  axis.low = std::log10(least);
-  std::erase_if(axis.ticks, [](const tick& t) { return t.at < 0; });
+  const value_axis axis = count_axis(greatest);
   drawing d(static_cast<std::size_t>(range.high - range.low), axis.low, axis.high, 240);
   d.title("values");
   for (const auto& [k, n] : counts) {
     if (k < range.low || k >= range.high || !(n > 0)) continue;
     const auto column = static_cast<std::size_t>(k - range.low);
     constexpr double solid = 0.75;
-    d.cell(column, column + 1, axis.low, axis.place(std::max(n, least)), solid);
+    d.cell(column, column + 1, axis.low, axis.place(std::max(n, least_count)), solid);
   }
   for (const char* const style : {"halo", "over"}) d.limit(at.over - range.low, style);
   for (const char* const style : {"halo", "normal"}) d.limit(at.normal - range.low, style);

@@ -42,6 +42,35 @@ TEST_CASE("advice on the example run") {
   CHECK(run_ulp("advise tests/data/golden/inputs/loop_walk.csv").out.find("up to 2^") != std::string::npos);
 }
 
+TEST_CASE("a scale alone that fell once, and then stays, tells of no end") {
+  const temporary_dir dir;
+  const auto advised = [&](int last) {
+    std::string table = "Wall time,Step,Value\n";
+    for (int i = 0; i <= last; i += 50)
+      table +=
+          std::to_string(1709632800 + i) + ".0," + std::to_string(i) + "," + (i < 2000 ? "65536.0" : "32768.0") + "\n";
+    write_file((dir / "run-fp16_tag-loss_scale.csv").string(), table);
+    return run_ulp("advise " + (dir / "run-fp16_tag-loss_scale.csv").string()).out;
+  };
+  CHECK(advised(2000).find("and the input ends with it") != std::string::npos);
+  CHECK(advised(2950).find("ends with it") == std::string::npos);
+  CHECK(advised(2950).find("at least 1 of 2,951 steps overflowed (about step 1951) and was skipped") !=
+        std::string::npos);
+}
+
+TEST_CASE("what overflows below the scale 1 is among all that was skipped") {
+  const temporary_dir dir;
+  std::string log;
+  for (int i = 0; i < 30; ++i)
+    log += "step " + std::to_string(i) + " | loss 1.7 | grad_norm " + (i < 2 ? "1.2" : "inf") + " | loss_scale " +
+           std::to_string(std::exp2(i < 2 ? 2 : 4 - i)) + "\n";
+  for (int i = 30; i < 33; ++i) log += "step " + std::to_string(i) + " | loss 1.7\n";
+  write_file((dir / "train.log").string(), log);
+  const std::string told = run_ulp("advise " + (dir / "train.log").string()).out;
+  CAPTURE(told);
+  CHECK(told.find("besides, ") == std::string::npos);
+}
+
 TEST_CASE("advice on logs says what they tell, and no more") {
   const temporary_dir dir;
   const auto advised = [&](const std::string& text) {

@@ -1,6 +1,7 @@
 // Pins how often a printed scale was halved at least, where small scales are rounded in print, and what follows from means.
 #include "training_log/falls.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "support/catch.hpp"
@@ -51,4 +52,17 @@ TEST_CASE("of scales that may be means nothing follows but from a power of two")
   CHECK(after(means, 128, 40) == 1);
   CHECK(after(means, 100, 32) == 1);
   CHECK(after(means, 100, 64) == 0);  // of 128 and 64: it fell before
+}
+
+TEST_CASE("a scale with few digits is the power of two that it stands for") {
+  CHECK(exact_scale(0.0004883) == 0x1p-11);
+  CHECK(exact_scale(3.052e-05) == 0x1p-15);
+  CHECK(exact_scale(0.03125) == 0x1p-5);
+  CHECK(exact_scale(0.0312) == 0x1p-5);
+  CHECK(exact_scale(1.04858e+06) == 0x1p20);
+  CHECK(exact_scale(65536) == 65536);
+  CHECK(exact_scale(65540) == 65536);
+  for (const double other : {0.993, 0.5001, 0.1, 3.0, 48000.0, 1.5}) CHECK(exact_scale(other) == other);
+  CHECK(exact_scale(0) == 0);
+  CHECK(std::isnan(exact_scale(-1)));
 }

@@ -172,6 +172,23 @@ TEST_CASE("layouts: steps, losses and norms of each") {
   }
 }
 
+TEST_CASE("layouts: ESPnet's scale, by both names, is a mean") {
+  const playground place;
+  for (const std::string name : {"grad_scale", "loss_scale"}) {
+    INFO(name);
+    const auto line = [&](int first, const std::string& scale) {
+      return "[gpu01] 2022-03-01 10:01:12,345 (trainer:732) INFO: 1epoch:train:" + std::to_string(first) + "-" +
+             std::to_string(first + 9) + "batch: iter_time=1.0e-04, loss=85.013, grad_norm=44.152, " + name + "=" +
+             scale + ", optim0_lr0=1e-4\n";
+    };
+    const contents log = place.open(
+        "train.log", line(1, "6.554e+04") + line(11, "5.898e+04") + line(21, "3.277e+04") + line(31, "3.277e+04"));
+    std::size_t skipped = 0;
+    for (const step& s : log.steps) skipped += s.scalars.applied == false ? 1 : 0;
+    CHECK(skipped == 1);
+  }
+}
+
 TEST_CASE("layouts: overflows of Paddle and MindYOLO") {
   const playground place;
   const contents paddle = place.open("train.log",

@@ -320,6 +320,44 @@ TEST_CASE("a warm-up and a warm restart are no jumps of the learning rate") {
   CHECK(restarts.names().empty());
 }
 
+TEST_CASE("losses that fall and then rise above all before, to NaN, diverge") {
+  const auto with = [](const std::vector<double>& last) {
+    made_run run;
+    const auto log = [&](double loss, bool lost) {
+      run.scalars = {};
+      run.scalars.loss = lost ? not_known : loss;
+      run.scalars.loss_is_nan = lost;
+      run.add(std::vector<std::vector<float>>{});
+    };
+    for (int i = 0; i < 20; ++i) log(7 - 0.2 * i, false);
+    for (const double loss : last) log(loss, false);
+    for (int i = 0; i < 6; ++i) log(0, true);
+    return run;
+  };
+  const made_run risen = with({3.3, 5.7, 9, 12.6, 16.5});
+  CHECK(risen.names() == names{"divergence"});
+  const auto d = first_of<divergence>(risen);
+  CHECK(d.growing.first == 20);
+  CHECK(d.loss_before == 7 - 0.2 * 19);
+  CHECK(d.loss_after == 16.5);
+  CHECK(with({3.3, 4, 6}).names() == names{"forward_overflow"});      // not above what it was
+  CHECK(with({3, 16.5}).names() == names{"forward_overflow"});        // at once
+  CHECK(with({3.3, 9, 12, 3}).names() == names{"forward_overflow"});  // and back
+}
+
+TEST_CASE("without gradients, losses that rise from the first lines on have left no level") {
+  const auto from = [](int line) {
+    made_run run;
+    for (int i = 0; i < 60; ++i) {
+      run.scalars.loss = i < line ? 0.006 : 0.006 * (4 + 2 * (i - line));
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  CHECK(from(30).names() == names{"divergence"});
+  CHECK(from(6).names().empty());
+}
+
 TEST_CASE("a loss that begins at zero and grows beside steady gradients is no divergence") {
   const auto begins_at = [](double first) {
     made_run run({"a.weight"});

@@ -197,6 +197,22 @@ TEST_CASE("the second level is of the whole tensor, along either axis") {
   }
 }
 
+TEST_CASE("where the scale of a block underflows, all of it does, whatever its codes are") {
+  const block_format& row = *find_block_format("te_nvfp4_1x16");
+  std::vector<float> x = spread(64, 21);
+  for (std::size_t i = 16; i < 32; ++i) x[i] = std::ldexp(1.0F + static_cast<float>(i), -40);
+  const quantized_outcomes found = quantize_values({.row = row, .with_errors = true}, x, {1, 64});
+  std::vector<float> rest = x;
+  for (std::size_t i = 16; i < 32; ++i) rest[i] = 0;
+  const quantized_outcomes others = quantize_values({.row = row, .with_errors = true}, rest, {1, 64});
+  CHECK(found.counts.underflow.low == others.counts.underflow.low + 16);
+  CHECK(found.counts.subnormal == others.counts.subnormal);
+  CHECK(found.counts.overflow == others.counts.overflow);
+  CHECK(found.counts.normal == others.counts.normal);
+  CHECK(found.counts.normal.low + found.counts.underflow.low + found.counts.subnormal.low + found.counts.overflow.low ==
+        found.counts.nonzero());
+}
+
 TEST_CASE("sums of errors, and what has none") {
   const block_format& row = *find_block_format("torchao_mxe4m3_floor");
   const std::vector<float> exact(64, 1.5F);
