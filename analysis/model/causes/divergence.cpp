@@ -143,9 +143,6 @@ std::optional<found_divergence> by_losses(const course& c) {
   const std::size_t first = index_from(c.losses, *onset);
   const std::size_t told = c.losses.size() - first;
   const bool are_far_apart = first > 0 && c.losses[first].step - c.losses[first - 1].step >= several;
-  // Without gradients, a run that goes on has left a level only where there was one.
-  constexpr std::size_t level_losses = 10;
-  if (first < level_losses && c.sizes.empty() && !c.is_lost_after()) return std::nullopt;
   const bool is_short = told < several && !(are_far_apart && (told > 1 || loss_rises(c, found.what, tenfold)));
   if ((is_short && !loss_rises(c, found.what, hundredfold)) || found.what.growth < 1) return std::nullopt;
   return loss_rises(c, found.what, times) ? std::optional{found} : std::nullopt;

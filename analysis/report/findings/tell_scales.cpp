@@ -103,7 +103,7 @@ told told_of(const collapsed_scale& c, const telling& about) {
   told t;
   if (c.dead > 0) return told_of_dead(c, about);
   t.happened = fmt::format(
-      "the loss scale collapsed, from {} to below 1: {} overflow there, down to the scale {}, where none is at work any more",
+      "the loss scale collapsed from {}: {} overflow at scales below 1, down to {}, where none is at work any more",
       as_power(c.greatest), span_text(c.lost), as_power(c.least));
   if (!std::isnan(c.loss)) t.happened += fmt::format(" (the loss there is {})", loss_number(c.loss));
   advise_forward(t, about, {.has_scaler = true, .has_infinities = true});

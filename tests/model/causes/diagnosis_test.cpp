@@ -345,19 +345,6 @@ TEST_CASE("losses that fall and then rise above all before, to NaN, diverge") {
   CHECK(with({3.3, 9, 12, 3}).names() == names{"forward_overflow"});  // and back
 }
 
-TEST_CASE("without gradients, losses that rise from the first lines on have left no level") {
-  const auto from = [](int line) {
-    made_run run;
-    for (int i = 0; i < 60; ++i) {
-      run.scalars.loss = i < line ? 0.006 : 0.006 * (4 + 2 * (i - line));
-      run.add(std::vector<std::vector<float>>{});
-    }
-    return run;
-  };
-  CHECK(from(30).names() == names{"divergence"});
-  CHECK(from(6).names().empty());
-}
-
 TEST_CASE("a loss that begins at zero and grows beside steady gradients is no divergence") {
   const auto begins_at = [](double first) {
     made_run run({"a.weight"});
