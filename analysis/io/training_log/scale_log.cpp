@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <deque>
 #include <utility>
 
 #include <ulp/io/bytes/error.hpp>
@@ -18,6 +17,7 @@
 #include "bytes/text.hpp"
 #include "evaluation_loss.hpp"
 #include "history.hpp"
+#include "left_out.hpp"
 #include "line_numbers.hpp"
 #include "scanner.hpp"
 
@@ -281,62 +281,6 @@ bool ends_like(std::string_view line, std::string_view before) {
   return !line.empty() && line.size() >= before.size() && last_word(line) == last_word(before);
 }
 
-// Lines that say of themselves that others were left out, between records.
-class left_out_places {
- public:
-  void line(std::string_view text, std::uint64_t number) {
-    if (leaves_lines_out(text)) all_.emplace_back(number, text);
-  }
-  // What to doubt for the first of them; empty where there is none.
-  [[nodiscard]] std::string doubt(std::span<const scale_record> records) const {
-    const auto is_between = [&](const auto& place) {
-      return std::ranges::any_of(records, [&](const scale_record& r) { return r.line < place.first; }) &&
-             std::ranges::any_of(records, [&](const scale_record& r) { return r.line > place.first; });
-    };
-    const auto first = std::ranges::find_if(all_, is_between);
-    if (first == all_.end()) return "";
-    return "line " + std::to_string(first->first) + ", " + in_quotes(first->second) +
-           ", stands for lines that were left out";
-  }
-
- private:
-  std::vector<std::pair<std::uint64_t, std::string>> all_;
-};
-
-// Lines with numbers that nothing here reads, behind the last record: the run goes on in them.
-class measured_lines {
- public:
-  void line(std::string_view text, std::uint64_t number) {
-    if (decimals_in(text) < several) return;
-    last_.push_back(number);
-    if (last_.size() > most) last_.pop_front();
-  }
-  // What to doubt of a run whose last step is lost; empty where hardly any such line follows.
-  [[nodiscard]] std::string doubt(std::span<const scale_record> records) const {
-    std::uint64_t end = 0;
-    for (const scale_record& r : records) end = std::max(end, r.line);
-    const auto first = std::ranges::upper_bound(last_, end);
-    const auto n = static_cast<std::size_t>(last_.end() - first);
-    if (n < several) return "";
-    return (n == most ? "many lines" : std::to_string(n) + " lines") + " with numbers follow, from line " +
-           std::to_string(*first) + " on, and are not read";
-  }
-
- private:
-  static constexpr std::size_t several = 2;
-  static constexpr std::size_t most = 64;
-
-  static std::size_t decimals_in(std::string_view text) {
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    std::size_t n = 0;
-    for (std::size_t i = 1; i + 1 < text.size(); ++i)
-      n += text[i] == '.' && is_digit(text[i - 1]) && is_digit(text[i + 1]) ? 1 : 0;
-    return n;
-  }
-
-  std::deque<std::uint64_t> last_;
-};
-
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
   return std::ranges::any_of(history.runs, [](const scale_run& run) {
@@ -352,7 +296,7 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   lines.break_at_returns();
   record_scanner scanner;
   line_numbers numbers([&](std::string_view line, std::uint64_t number) { scanner.line(line, number); });
-  left_out_places left_out;
+  quoted_gaps left_out;
   measured_lines measured;
   nonfinite_evaluations evaluations;
   const auto add = [&](const std::string& line) {

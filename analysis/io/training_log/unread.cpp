@@ -122,34 +122,4 @@ std::vector<nonfinite_words> untold(std::span<const nonfinite_words> all, std::s
   return left;
 }
 
-bool leaves_lines_out(std::string_view line) {
-  constexpr std::size_t longest = 80;
-  constexpr std::string_view sign = "\xE2\x80\xA6";
-  constexpr std::array<std::string_view, 15> words{"snip", "snipped", "cut",  "omitted", "truncated",
-                                                   "skip", "skipped", "many", "more",    "lines",
-                                                   "log",  "output",  "of",   "some",    "several"};
-  constexpr std::array<std::string_view, 5> alone{"snip", "snipped", "cut", "omitted", "truncated"};
-  if (line.size() > longest) return false;
-  bool is_elided = line.find("...") != std::string_view::npos || line.find(sign) != std::string_view::npos;
-  for (std::size_t at = 0; at < line.size();) {
-    if (line.substr(at).starts_with(sign)) {
-      at += sign.size();
-      continue;
-    }
-    if (!is_letter(line[at])) {
-      constexpr std::string_view frame = ".[](){}<>-*=#~: \t";
-      if (frame.find(line[at]) == std::string_view::npos) return false;
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < line.size() && is_letter(line[end])) ++end;
-    const std::string_view word = line.substr(at, end - at);
-    if (std::ranges::find(words, word) == words.end()) return false;
-    is_elided = is_elided || std::ranges::find(alone, word) != alone.end();
-    at = end;
-  }
-  return is_elided;
-}
-
 }  // namespace ulp::io

@@ -57,9 +57,6 @@ struct nonfinite_words {
 [[nodiscard]] std::vector<nonfinite_words> untold(std::span<const nonfinite_words> all,
                                                   std::span<const scale_record> records);
 
-// "...", "[...]", "<snip>", "... many lines omitted ...": whoever quoted the log left lines out there.
-[[nodiscard]] bool leaves_lines_out(std::string_view line);
-
 }  // namespace ulp::io
 
 #endif

@@ -13,7 +13,7 @@
 #include "io/builders.hpp"
 #include "support/catch.hpp"
 #include "training_log/evaluation_loss.hpp"
-#include "training_log/unread.hpp"
+#include "training_log/left_out.hpp"
 
 using namespace ulp;
 using namespace ulp::test;
