@@ -55,7 +55,8 @@ pictured_run recorded(const temporary_dir& dir, const std::vector<block_extent>&
           now, {{.name = "fc", .kind = tensor_kind::weight_grad}, {.name = "out", .kind = tensor_kind::weight_grad}});
     }
   }
-  pictured_run run{.text = {.inputs = {path}}};
+  pictured_run run;
+  run.text.inputs = {path};
   picture(run, nobody());
   return run;
 }
