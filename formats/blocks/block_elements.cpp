@@ -79,8 +79,8 @@ integer_plan plan_of_integers(const block_element& e) {
 
 }  // namespace
 
-void element_encoder::prepare(std::span<float> scaled) const {
-  if (row_.nan_is_zero)
+void element_encoder::prepare(std::span<float> scaled, bool may_be_nan) const {
+  if (row_.nan_is_zero && may_be_nan)
     for (float& x : scaled) {
       const auto bits = std::bit_cast<std::uint32_t>(x);
       x = std::bit_cast<float>((bits & 0x7FFFFFFF) > 0x7F800000 ? 0 : bits);
@@ -113,8 +113,8 @@ element_encoder::element_encoder(const block_format& row, const block_conversion
   }
 }
 
-void element_encoder::operator()(std::span<float> scaled, std::size_t first, std::span<std::uint8_t> codes,
-                                 conversion_counts* counts) const {
+void element_encoder::operator()(std::span<float> scaled, bool may_be_nan, std::size_t first,
+                                 std::span<std::uint8_t> codes, conversion_counts* counts) const {
   if (row_.element.numbers == nullptr) {
     if (loops_ != nullptr)
       return loops_->to_integers[static_cast<std::size_t>(way_of(row_))](plan_of_integers(row_.element), scaled.data(),
@@ -122,7 +122,7 @@ void element_encoder::operator()(std::span<float> scaled, std::size_t first, std
     for (std::size_t i = 0; i < scaled.size(); ++i) codes[i] = integer_code(row_, scaled[i], counts);
     return;
   }
-  prepare(scaled);
+  prepare(scaled, may_be_nan);
   if (tiles_) {
     conversion_counts none;
     const std::size_t step = tiles_->plan().takes_long_tiles() ? scaled.size() : tile_size;

@@ -19,12 +19,12 @@ class element_encoder {
   element_encoder(const block_format& row, const block_conversion& how, bool counting);
 
   // Of elements first, first + 1, ...; `scaled` is overwritten. Adds to `counts` where it counts.
-  void operator()(std::span<float> scaled, std::size_t first, std::span<std::uint8_t> codes,
+  void operator()(std::span<float> scaled, bool may_be_nan, std::size_t first, std::span<std::uint8_t> codes,
                   conversion_counts* counts) const;
 
  private:
   // What is done to elements before they are rounded to the format.
-  void prepare(std::span<float> scaled) const;
+  void prepare(std::span<float> scaled, bool may_be_nan) const;
 
   const block_format& row_;
   conversion how_;

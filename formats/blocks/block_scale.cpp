@@ -196,7 +196,8 @@ void scales_of(const block_format& row, std::span<const float> amax, const tenso
   const auto by_e4m3 = [&](auto wanted, auto factor_of) {
     for (std::size_t i = 0; i < size; ++i) factors[i] = wanted(amax[i]);
     encode_array(float8_e4m3fn, factors, codes, {.threads = 1});
-    for (std::size_t i = 0; i < size; ++i) factors[i] = factor_of(e4m3_number(codes[i]));
+    for (std::size_t i = 0; i < size; ++i) factors[i] = e4m3_number(codes[i]);
+    for (std::size_t i = 0; i < size; ++i) factors[i] = factor_of(factors[i]);
   };
   switch (row.rule) {
     case amax_rule::nvfp4:

@@ -94,7 +94,7 @@ class quantizer {
   }
   void encode(std::size_t begin, std::size_t end, float factor, std::span<std::uint8_t> codes,
               conversion_counts* counts) const {
-    encode_part(0, begin, end, 0, {&factor, 1}, codes, counts);
+    encode_part(0, begin, end, 0, {&factor, 1}, true, codes, counts);
   }
 
   // Blocks first, first + 1, ... before `end`.
@@ -117,13 +117,21 @@ class quantizer {
         choose(rows, begin, found, tensor, part_of(scales.codes()), here);
       else
         detail::scales_of(row_, found, tensor, part_of(scales.codes()), part_of(scales.numbers()), here);
+      const bool may_be_nan =
+          detail::skips_nan(row_.rule) || detail::divides(row_.rule) || !are_finite(found) || !are_finite(here);
       const std::size_t end_column = std::min((begin + count) * grid_.block.columns, of_.columns);
       for (std::size_t r = rows.first; r < rows.first + rows.count; ++r)
-        encode_part(r, begin * grid_.block.columns, end_column, begin, here, codes, counts);
+        encode_part(r, begin * grid_.block.columns, end_column, begin, here, may_be_nan, codes, counts);
     }
   }
 
  private:
+  [[nodiscard]] bool are_finite(std::span<const float> all) const {
+    std::array<float, 1> greatest;
+    loops_->block_magnitudes(all.data(), all.size(), 1, greatest.data());
+    return std::isfinite(greatest.front());
+  }
+
   [[nodiscard]] std::span<const float> segment(std::size_t row, std::size_t block) const {
     const std::size_t begin = block * grid_.block.columns;
     return x_.subspan(row * of_.columns + begin, std::min(grid_.block.columns, of_.columns - begin));
@@ -164,7 +172,8 @@ class quantizer {
 
   // Elements begin, begin + 1, ... before `end` of row r; the first factor is that of first_block.
   void encode_part(std::size_t r, std::size_t begin, std::size_t end, std::size_t first_block,
-                   std::span<const float> factors, std::span<std::uint8_t> codes, conversion_counts* counts) const {
+                   std::span<const float> factors, bool may_be_nan, std::span<std::uint8_t> codes,
+                   conversion_counts* counts) const {
     alignas(64) std::array<float, tile> scaled;
     const auto scale = detail::divides(row_.rule) ? loops_->divide_blocks : loops_->multiply_blocks;
     const std::size_t width = grid_.block.columns;
@@ -181,7 +190,7 @@ class quantizer {
         scale(from.data() + whole * width, rest, 1, by + whole, scaled.data() + whole * width);
       if (may_be_infinite_) replace_products_of_zero(from, scaled);
       const std::size_t place = r * of_.columns + at;
-      encode_({scaled.data(), count}, place, codes.subspan(place, count), counts);
+      encode_({scaled.data(), count}, may_be_nan, place, codes.subspan(place, count), counts);
       at += count;
     }
   }
