@@ -2,7 +2,8 @@
 
     quantize, encode, decode, outcomes, finfo, formats    arrays in a format; help(ulpscope.quantize) says what
                                                           arguments mean
-    add, sub, mul, div, fma, sqrt, dot, exact_dot         their arithmetic
+    add, sub, mul, div, fma, sqrt                         their arithmetic
+    dot, exact_dot, matmul                                sums of products, as hardware adds them
     compat                                                other packages' functions
     optim                                                 optimizers as the libraries step them, 8-bit states
     torch                                                 quantize with a gradient, and as an operator of torch.compile
@@ -27,7 +28,8 @@ __version__ = "0.1.0"
 # Each name and the module that has it.
 _PLACES = {
     **dict.fromkeys(("block_formats", "quantize", "encode", "decode", "stream_of"), "_arrays"),
-    **dict.fromkeys(("add", "sub", "mul", "div", "fma", "sqrt", "dot", "exact_dot"), "_arrays"),
+    **dict.fromkeys(("add", "sub", "mul", "div", "fma", "sqrt"), "_arrays"),
+    **dict.fromkeys(("dot", "exact_dot", "matmul"), "_products"),
     **dict.fromkeys(("finfo", "formats"), "_formats"),
     "outcomes": "_outcomes",
     **dict.fromkeys(("Recording", "Run", "Scenario", "advise", "open", "precision", "replay", "sweep", "views"), "_recorded_runs"),
@@ -47,11 +49,12 @@ if TYPE_CHECKING:
     from . import compat as compat
     from . import optim as optim
     from . import torch as torch
-    from ._arrays import add, block_formats, decode, div, dot, encode, exact_dot, fma, mul, quantize, sqrt, stream_of, sub
+    from ._arrays import add, block_formats, decode, div, encode, fma, mul, quantize, sqrt, stream_of, sub
     from ._errors import RecorderError
     from ._following import Following, Step, follow
     from ._formats import finfo, formats
     from ._outcomes import outcomes
+    from ._products import dot, exact_dot, matmul
     from ._recorded_runs import Recording, Run, Scenario, advise, open, precision, replay, sweep, views
     from ._recorder import Recorder
     from ._run_tables import Binades, Picture, Table

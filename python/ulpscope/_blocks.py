@@ -181,7 +181,7 @@ def rows() -> List[Dict[str, Any]]:
 
 def like(made: Any, x: Any) -> Any:
     """An array of numpy as one of x's kind."""
-    if _is_tensor(x):
+    if is_tensor(x):
         torch = sys.modules["torch"]
         import numpy as np
 
@@ -217,13 +217,13 @@ def _joined(parts: List[Any], kind: Any = "f4") -> Any:
     return np.concatenate([part.reshape(-1) for part in parts]) if parts else np.empty(0, kind)
 
 
-def _is_tensor(x: Any) -> bool:
+def is_tensor(x: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
 
 
 def _as_numpy(x: Any) -> Any:
-    return x.detach().cpu().numpy() if _is_tensor(x) else x
+    return x.detach().cpu().numpy() if is_tensor(x) else x
 
 
 def _as_float32(x: Any) -> Any:
@@ -232,6 +232,6 @@ def _as_float32(x: Any) -> Any:
     kind = kind_of(x)
     taken = kind.take(x, "x")
     kind.elements(taken, "x")  # refuses what holds no numbers
-    if _is_tensor(taken):
+    if is_tensor(taken):
         return taken.to(sys.modules["torch"].float32).contiguous().numpy()
     return np.asarray(taken, np.float32, order="C")

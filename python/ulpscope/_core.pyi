@@ -63,6 +63,19 @@ def dot(
     scale_format: str,
     block: int,
 ) -> float: ...
+def matmul(
+    a: _Numbers,
+    b: _Numbers,
+    depth: int,
+    format: Optional[str],
+    unit: str,
+    accumulate: Optional[str],
+    promote: Optional[int],
+    split_k: int,
+    scales: Optional[Tuple[_Numbers, _Numbers]],
+    scale_format: str,
+    block: int,
+) -> Any: ...
 def exact_dot(a: _Numbers, b: _Numbers, c: float, how: Conversion) -> float: ...
 def stream_of(tensor: str, step: int) -> int: ...
 def targets() -> List[str]: ...

@@ -1,4 +1,4 @@
-"""add, sub, mul, div, fma, sqrt, dot and exact_dot beside exact fractions, numpy's float16 and `ulp eval`."""
+"""add, sub, mul, div, fma and sqrt beside exact fractions, numpy's float16 and `ulp eval`."""
 
 import itertools
 import math
@@ -173,109 +173,6 @@ class Arguments(unittest.TestCase):
             mine = ulpscope.fma(*numbers, "cb16", rounding)
             expected = ulpscope.decode(theirs, "cb16")
             self.assertTrue(same(mine, expected))
-
-
-class Dot(unittest.TestCase):
-    def setUp(self):
-        random = np.random.default_rng(9)
-        self.a, self.b = random.standard_normal((2, 1000)).astype(np.float16)
-
-    def test_exact(self):
-        exact = sum(Fraction(float(x)) * Fraction(float(y)) for x, y in zip(self.a, self.b))
-        for c in (0.0, 1e-300, -3.5):
-            total = exact + Fraction(c)
-            made = ulpscope.exact_dot(self.a, self.b, "fp32", c=c)
-            self.assertEqual(made, float(np.float32(float(total))))  # far from a midpoint of float32's
-            low = ulpscope.exact_dot(self.a, self.b, "bf16", "toward-negative", c=c)
-            high = ulpscope.exact_dot(self.a, self.b, "bf16", "toward-positive", c=c)
-            self.assertTrue(low < total < high)
-            self.assertLess(high - low, abs(low) * 2.0**-6)
-        self.assertEqual(ulpscope.exact_dot([1e300, 1.0, -1e300], [1e300, 1.0, 1e300]), 1)
-
-    def test_float32_one_after_the_other_as_a_loop_of_numpy(self):
-        total = np.float32(0.5)
-        for x, y in zip(self.a, self.b):
-            total = total + np.float32(x) * np.float32(y)  # products of float16 are exact in float32
-        self.assertEqual(ulpscope.dot(self.a, self.b, c=0.5), float(total))
-        self.assertEqual(ulpscope.dot(self.a[::-1].copy()[::-1], self.b, c=0.5), float(total))
-
-    def test_pairwise(self):
-        def tree(terms):
-            if len(terms) == 1:
-                return terms[0]
-            half = (len(terms) + 1) // 2
-            return np.float32(tree(terms[:half]) + tree(terms[half:]))
-
-        terms = self.a.astype(np.float32) * self.b.astype(np.float32)
-        self.assertEqual(ulpscope.dot(self.a, self.b, order="pairwise"), float(tree(terms)))
-
-    def test_a_matrix_unit_cuts_what_float32_keeps(self):
-        """Volta's products are cut below 2^-23 of the largest (Hickmann and Bradford, 2019; Fasi et al., 2021)."""
-        a = np.float16([1, 2.0**-12, 2.0**-12])
-        b = np.float16([1, 2.0**-12, 2.0**-12])
-        self.assertEqual(ulpscope.exact_dot(a, b), 1 + 2.0**-23)
-        self.assertEqual(ulpscope.dot(a, b, unit="volta"), 1)
-
-    def test_float16_accumulators_round_to_nearest_even(self):
-        one, half = np.float16([1, 0]), np.float16([2.0**-11, 0])
-        for unit in ("V100", "T4", "A100", "L40S", "H100", "B200"):
-            self.assertEqual(ulpscope.dot(one, half, unit=unit, accumulate="float16", c=1.0), 1)
-            self.assertEqual(ulpscope.dot(one, half, unit=unit, accumulate="fp16", c=1 + 2.0**-10), 1 + 2.0**-9)
-            self.assertEqual(ulpscope.dot(one, half, unit=unit, accumulate="float32", c=1.0), 1 + 2.0**-11)
-            most = np.float16([65504, 0])
-            self.assertEqual(ulpscope.dot(one, most, unit=unit, accumulate="float16", c=16.0), np.inf)
-        with self.assertRaisesRegex(ValueError, "not a number of float16"):
-            ulpscope.dot(one, half, unit="H100", accumulate="float16", c=1 + 2.0**-20)
-        with self.assertRaisesRegex(ValueError, "none is 'H100' .* into bfloat16: it takes float16, float16 into"):
-            ulpscope.dot(one, half, unit="H100", accumulate="bfloat16")
-        with self.assertRaisesRegex(ValueError, "none is 'X100' .*: there are volta, turing, .*cdna3"):
-            ulpscope.dot(one, half, unit="X100")
-        with self.assertRaisesRegex(ValueError, "accumulate and promote are of a unit"):
-            ulpscope.dot(one, half, accumulate="float16")
-
-    def test_sums_of_a_few_groups_are_added_in_float32(self):
-        def part(begin):
-            rows = slice(begin, begin + 64)
-            return np.float32(ulpscope.dot(self.a[rows], self.b[rows], unit="H100", accumulate="float16"))
-
-        total = np.float32(0.1)
-        for begin in range(0, 1000, 64):
-            total = total + part(begin)
-        asked = {"unit": "H100", "accumulate": "float16", "c": float(np.float32(0.1))}
-        self.assertEqual(ulpscope.dot(self.a, self.b, promote=4, **asked), float(total))
-        with self.assertRaisesRegex(ValueError, "promote is of blocks"):
-            ulpscope.dot(self.a, self.b, unit="MI250", promote=4)
-
-    def test_scales_of_blocks(self):
-        random = np.random.default_rng(5)
-        a, b = random.choice([-6, -4, -3, -1.5, -0.5, 0, 1, 2, 6], (2, 128))
-        for scale_format, block in (("float8_e8m0", 32), ("float8_e4m3fn", 16)):
-            scales = [random.choice([0.5, 1, 2, 4], 128 // block) for _ in range(2)]
-            exact = sum(a * b * np.repeat(scales[0] * scales[1], block))
-            asked = {"format": "float4_e2m1", "scale_format": scale_format, "block": block}
-            self.assertEqual(ulpscope.dot(a, b, unit="GB200", scales=scales, **asked), exact)
-            self.assertEqual(ulpscope.dot(a, b, scales=scales, **asked), exact)
-            with self.assertRaisesRegex(ValueError, "not a scale for each block"):
-                ulpscope.dot(a, b, unit="GB200", scales=(scales[0], scales[1][1:]), **asked)
-            with self.assertRaisesRegex(ValueError, "none is 'H100' .*scaled by .*: it takes float16"):
-                ulpscope.dot(a, b, unit="H100", scales=scales, **asked)
-        with self.assertRaisesRegex(ValueError, "scales: 1 given: give those of a"):
-            ulpscope.dot(a, b, unit="B200", format="float4_e2m1", scales=([1.0] * 4,))
-        with self.assertRaisesRegex(ValueError, "scales of b: element 0, 3, is not a number of float8_e8m0"):
-            ulpscope.dot(a, b, unit="B200", format="float4_e2m1", scales=([1.0] * 4, [3.0] * 4))
-
-    def test_the_format_of_the_vectors(self):
-        a, b = self.a.astype(np.float32), self.b.astype(float)
-        plain = ulpscope.dot(self.a, self.b, unit="hopper")
-        self.assertEqual(ulpscope.dot(a, b, unit="hopper", format="fp16"), plain)
-        self.assertEqual(ulpscope.dot(a, b, unit="H100", format="fp16"), plain)
-        self.assertEqual(ulpscope.dot(self.a.astype(np.float64), b), ulpscope.dot(self.a, self.b))
-
-    @unittest.skipIf(torch is None, "torch is not installed")
-    def test_tensors(self):
-        a, b = torch.from_numpy(self.a), torch.from_numpy(self.b)
-        self.assertEqual(ulpscope.dot(a, b), ulpscope.dot(self.a, self.b))
-        self.assertEqual(ulpscope.exact_dot(a.bfloat16(), b), ulpscope.exact_dot(a.bfloat16().float().numpy(), self.b))
 
 
 @unittest.skipIf(torch is None, "torch is not installed")

@@ -211,6 +211,7 @@ void bind_arrays(py::module_& module) {
   bind_dot(module);
   bind_device_rounding(module);
   bind_formats(module);
+  bind_matmul(module);
 }
 
 }  // namespace ulp::python

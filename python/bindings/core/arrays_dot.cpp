@@ -14,8 +14,8 @@
 #include <ulp/model/precision/unit_choice.hpp>
 #include <utility>
 
-#include "array_numbers.hpp"
 #include "module.hpp"
+#include "number_vector.hpp"
 
 namespace ulp::python {
 namespace {
@@ -23,53 +23,6 @@ namespace {
 namespace py = pybind11;
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
-
-// A vector of numbers one behind the other, in memory of its own where the array is not such.
-class vector_of_numbers {
- public:
-  // With a format, elements are codes of it; they must be its numbers.
-  vector_of_numbers(const py::tuple& array, const char* argument, const std::optional<std::string>& in)
-      : x_(numbers_of(array)), name_(argument) {
-    if (x_.view.shape.size() != 1) refuse(fmt::format("{}: has {} dimensions, not 1", argument, x_.view.shape.size()));
-    if (!x_.view.is_span()) {
-      memory_.resize(size() * x_.view.bytes / sizeof(double) + 1);
-      if (size() != 0) gather(x_.view, 0, size(), memory_.data());
-      x_.view.data = reinterpret_cast<std::byte*>(memory_.data());
-    }
-    if (in) encode_as(array_format_named(*in), *in);
-  }
-  [[nodiscard]] std::size_t size() const { return x_.view.size(); }
-  [[nodiscard]] const format& own_format() const { return x_.format; }
-  [[nodiscard]] number_span span() const {
-    if (x_.format == binary64) return std::span{reinterpret_cast<const double*>(x_.view.data), size()};
-    return {x_.format, codes_at(static_cast<const void*>(x_.view.data), x_.view.bytes, size())};
-  }
-
- private:
-  void encode_as(const format& f, const std::string& called) {
-    if (f == x_.format) return;
-    std::vector<double> values(size());
-    if (x_.format == binary64)
-      std::copy_n(reinterpret_cast<const double*>(x_.view.data), size(), values.data());
-    else
-      decode_array(x_.format, codes_at(static_cast<const void*>(x_.view.data), x_.view.bytes, size()), values);
-    std::vector<double> memory(size() / 2 + 1);
-    const code_span codes = codes_at(static_cast<void*>(memory.data()), 4, size());
-    for (std::size_t i = 0; i < size(); ++i)
-      if (!holds(f, values[i]))
-        refuse(
-            fmt::format("{}: element {}, {}, is not a number of {}: quantize it first", name_, i, values[i], called));
-    encode_array(f, values, codes);
-    memory_ = std::move(memory);
-    x_.view.data = reinterpret_cast<std::byte*>(memory_.data());
-    x_.view.bytes = 4;
-    x_.format = f;
-  }
-
-  numbers x_;
-  std::string name_;
-  std::vector<double> memory_;
-};
 
 // c, in float32 where that holds it: what is aligned looks at the exponents of codes. An accumulator of a unit in float16
 // is given such numbers.
@@ -102,11 +55,6 @@ sum_order order_of(const std::string& text, std::uint32_t size) {
   return {at->second, size};
 }
 
-std::optional<format> optional_format(const std::optional<std::string>& name) {
-  if (!name) return {};
-  return format_named(*name);
-}
-
 double number_of(const format& f, std::uint64_t code) { return to_double(f, code); }
 
 double dot(const py::tuple& a_array, const py::tuple& b_array, const std::optional<std::string>& in, double c,
@@ -116,10 +64,10 @@ double dot(const py::tuple& a_array, const py::tuple& b_array, const std::option
            std::optional<int> align_floor, const std::optional<std::string>& accumulate,
            std::optional<std::uint32_t> promote, const std::optional<std::pair<py::tuple, py::tuple>>& scales,
            const std::string& scale_format, std::uint32_t block) {
-  const vector_of_numbers a(a_array, "a", in);
-  const vector_of_numbers b(b_array, "b", in);
-  std::optional<vector_of_numbers> scale_a;
-  std::optional<vector_of_numbers> scale_b;
+  const number_vector a(a_array, "a", in);
+  const number_vector b(b_array, "b", in);
+  std::optional<number_vector> scale_a;
+  std::optional<number_vector> scale_b;
   if (scales) {
     scale_a.emplace(scales->first, "scales of a", scale_format);
     scale_b.emplace(scales->second, "scales of b", scale_format);
@@ -157,8 +105,8 @@ double dot(const py::tuple& a_array, const py::tuple& b_array, const std::option
 }
 
 double exact_dot(const py::tuple& a_array, const py::tuple& b_array, double c, const array_conversion& how) {
-  const vector_of_numbers a(a_array, "a", {});
-  const vector_of_numbers b(b_array, "b", {});
+  const number_vector a(a_array, "a", {});
+  const number_vector b(b_array, "b", {});
   const addend start(c);
   const py::gil_scoped_release release;
   random_words words;

@@ -15,5 +15,6 @@ void bind_array_arithmetic(pybind11::module_& module);
 void bind_device_rounding(pybind11::module_& module);
 void bind_dot(pybind11::module_& module);
 void bind_formats(pybind11::module_& module);
+void bind_matmul(pybind11::module_& module);
 
 }  // namespace ulp::python
