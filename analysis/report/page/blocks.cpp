@@ -45,7 +45,7 @@ figure histogram(const block_window& window, const std::string& name) {
   constexpr std::size_t labels = 12;
   std::vector<tick> exponents = power_ticks(window.low, window.high, labels);
   for (tick& t : exponents) t.at -= window.low;
-  d.x_ticks(exponents, fmt::format("magnitude over {}", window.unit));
+  d.x_ticks(exponents, "magnitude / scale");
   f.parts.push_back({d, fmt::format("values by magnitude over {}, with the limits of {}", window.unit, name)});
   return f;
 }
