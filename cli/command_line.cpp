@@ -25,7 +25,8 @@ constexpr const char* quiet_option = "--quiet";
 constexpr const char* quiet_help = "suppress notes and progress; still print warnings and errors";
 
 constexpr std::size_t help_width = 80;
-constexpr std::size_t help_column = 30;  // where descriptions of options and commands begin
+constexpr std::size_t help_column = 30;  // where descriptions of options begin
+constexpr std::size_t command_column = 15;
 
 // `text` broken between words, `column` characters being there already; further lines begin at `indent`.
 std::string wrapped(std::string_view text, std::size_t column, std::size_t indent) {
@@ -80,7 +81,7 @@ class narrow_formatter : public CLI::Formatter {
     return row(make_option_name(o, positional) + make_option_opts(o), make_option_desc(o));
   }
   std::string make_subcommand(const CLI::App* command) const override {
-    return row(command->get_display_name(true), command->get_description());
+    return row(command->get_display_name(true), command->get_description(), command_column);
   }
   std::string make_description(const CLI::App* app) const override {
     return wrapped_lines(CLI::Formatter::make_description(app));
@@ -90,12 +91,12 @@ class narrow_formatter : public CLI::Formatter {
   }
 
  private:
-  static std::string row(const std::string& name, const std::string& help) {
+  static std::string row(const std::string& name, const std::string& help, std::size_t column = help_column) {
     std::string left = wrapped("  " + name, 0, 6);
     if (help.empty()) return left + "\n";
-    if (left.size() + 2 > help_column) left += "\n";
-    left.resize(left.back() == '\n' ? left.size() + help_column : help_column, ' ');
-    return left + wrapped(help, help_column, help_column) + "\n";
+    if (left.size() + 2 > column) left += "\n";
+    left.resize(left.back() == '\n' ? left.size() + column : column, ' ');
+    return left + wrapped(help, column, column) + "\n";
   }
 };
 

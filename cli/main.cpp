@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "completion/complete.hpp"
+#include "folder.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 
@@ -32,6 +33,7 @@ int run(int argc, char** argv) {
                                     outcomes_command(), scalers_command(),   replay_command(),  sweep_command(),
                                     advise_command(),   precision_command(), report_command(),  selfcheck_command(),
                                     watch_command(),    matmul_command(),    probe_command(),   view_command()}};
+  if (argc == 1) return tell_folder();
   if (argc > 1 && std::string_view{argv[1]} == "complete") return complete(all, {argv + 2, argv + argc});
   return ulp::cli::run(all, argc, argv);
 }

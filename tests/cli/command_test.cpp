@@ -31,6 +31,18 @@ bool one_line(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("without a command, those for the files here are told, and work as typed") {
+  const auto told = run_shell("cd examples && ulp");
+  CHECK(told.exit_code == 0);
+  const std::string command = "ulp advise digits.ulp";
+  REQUIRE(told.out.find("  " + command + " ") != std::string::npos);
+  CHECK(run_shell("cd examples && " + command).out.starts_with("What happened"));
+  const temporary_dir empty;
+  const auto nothing = run_shell("cd " + empty.path().string() + " && ulp");
+  CHECK(nothing.exit_code == 0);
+  CHECK(nothing.out.find("No file here is of a run.") != std::string::npos);
+}
+
 TEST_CASE("the examples of --help work as typed") {
   for (const std::string& command : all_commands()) {
     CAPTURE(command);

@@ -88,16 +88,22 @@ file_kind kind_of(const dump_kind& row) {
   return {row.name, row.globs, row.begins, open_given_dumps, /*joins=*/true, row.open};
 }
 
+// "*.npy *.npz": ".npy" and ".npz".
+std::vector<std::string_view> endings_of(std::string_view globs) {
+  std::vector<std::string_view> all;
+  while (!globs.empty()) {
+    const std::size_t size = std::min(globs.find(' '), globs.size());
+    all.push_back(globs.substr(1, size - 1));
+    globs.remove_prefix(std::min(size + 1, globs.size()));
+  }
+  return all;
+}
+
 std::vector<std::string> endings_of_dumps() {
   std::vector<std::string> all;
-  for (const file_kind& row : file_kinds()) {
-    if (!row.is_dump()) continue;
-    for (std::string_view rest = row.globs; !rest.empty();) {
-      const std::size_t size = std::min(rest.find(' '), rest.size());
-      all.emplace_back(rest.substr(1, size - 1));
-      rest.remove_prefix(std::min(size + 1, rest.size()));
-    }
-  }
+  for (const file_kind& row : file_kinds())
+    if (row.is_dump())
+      for (const std::string_view ending : endings_of(row.globs)) all.emplace_back(ending);
   return all;
 }
 
@@ -117,10 +123,15 @@ const std::vector<file_kind>& file_kinds() {
       ULP_DUMPS(ULP_KIND)
 #undef ULP_KIND
           {"TensorBoard event file", "*.tfevents.*", begins_event_file, open_event_files, /*joins=*/true},
-      {"table or training log", "*.csv *.log *.txt *.jsonl *.json *.tsv *.csv.gz *.log.gz", begins_text, open_texts,
+      {"table or training log", "*.csv *.log *.txt *.out *.err *.jsonl *.json *.tsv *.csv.gz *.log.gz", begins_text,
+       open_texts,
        /*joins=*/true},
   };
   return all;
+}
+
+bool is_named_as(std::string_view path, const file_kind& row) {
+  return std::ranges::any_of(endings_of(row.globs), [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
 const file_kind& file_kind_of(const std::string& path, const read_limits& limits) {

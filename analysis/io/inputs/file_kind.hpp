@@ -33,6 +33,9 @@ struct file_kind {
 // The first that a file begins like counts; the last, text, is what is none of the others.
 [[nodiscard]] const std::vector<file_kind>& file_kinds();
 
+// Whether the name ends as one of the globs says.
+[[nodiscard]] bool is_named_as(std::string_view path, const file_kind& row);
+
 // Throws input_error for a file that is none of these, and says what it is where that is known. The name decides only
 // where the bytes do not, so that a damaged dump gets the error of its own reader.
 [[nodiscard]] const file_kind& file_kind_of(const std::string& path, const read_limits& limits = {});

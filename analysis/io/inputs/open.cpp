@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <filesystem>
 #include <utility>
 
 #include <ulp/io/bytes/error.hpp>
@@ -16,6 +18,7 @@
 #include "source/unit_factor.hpp"
 #include "table/read_scalars.hpp"
 #include "table/table_source.hpp"
+#include "text.hpp"
 
 namespace ulp {
 namespace {
@@ -69,6 +72,19 @@ class noted_source final : public forwarding_source {
 };
 
 }  // namespace
+
+std::optional<input_format> input_format_of(const std::string& path, std::uint64_t largest_text) {
+  try {
+    const io::file_kind& kind = io::file_kind_of(path);
+    const input_format format{kind.name, kind.globs, kind.is_dump()};
+    if (&kind != &io::file_kinds().back()) return format;
+    if (!io::is_named_as(path, kind)) return {};
+    if (std::filesystem::file_size(path) <= largest_text) (void)io::open_text(path, {});
+    return format;
+  } catch (const std::exception&) {  // who opens it says why
+    return {};
+  }
+}
 
 std::vector<input_format> input_formats() {
   std::vector<input_format> all;

@@ -2,7 +2,9 @@
 #ifndef ULP_IO_INPUTS_OPEN_HPP
 #define ULP_IO_INPUTS_OPEN_HPP
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,10 @@ struct input_format {
 
 // All of them. What a file is, its content says; the globs are for those who choose files.
 [[nodiscard]] std::vector<input_format> input_formats();
+
+// What a file is, where it is read; of a text only where its name is like one of the globs and a run is in it. `largest_text`: bytes
+// of a text that is looked into; of a longer one the name decides.
+[[nodiscard]] std::optional<input_format> input_format_of(const std::string& path, std::uint64_t largest_text);
 
 // The files in a folder of dumps as TransformerEngine and Megatron-LM write them, and in folders within, ascending; empty where
 // it is none.

@@ -1,0 +1,71 @@
+// Pins that what is said to lie in a folder is what commands read, under names that a shell takes as they stand.
+#include <ulp/ask/reading/folder_content.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/files.hpp"
+
+namespace {
+
+using namespace ulp;
+using ulp::test::temporary_dir;
+using ulp::test::write_file;
+namespace fs = std::filesystem;
+
+void put(const fs::path& from, const fs::path& to) {
+  fs::create_directories(to.parent_path());
+  fs::copy_file(from, to);
+}
+
+std::vector<std::string> words(const folder_content& all, found_files::kinds kind) {
+  std::vector<std::string> found;
+  for (const found_files& f : all.found)
+    if (f.kind == kind) found.push_back(f.words);
+  return found;
+}
+
+using names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("files are told by what they hold") {
+  const temporary_dir dir;
+  const fs::path data = ulp::test::source_dir() / "tests" / "data";
+  put(ulp::test::source_dir() / "examples" / "digits.ulp", dir / "a run.ulp");
+  put(data / "digits.step00100.safetensors", dir / "step1.safetensors");
+  put(data / "digits.step00100.safetensors", dir / "step22.safetensors");
+  put(data / "weights.step00100.safetensors", dir / "weights of it.safetensors");
+  put(data / "logs" / "apex_318.log", dir / "-x.log");
+  put(data / "configs" / "deepspeed_megatron_zero2.json", dir / "ds.json");
+  write_file(dir / "notes.txt", "nothing of a run\n");
+  write_file(dir / "empty.log", "");
+  write_file(dir / "unsafe.pkl", "\x80\x04");
+  write_file(dir / ".hidden.log", "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0\n");
+
+  const folder_content all = look_into(dir.path().string());
+  CHECK(all.all_seen);
+  CHECK(words(all, found_files::recording) == names{"'a run.ulp'"});
+  CHECK(words(all, found_files::text) == names{"./-x.log"});
+  CHECK(words(all, found_files::dumps) == names{"'weights of it.safetensors'", "step*.safetensors"});
+  CHECK(words(all, found_files::configuration) == names{"ds.json"});
+  CHECK(all.found.size() == 5);
+}
+
+TEST_CASE("folders are told where TensorBoard's files lie in them") {
+  const temporary_dir dir;
+  std::string event(8, '\0');
+  event[0] = 24;
+  fs::create_directories(dir / "runs" / "one");
+  fs::create_directories(dir / "src");
+  write_file(dir / "runs" / "one" / "events.out.tfevents.1.host",
+             event + "cccc" + "\x09" + "tttttttt" + "\x1a\x0d" + "brain.Event:2");
+  write_file(dir / "src" / "tfevents.cpp", "int main() {}\n");
+  const folder_content all = look_into(dir.path().string());
+  REQUIRE(all.found.size() == 1);
+  CHECK(all.found[0].kind == found_files::events);
+  CHECK(all.found[0].words == "runs/one");
+  CHECK(look_into((dir / "absent").string()).found.empty());
+}
