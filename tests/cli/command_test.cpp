@@ -88,8 +88,7 @@ TEST_CASE("no line of --help is wider than 80 columns, examples excepted") {
 
 TEST_CASE("wrong usage is one line and exit code 2") {
   for (const std::string arguments :
-       {"",
-        "bogus",
+       {"bogus",
         "--bogus",
         "inspect",
         "inspect 1",
