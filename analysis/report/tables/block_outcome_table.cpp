@@ -46,7 +46,7 @@ table block_outcome_table(const block_outcome_answer& all) {
     return column<row>{key, title, [=](const row& r) { return table_value{r.given.*of}; }, range_keys::both};
   };
   const auto number = [](const char* key, const char* title, std::uint64_t block_outcomes::*of) {
-    return column<row>{key, title, [=](const row& r) { return integer(r.given.*of); }};
+    return column<row>{key, title, [=](const row& r) { return table_value{count_range{r.given.*of, r.given.*of}}; }};
   };
   const bool has_errors = std::ranges::any_of(all.groups, [](const auto& group) {
     return std::ranges::any_of(group.second.of, [](const quantized_outcomes& o) { return o.errors.has_value(); });
