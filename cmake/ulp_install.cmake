@@ -10,6 +10,10 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope COMPONENT dev)
+# For those without CMake; relative to its own place, so that an installation can be moved.
+file(RELATIVE_PATH ULP_PREFIX_FROM_PC ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/ulp-formats.pc.in ulp-formats.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ulp-formats.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 install(EXPORT ulpscope-formats-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope COMPONENT dev)
 if(ULP_BUILD_CLI)
   install(FILES cmake/Findre2.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope COMPONENT dev)

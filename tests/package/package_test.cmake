@@ -3,7 +3,7 @@
 #   -D PYTHON=<interpreter>
 #   -P package_test.cmake
 # installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it; and once
-#   more for the component formats, where no other package can be found.
+#   more for the component formats, where no other package can be found, and by pkg-config without CMake.
 # folder: compiles the consumer with the project as a folder of its tree; nothing is linked, as that would build all once more.
 # fetched: builds and runs it by FetchContent with ulp::formats alone, and compares the list of what was built.
 # formats: builds and installs ulp::formats alone where no other package can be found, and the consumer against it; then, for
@@ -73,6 +73,28 @@ function(use build libraries)
   endif()
 endfunction()
 
+# The same without CMake, from a prefix that was moved.
+function(use_by_pkg_config)
+  find_program(pkg_config pkg-config)
+  find_program(c_compiler NAMES cc gcc clang)
+  if(NOT pkg_config OR NOT c_compiler)
+    message("pkg-config, or a compiler of C, is not there: not tested")
+    return()
+  endif()
+  file(RENAME ${prefix} ${prefix}_moved)
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${prefix}_moved/${LIBDIR}/pkgconfig ${pkg_config} --cflags --libs "ulp-formats = ${VERSION}"
+    OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  separate_arguments(instrumented UNIX_COMMAND "${cached_CMAKE_CXX_FLAGS}")
+  set(consumer ${ROOT}/tests/package/consumer)
+  run(${cached_CMAKE_CXX_COMPILER} -std=c++20 ${instrumented} ${consumer}/uses_formats.cpp -o ${DIR}/by_pkg_config ${flags})
+  run(${DIR}/by_pkg_config)
+  run(${c_compiler} ${instrumented} ${consumer}/uses_formats_c.c -o ${DIR}/by_pkg_config_c ${flags})
+  run(${DIR}/by_pkg_config_c)
+  file(RENAME ${prefix}_moved ${prefix})
+endfunction()
+
 # As if none of them were there; and as if those that arrays in Python need were.
 set(nothing_else)
 foreach(package CLI11 fmt nlohmann_json OpenSSL re2 SQLite3 TBB yaml-cpp ZLIB Qt6 MPI Catch2 benchmark PkgConfig)
@@ -92,6 +114,7 @@ endif()
 foreach(file config.cmake config-version.cmake formats-targets.cmake formats-targets-${config}.cmake)
   list(APPEND config_files ${LIBDIR}/cmake/ulpscope/ulpscope-${file})
 endforeach()
+list(APPEND config_files ${LIBDIR}/pkgconfig/ulp-formats.pc)
 
 file(REMOVE_RECURSE ${DIR})
 set(prefix ${DIR}/prefix)
@@ -134,6 +157,7 @@ if(MODE STREQUAL "installed")
   expect_files(installed FOUND ${installed} EXPECTED ${expected})
   use(${DIR}/build "${all}" ${from_prefix})
   use(${DIR}/formats formats ${from_prefix} -D COMPONENTS=formats ${nothing_else} -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
+  use_by_pkg_config()
 elseif(MODE STREQUAL "folder")
   list(JOIN all "," names)
   configure_project(${ROOT}/tests/package/consumer ${DIR}/build
