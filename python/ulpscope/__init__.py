@@ -12,7 +12,8 @@
     follow                                                a run while it is being recorded
     replay, sweep, outcomes, advise, precision, Scenario  what the program's commands of these names say of them
     scaler, scalers                                       loss scalers, step by step
-    Recorder                                              records a training job
+    init                                                  records a training job, by one line before its loop
+    Recorder                                              the same by a line in the loop, with all options
     lightning, transformers                               the same as callbacks
 
 Compiled modules are loaded when first used: `_core` for arrays and optimizers, `_runs` for everything that reads files. The recorder
@@ -37,6 +38,7 @@ _PLACES = {
     **dict.fromkeys(("Fp8Scaler", "Scaler", "ScalerError", "scaler", "scalers"), "_scalers"),
     **dict.fromkeys(("Binades", "Picture", "Table"), "_run_tables"),
     "emulate": "emulation",
+    "init": "_unattended",
     "Recorder": "_recorder",
     "RecorderError": "_errors",
 }
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from ._recorder import Recorder
     from ._run_tables import Binades, Picture, Table
     from ._scalers import Fp8Scaler, Scaler, ScalerError, scaler, scalers
+    from ._unattended import init
     from .emulation import emulate
 
 
