@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t most_files = 2000;
 constexpr std::uint64_t largest_text = std::uint64_t{4} << 20U;
+constexpr std::uint64_t all_texts = std::uint64_t{64} << 20U;  // of the others the names decide
 constexpr std::uint64_t largest_configuration = std::uint64_t{1} << 18U;
 
 bool can_be_configuration(const std::filesystem::path& path) {
@@ -34,12 +35,16 @@ found_files::kinds kind_of(const input_format& format) {
   return format.name.find("TensorBoard") != std::string_view::npos ? found_files::events : found_files::text;
 }
 
-std::optional<found_files> looked_at(const std::filesystem::path& path) {
+// `left`: bytes that are still to be read at most.
+std::optional<found_files> looked_at(const std::filesystem::path& path, std::uint64_t& left) {
   const std::string name = path.filename().string();
-  if (const auto format = input_format_of(path.string(), largest_text))
-    return found_files{kind_of(*format), std::string{format->name}, name};
   std::error_code unknown;
-  if (!can_be_configuration(path) || std::filesystem::file_size(path, unknown) > largest_configuration) return {};
+  const std::uint64_t size = std::filesystem::file_size(path, unknown);
+  const std::uint64_t most = std::min(largest_text, left);
+  if (!unknown && size <= most) left -= size;
+  if (const auto format = input_format_of(path.string(), most))
+    return found_files{kind_of(*format), std::string{format->name}, name};
+  if (!can_be_configuration(path) || unknown || size > largest_configuration) return {};
   try {
     return found_files{found_files::configuration, import_config(path.string()).framework + " configuration", name};
   } catch (const std::exception&) {  // who asks for it is told why
@@ -123,6 +128,7 @@ folder_content look_into(const std::string& folder) {
     content.found.push_back({found_files::events, "folder of TensorBoard event files", name});
   std::error_code none;
   std::size_t seen = 0;
+  std::uint64_t left = all_texts;
   for (std::filesystem::directory_iterator at(folder, none), end; !none && at != end; at.increment(none)) {
     std::error_code unknown;
     if (at->path().filename().string().starts_with('.') || !at->is_regular_file(unknown)) continue;
@@ -130,7 +136,7 @@ folder_content look_into(const std::string& folder) {
       content.all_seen = false;
       break;
     }
-    if (auto one = looked_at(at->path())) content.found.push_back(std::move(*one));
+    if (auto one = looked_at(at->path(), left)) content.found.push_back(std::move(*one));
   }
   for (found_files& one : content.found)
     if (one.kind != found_files::dumps) one.words = file_argument(one.words);
