@@ -43,7 +43,10 @@ std::optional<found_files> looked_at(const std::filesystem::path& path, std::uin
   const std::uint64_t most = std::min(largest_text, left);
   if (!unknown && size <= most) left -= size;
   if (const auto format = input_format_of(path.string(), most))
-    return found_files{kind_of(*format), std::string{format->name}, name};
+    return found_files{kind_of(*format),
+                       std::string{format->name} +
+                           (kind_of(*format) == found_files::text && size > most ? ", by its name: it is long" : ""),
+                       name};
   if (!can_be_configuration(path) || unknown || size > largest_configuration) return {};
   try {
     return found_files{found_files::configuration, import_config(path.string()).framework + " configuration", name};
