@@ -40,7 +40,7 @@ TEST_CASE("without a command, those for the files here are told, and work as typ
   const temporary_dir empty;
   const auto nothing = run_shell("cd " + empty.path().string() + " && ulp");
   CHECK(nothing.exit_code == 0);
-  CHECK(nothing.out.find("No file here is of a run.") != std::string::npos);
+  CHECK(nothing.out.find("No recordings, dumps, logs or configurations found here.") != std::string::npos);
 }
 
 TEST_CASE("the examples of --help work as typed") {

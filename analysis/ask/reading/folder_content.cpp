@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <compare>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -55,41 +55,62 @@ std::optional<found_files> looked_at(const std::filesystem::path& path, std::uin
   }
 }
 
-// "step*.npz" of "step0010.npz": each number is a star.
-std::string pattern_of(std::string_view name) {
-  std::string pattern;
-  for (const char c : name) {
-    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (!is_digit)
-      pattern += c;
-    else if (!pattern.ends_with('*'))
-      pattern += '*';
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// "step0010.npz" is "step", 0010 and ".npz": the last number of the name, before its ending. No number: all is before.
+struct numbered {
+  std::string before;
+  std::string after;
+
+  explicit numbered(const std::string& name) {
+    std::size_t end = std::min(name.rfind('.'), name.size());
+    while (end > 0 && !is_digit(name[end - 1])) --end;
+    std::size_t begin = end;
+    while (begin > 0 && is_digit(name[begin - 1])) --begin;
+    before = end == 0 ? name : name.substr(0, begin);
+    after = end == 0 ? "" : name.substr(end);
   }
-  return pattern;
+  friend auto operator<=>(const numbered&, const numbered&) = default;
+};
+
+// What open_source takes the step from by itself: a number behind one of these.
+bool names_step(std::string_view before) { return before.ends_with("step") || before.ends_with("iter_"); }
+
+// "grads.ulp" of "grads_"; another where that is there, or was given already.
+std::string free_name(std::string stem, const std::filesystem::path& folder, std::set<std::string>& given) {
+  while (!stem.empty() && std::string_view{"._-"}.find(stem.back()) != std::string_view::npos) stem.pop_back();
+  if (stem.empty() || stem.starts_with('-')) stem = "run";
+  std::string name = stem + ".ulp";
+  std::error_code unknown;
+  for (int i = 2; std::filesystem::exists(folder / name, unknown) || given.contains(name); ++i)
+    name = stem + "-" + std::to_string(i) + ".ulp";
+  given.insert(name);
+  return name;
 }
 
-// Dumps whose names differ in numbers alone are the steps of a run.
-std::vector<found_files> with_dumps_joined(std::vector<found_files> all) {
-  std::map<std::string, std::vector<found_files>> runs;
+// Dumps whose names differ in their last numbers alone are the steps of a run.
+std::vector<found_files> with_dumps_joined(std::vector<found_files> all, const std::filesystem::path& folder) {
+  std::map<numbered, std::vector<found_files>> runs;
   std::erase_if(all, [&](const found_files& one) {
     if (one.kind != found_files::dumps) return false;
-    runs[pattern_of(one.words)].push_back(one);
+    runs[numbered(one.words)].push_back(one);
     return true;
   });
-  for (const auto& [pattern, files] : runs) {
-    // What a shell would not match as it stands is named file by file.
-    const bool joins = files.size() > 1 &&
-                       shell_quoted(pattern_of(pattern)).find_first_not_of("'*") != std::string::npos &&
-                       pattern.find_first_of(" '\"\\$`?[]{}()<>|&;~#!") == std::string::npos;
-    if (joins) {
-      all.push_back(files.front());
-      all.back().words = pattern.starts_with('-') ? "./" + pattern : pattern;
-      all.back().count = files.size();
-      continue;
-    }
-    for (found_files one : files) {
-      one.words = file_argument(one.words);
+  std::set<std::string> given;
+  for (const auto& [name, files] : runs) {
+    const auto add = [&](const found_files& one, const std::string& words, std::size_t count) {
       all.push_back(one);
+      all.back().words = words;
+      all.back().count = count;
+      all.back().record_as = file_argument(free_name(name.before, folder, given));
+    };
+    // What a shell would not match as it stands is named file by file.
+    const std::string both = name.before + name.after;
+    if (files.size() > 1 && shell_quoted(both) == both && !both.starts_with('-')) {
+      add(files.front(), name.before + "[0-9]*" + name.after, files.size());
+      if (!names_step(name.before)) all.back().steps_from = shell_quoted(name.before + "([0-9]+)");
+    } else {
+      for (const found_files& one : files) add(one, file_argument(one.words), 1);
     }
   }
   return all;
@@ -143,7 +164,7 @@ folder_content look_into(const std::string& folder) {
   }
   for (found_files& one : content.found)
     if (one.kind != found_files::dumps) one.words = file_argument(one.words);
-  content.found = with_dumps_joined(std::move(content.found));
+  content.found = with_dumps_joined(std::move(content.found), folder);
   std::ranges::sort(content.found, {}, [](const found_files& f) { return std::tie(f.kind, f.words); });
   return content;
 }

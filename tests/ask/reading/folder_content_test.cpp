@@ -49,9 +49,29 @@ TEST_CASE("files are told by what they hold") {
   CHECK(all.all_seen);
   CHECK(words(all, found_files::recording) == names{"'a run.ulp'"});
   CHECK(words(all, found_files::text) == names{"./-x.log"});
-  CHECK(words(all, found_files::dumps) == names{"'weights of it.safetensors'", "step*.safetensors"});
+  REQUIRE(words(all, found_files::dumps) == names{"'weights of it.safetensors'", "step[0-9]*.safetensors"});
+  CHECK(all.found[3].steps_from.empty());
+  CHECK(all.found[3].record_as == "step.ulp");
   CHECK(words(all, found_files::configuration) == names{"ds.json"});
   CHECK(all.found.size() == 5);
+}
+
+TEST_CASE("dumps are a run where their last numbers are all that differs") {
+  const temporary_dir dir;
+  const fs::path dump = ulp::test::source_dir() / "tests" / "data" / "digits.step00100.safetensors";
+  for (const char* name : {"grads_0.safetensors", "grads_11.safetensors", "grads_2.safetensors", "grads_x.safetensors",
+                           "rank0_step1.safetensors", "rank0_step2.safetensors", "rank1_step1.safetensors"})
+    put(dump, dir / name);
+  write_file(dir / "grads.ulp", "there");
+  write_file(dir / "broken_1.safetensors", "\x10\0\0\0\0\0\0\0{");
+  const folder_content all = look_into(dir.path().string());
+  CHECK(words(all, found_files::dumps) == names{"grads_[0-9]*.safetensors", "grads_x.safetensors",
+                                                "rank0_step[0-9]*.safetensors", "rank1_step1.safetensors"});
+  REQUIRE(all.found.size() == 4);
+  CHECK(all.found[0].count == 3);
+  CHECK(all.found[0].steps_from == "'grads_([0-9]+)'");
+  CHECK(all.found[0].record_as == "grads-2.ulp");
+  CHECK(all.found[2].steps_from.empty());
 }
 
 TEST_CASE("folders are told where TensorBoard's files lie in them") {

@@ -12,10 +12,14 @@ namespace ulp {
 struct found_files {
   enum kinds : std::uint8_t { recording, events, text, dumps, configuration };
   kinds kind = recording;
-  std::string what;  // "recording", "safetensors dump", "DeepSpeed configuration"
+  std::string what;  // "recording", "safetensors", "DeepSpeed configuration"
   // Files as a shell names them: quoted where it needs that; of several dumps a pattern that these match.
   std::string words;
   std::size_t count = 1;
+  // Of dumps: the expression that --steps-from takes where a number in their names is not taken for the step without, else empty; and
+  // the name of a recording that is not there yet.
+  std::string steps_from{};
+  std::string record_as{};
 };
 
 struct folder_content {

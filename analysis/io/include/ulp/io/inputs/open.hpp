@@ -24,7 +24,7 @@ struct input_format {
 // All of them. What a file is, its content says; the globs are for those who choose files.
 [[nodiscard]] std::vector<input_format> input_formats();
 
-// What a file is, where it is read; of a text only where its name is like one of the globs and a run is in it. `largest_text`: bytes
+// What a file is, where it is read; of a dump only where it can be opened, of a text only where its name is like one of the globs and a run is in it. `largest_text`: bytes
 // of a text that is looked into; of a longer one the name decides.
 [[nodiscard]] std::optional<input_format> input_format_of(const std::string& path, std::uint64_t largest_text);
 
