@@ -1,0 +1,350 @@
+"""Counts blocks in operations of numpy or torch on the bits of float32 numbers: on the host, and on other devices, where nothing waits for the
+device.
+
+Each element has a row and a slot, and so an index by which it is counted. The row is that of its block, which tells the place and, near
+the ends, the exponent of the block's largest number, plus the binades that it lies below that; the slot is its sign and place. Which places
+there are: ulp/model/cells/block_table.hpp.
+"""
+
+import functools
+import struct
+
+from . import host
+from .bits import float_bits, histogram, is_numpy, on_host, widened
+from .block_tables import BlockTable, joined
+from .host import loaded_torch, np
+
+FRACTION, BIAS, INFINITY, MOST = 23, 127, 0x7F800000, 0x7FFFFFFF
+LOW = (1 << FRACTION) - 1
+SUBNORMAL = 149  # binades by which subnormal numbers, made floats as integers, lie too high
+# The last fractions of the places of a block's largest number; edges of those of an element, in 128ths.
+AMAX_ENDS = [0, 0x400000, 0x5FFFFF, 0x600000, 0x6FFFFF, 0x700000, 0x77FFFF, 0x7FFFBF, LOW]
+EDGES = [0, 64, 96, 104, 112, 120, 124, 126, 127]
+PLACES, ELEMENT_PLACES = len(AMAX_ENDS), 2 * len(EDGES)
+IGNORED = 2 * ELEMENT_PLACES  # the slot of zeros
+SLOTS = IGNORED + 1
+LEAST, GREATEST = -110, 126  # exponents of ordinary blocks
+DEEP = 277  # binades from the greatest exponent to the least
+LOW_ENDS = LEAST + SUBNORMAL  # exponents below the ordinary ones
+# Classes of blocks: ordinary by place; the others by exponent and place; of zeros, with infinities, with NaN.
+OF_ZEROS = PLACES * (2 + LOW_ENDS)
+OF_INFINITY, OF_NAN, CLASSES = OF_ZEROS + 1, OF_ZEROS + 2, OF_ZEROS + 3
+NOT_FINITE_ROWS = 278  # by exponent field, from 255 down to that of the least subnormal number
+
+
+@functools.lru_cache(None)
+def codes(device=None):
+    """By sign, exponent field, seven bits of the fraction, and whether any other is set: the slot, less SLOTS for each of the field.
+    Numbers below the normal ones are taken for zeros."""
+    places = [[2 * max(i for i, edge in enumerate(EDGES) if edge <= u) + (more or u not in EDGES) for more in (0, 1)] for u in range(128)]
+    of = [
+        IGNORED if field == 0 else -field * SLOTS + sign * ELEMENT_PLACES + places[u][more]
+        for sign in (0, 1)
+        for field in range(256)
+        for u in range(128)
+        for more in (0, 1)
+    ]
+    return np.array(of, np.int32) if device is None else loaded_torch().tensor(of, dtype=loaded_torch().int32, device=device)
+
+
+@functools.lru_cache(None)
+def amax_ends(device=None):
+    return np.array(AMAX_ENDS, np.int32) if device is None else loaded_torch().tensor(AMAX_ENDS, dtype=loaded_torch().int32, device=device)
+
+
+@functools.lru_cache(None)
+def float32_bits(dtype, device=None):
+    """Of each code of a 16- or 8-bit type."""
+    of = []
+    for code in range(1 << dtype.bits):
+        magnitude, negative = code & dtype.most, code > dtype.most
+        if magnitude < dtype.finite and (code != dtype.most + 1 or dtype.finite <= dtype.most):
+            bits = struct.unpack("<i", struct.pack("<f", dtype.magnitude(magnitude)))[0]
+        else:
+            bits = INFINITY + (magnitude != dtype.infinity)
+        of.append(bits - negative * (1 << 31))
+    return np.array(of, np.int32) if device is None else loaded_torch().tensor(of, dtype=loaded_torch().int32, device=device)
+
+
+def device_of(array):
+    return None if is_numpy(array) else array.device
+
+
+def narrowed(array):
+    return array.astype(np.int32) if is_numpy(array) else array.int()
+
+
+def as_host_array(array):
+    return array if np is None or is_numpy(array) else array.numpy()
+
+
+def taken(table, at):
+    """Elements of a table, at indices of any shape."""
+    return table.take(at) if is_numpy(at) else table.index_select(0, at.reshape(-1)).reshape(at.shape)
+
+
+def as_float32(bits, dtype):
+    """The bits of the same numbers."""
+    if dtype.bits == 32:
+        return bits
+    bits = narrowed(bits)
+    if dtype.name == "bfloat16":
+        return bits << 16
+    return taken(float32_bits(dtype, device_of(bits)), bits & (2 * dtype.most + 1))
+
+
+def normalised(magnitudes):
+    """Subnormal numbers as floats that lie SUBNORMAL binades too high; and which are."""
+    are = (magnitudes <= LOW) * (magnitudes > 0)
+    return magnitudes + (float_bits(magnitudes) - magnitudes) * are, are
+
+
+def blocked(bits, height, width):
+    """Rows of a matrix by row of blocks, row, block and column. What lacks at the edges is 0."""
+    rows, columns = bits.shape
+    down, across = -(-rows // height), -(-columns // width)
+    if rows % height or columns % width:
+        shape = down * height, across * width
+        whole = np.zeros(shape, np.int32) if is_numpy(bits) else bits.new_zeros(shape)
+        whole[:rows, :columns] = bits
+        bits = whole
+    return bits.reshape(down, height, across, width)
+
+
+def largest_of(bits):
+    """Of each block, as bits without the sign."""
+    magnitudes = bits & MOST
+    if not is_numpy(bits):
+        return magnitudes.amax((1, 3))
+    rows = magnitudes.max(1) if bits.shape[1] > 1 else magnitudes[:, 0]
+    return np.maximum.reduceat(rows.reshape(-1), np.arange(0, rows.size, bits.shape[3])).reshape(rows.shape[:2])
+
+
+class Layout:
+    """Rows by which elements are counted. rows: binades of each place of ordinary blocks; with_ends: whether others are told apart."""
+
+    def __init__(self, rows, with_ends):
+        self.rows, self.with_ends = rows, with_ends
+        self.not_finite = PLACES * rows  # of blocks with infinities, then of those with NaN
+        self.ends = self.not_finite + 2 * NOT_FINITE_ROWS
+        self.top = self.ends + PLACES * LOW_ENDS * (LOW_ENDS + 1) // 2
+        self.size = SLOTS * (self.top + PLACES * DEEP if with_ends else self.ends)
+
+    def first_rows(self, amax):
+        """Of blocks, those of an element with the exponent field 0; and the classes of the blocks. amax: bits."""
+        bits, are_subnormal = normalised(amax)
+        field = (bits >> FRACTION) - SUBNORMAL * are_subnormal
+        ends, fraction = amax_ends(device_of(amax)), bits & LOW
+        place = np.searchsorted(ends, fraction) if is_numpy(amax) else loaded_torch().searchsorted(ends, fraction)
+        place = narrowed(place)
+        ordinary = (field >= LEAST + BIAS) & (field <= GREATEST + BIAS)
+        is_finite, is_nan, is_zero = amax < INFINITY, amax > INFINITY, amax == 0
+        row = ordinary * (place * self.rows + field) + ~is_finite * (self.not_finite + 255 + NOT_FINITE_ROWS * is_nan)
+        of = ordinary * place + is_zero * OF_ZEROS + ~is_finite * (OF_INFINITY + 1 * is_nan)
+        at_end = is_finite & ~is_zero & ~ordinary
+        x = field - BIAS + SUBNORMAL  # 0 for the least exponent
+        is_low = x < LOW_ENDS
+        of = of + at_end * (PLACES * (1 + is_low * x + ~is_low * LOW_ENDS) + place)
+        if self.with_ends:
+            low = self.ends + PLACES * (x * (x + 1) >> 1) + place * (x + 1) + field
+            row = row + at_end * (is_low * low + ~is_low * (self.top + place * DEEP + field))
+        return narrowed(row), of
+
+    def cells(self, at, counts):
+        """Keys and counts of cells, not in order, and of blocks with infinities and with NaN what these hold: numbers, infinities and NaNs. at,
+        counts: indices that occur, and how often."""
+        row, slot = at // SLOTS, at % SLOTS
+        some = host.where(slot != IGNORED)
+        row, slot, counts = row[some], slot[some], counts[some]
+        pairs, starts = [], self._ends()
+
+        def keep(begin, end, parts):
+            """Rows of one kind: parts tells class and binades of a row, counted from the first of the kind."""
+            here = host.where((row >= begin) & (row < end))
+            of, below = parts(row[here] - begin)
+            sign, place = slot[here] // ELEMENT_PLACES, slot[here] % ELEMENT_PLACES
+            pairs.append((((of * 512 + below) * 2 + sign) * 32 + place, counts[here]))
+
+        keep(0, self.not_finite, lambda at: (at // self.rows, at % self.rows))
+        if self.with_ends:
+
+            def low(at):
+                i = host.last_below(starts, at)
+                return (i // PLACES + 1) * 16 + i % PLACES, at - starts[i]
+
+            keep(self.ends, self.top, low)
+            exponent = GREATEST + 1 + SUBNORMAL + 1
+            keep(self.top, self.top + PLACES * DEEP, lambda at: (exponent * 16 + at // DEEP, at % DEEP))
+        specials = []
+        for kind in (0, 1):
+            first = self.not_finite + kind * NOT_FINITE_ROWS
+            here = (row >= first) & (row < first + NOT_FINITE_ROWS)
+            is_edge = slot % ELEMENT_PLACES == 0
+            which = here & (row > first), here & (row == first) & is_edge, here & (row == first) & ~is_edge
+            specials.append([int(counts[of].sum()) for of in which])
+        return joined(pairs), specials
+
+    @staticmethod
+    @functools.lru_cache(None)
+    def _ends():
+        return host.array([PLACES * (x * (x + 1) // 2) + place * (x + 1) for x in range(LOW_ENDS) for place in range(PLACES)])
+
+
+WHOLE = Layout(DEEP, True)
+
+
+def indices_of(bits, rows, with_subnormal):
+    """By which elements are counted. bits: blocked; rows: of their blocks."""
+    magnitudes = bits
+    if with_subnormal:
+        magnitudes, are = normalised(bits & MOST)
+        bits = bits & ~MOST | magnitudes
+    at = taken(codes(device_of(bits)), bits >> 15 & 0x1FFFE | (bits & 0xFFFF != 0))
+    if with_subnormal:
+        at = at + are * (SUBNORMAL * SLOTS)
+    return at + (rows * SLOTS)[:, None, :, None]
+
+
+def pieces_of(rows, columns, height, width, most):
+    """Ranges of columns and, as lists, of rows: whole blocks, of at most so many elements, or parts of one block."""
+    if height * columns <= most:
+        step = most // (height * columns) * height
+        return (((0, columns), [(row, min(row + step, rows))]) for row in range(0, rows, step))
+    across, down = max(1, most // (height * width)) * width, max(1, min(height, most // width))
+    return (
+        ((column, min(column + across, columns)), [(at, min(at + down, row + height, rows)) for at in range(row, min(row + height, rows), down)])
+        for row in range(0, rows, height)
+        for column in range(0, columns, across)
+    )
+
+
+def sizes_of(begin, end, step, like):
+    """Elements of each block between two bounds, on the device of another array."""
+    n, last = -(-(end - begin) // step), (end - begin - 1) % step + 1
+    sizes = np.full(n, step) if is_numpy(like) else loaded_torch().full((n,), step, device=like.device)
+    sizes[-1:] = last
+    return sizes
+
+
+class Counts:
+    """Of the blocks of one extent of a matrix: what is counted of each piece."""
+
+    def __init__(self, extent, numel):
+        self.extent, self.numel = extent, numel
+        self.blocks = self.elements = self.ends = self.counts = None  # of classes; of ordinary blocks; by index, on a device
+        self.cells, self.specials = [], [[0] * 3, [0] * 3]  # on the host
+
+    def add_blocks(self, amax, of, heights, widths):
+        """Of those in a piece: their classes; their numbers of rows and of columns."""
+        area, ordinary = (heights[:, None] * widths).reshape(-1), of < PLACES
+        ends = [widened((amax | ~ordinary * MOST) & MOST).min(), widened(amax * ordinary).max()]
+        of = widened(of).reshape(-1)
+        blocks = histogram(of, CLASSES)
+        elements = widened(histogram(of, CLASSES, area * 1.0 if on_host(amax) else area))
+        if self.blocks is not None:
+            both = np if is_numpy(amax) else loaded_torch()
+            blocks, elements = self.blocks + blocks, self.elements + elements
+            ends = both.minimum(ends[0], self.ends[0]), both.maximum(ends[1], self.ends[1])
+        self.blocks, self.elements, self.ends = blocks, elements, ends
+
+    def add_on_host(self, bits, amax, layout, rows):
+        with_subnormal = bool(((bits & MOST) - 1 & MOST).min() < LOW)
+        at = indices_of(bits, rows, with_subnormal).reshape(-1)
+        if len(at) < SMALL:
+            pair = host.occurring(widened(as_host_array(at)))
+        else:
+            counts = as_host_array(histogram(at, layout.size))
+            pair = host.where(counts)
+            pair = pair, counts[pair]
+        cells, specials = layout.cells(*pair)
+        self.cells.append(cells)
+        for to, more in zip(self.specials, specials):
+            to[:] = [a + b for a, b in zip(to, more)]
+
+    def add_on_device(self, bits, rows):
+        torch = loaded_torch()
+        at = indices_of(bits, rows, True).reshape(-1).long()
+        dtype = torch.int32 if self.numel < 1 << 31 else torch.int64
+        if self.counts is None:
+            self.counts = torch.zeros(WHOLE.size, dtype=dtype, device=bits.device)
+        self.counts.scatter_add_(0, at, torch.ones(1, dtype=dtype, device=bits.device).expand(len(at)))
+
+    def table(self):
+        """What was counted, once it is on the host: blocks, elements, ends."""
+        none = host.zeros(0), host.zeros(0)
+        if self.blocks is None:
+            return BlockTable(self.extent, 0, 0, 0, 0, [0] * 5, [0] * 5, None, none, none)
+        blocks, elements = self.blocks.tolist(), self.elements.tolist()
+        cells = joined(self.cells)
+        keys = [place for place in range(PLACES)]
+        keys += [(x + 1) * 16 + place for x in (*range(LOW_ENDS), GREATEST + 1 + SUBNORMAL) for place in range(PLACES)]
+        classes = [(key, n) for key, n in zip(keys, blocks) if n > 0]
+        not_finite = [[blocks[of], elements[of] - sum(its), *its] for of, its in zip((OF_INFINITY, OF_NAN), self.specials)]
+        return BlockTable(
+            self.extent,
+            self.numel,
+            sum(elements[:OF_ZEROS]) - int(cells[1].sum()),
+            blocks[OF_ZEROS],
+            elements[OF_ZEROS],
+            *not_finite,
+            tuple((int(bits) >> FRACTION) - BIAS for bits in self.ends) if sum(blocks[:PLACES]) else None,
+            tuple(host.array(of) for of in zip(*classes)) if classes else none,
+            cells,
+        )
+
+
+SMALL = 1 << 13  # elements, below which sorting indices costs less than a table of them
+
+
+def count(bits, dtype, extent, is_on_device):
+    """Counts of a matrix of bits. Elements are taken in pieces whose temporary arrays stay in the cache; on devices, which take little
+    memory."""
+    rows, columns = bits.shape
+    counts = Counts(extent, rows * columns)
+    if counts.numel == 0:
+        return counts
+    height, width = min(extent[0], rows), min(extent[1], columns)
+    for (left, right), parts in pieces_of(rows, columns, height, width, 1 << (22 if is_on_device else 17)):
+        first, last = parts[0][0], parts[-1][1]
+
+        def part(begin, end, left=left, right=right):
+            return blocked(as_float32(bits[begin:end, left:right], dtype), min(height, end - begin) if len(parts) > 1 else height, width)
+
+        pieces = [part(*parts[0])]
+        amax = largest_of(pieces[0])
+        for begin, end in parts[1:]:
+            amax = (np if is_numpy(amax) else loaded_torch()).maximum(amax, largest_of(part(begin, end)))
+        layout = WHOLE if is_on_device else layout_of(amax)
+        its_rows, of = layout.first_rows(amax)
+        counts.add_blocks(amax, of, sizes_of(first, last, height, amax), sizes_of(left, right, width, amax))
+        for i, (begin, end) in enumerate(parts):
+            piece = pieces[0] if i == 0 else part(begin, end)
+            if is_on_device:
+                counts.add_on_device(piece, its_rows)
+            else:
+                counts.add_on_host(piece, amax, layout, its_rows)
+    return counts
+
+
+def layout_of(amax):
+    """A small one that suffices for these blocks."""
+    finite = amax * (amax < INFINITY)
+    greatest = int(finite.max()) >> FRACTION
+    at_end = (finite > 0) & ((finite < LEAST + BIAS << FRACTION) | (finite >= GREATEST + 1 + BIAS << FRACTION))
+    return WHOLE if bool(at_end.any()) else Layout(greatest + 24, False)
+
+
+def bring_to_host(waiting):
+    """What a device counted, for which the host waits: one copy of each kind."""
+    torch = loaded_torch()
+    for device in {counts.blocks.device for counts in waiting}:
+        here = [counts for counts in waiting if counts.blocks.device == device]
+        few = torch.stack([torch.cat((of.blocks, of.elements, torch.stack(tuple(of.ends)))) for of in here]).cpu().tolist()
+        for of, numbers in zip(here, few):
+            at = of.counts.nonzero().flatten()
+            pair = torch.stack((at, of.counts[at].long())).cpu()
+            of.counts = None
+            at, its = pair.numpy() if np is not None else pair
+            cells, of.specials = WHOLE.cells(at, its)
+            of.cells = [cells]
+            of.blocks, of.elements, of.ends = host.array(numbers[:CLASSES]), host.array(numbers[CLASSES:-2]), numbers[-2:]
