@@ -41,9 +41,10 @@ def type_of(dtype):
 
 
 class Counted:
-    """The blocks of one tensor. counts: those that are still on a device."""
+    """The blocks of one tensor. counts: those that are still on a device, where they take `size` bytes."""
 
     __slots__ = ("tables", "counts")
+    size = property(lambda self: 4 * WHOLE.size * len(self.counts))
 
     def __init__(self, tables, counts=()):
         self.tables, self.counts = tables, counts
@@ -59,7 +60,7 @@ class Counted:
 class BlockCounter:
     def __init__(self, extents):
         self.extents = extents
-        self.left_out = {}  # names of tensors of which no blocks are counted: why
+        self._left_out, self._told = {}, set()  # names of tensors of which no blocks are counted: why; of which that was said
         self._waiting, self._size = [], 0  # Counted that devices have, and bytes of their counts
 
     def count(self, name, array):
@@ -84,22 +85,33 @@ class BlockCounter:
             all_counted[i] = Counted(tables) if len(tables) else None
         return all_counted
 
-    def arrive(self):
-        """Waits for what devices have."""
-        waiting, self._waiting, self._size = self._waiting, [], 0
-        bring_to_host([counts for counted in waiting for counts in counted.counts if counts.numel])
-        for counted in waiting:
+    def newly_left_out(self):
+        """{name: why}, of tensors that were not asked for before."""
+        new = {name: why for name, why in self._left_out.items() if name not in self._told}
+        self._told.update(new)
+        return new
+
+    def arrive(self, of=None):
+        """Waits for what devices have of these Counted, or of all."""
+        wanted = {id(counted) for counted in self._waiting if of is None or counted in of}
+        here = [counted for counted in self._waiting if id(counted) in wanted]
+        self._waiting = [counted for counted in self._waiting if id(counted) not in wanted]
+        bring_to_host([counts for counted in here for counts in counted.counts if counts.numel])
+        for counted in here:
+            self._size -= counted.size
             counted.tables, counted.counts = BlockTables([counts.table() for counts in counted.counts]), ()
 
     def _fit(self, name, array):
         """Its values, one row after the other."""
-        of = type_of(array.dtype)
+        of, shown = type_of(array.dtype), str(array.dtype).replace("torch.", "")
         if of is None or of.bits > 32:
-            self.left_out.setdefault(name, f"is {str(array.dtype).replace('torch.', '')}, and blocks are of float32 numbers")
+            if of is not None or shown.startswith("complex"):  # all others are not recorded at all
+                self._left_out.setdefault(name, f"is {shown}, and blocks are of float32 numbers")
             return None
         torch = loaded_torch()
         if torch is None or not isinstance(array, torch.Tensor):
-            return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
+            native = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+            return np.ascontiguousarray(native).reshape(array.shape)
         array = array.detach()
         if array.layout != torch.strided:
             array = array.to_dense()
@@ -122,7 +134,7 @@ class BlockCounter:
             raise RecorderError(kernels.CAPTURED)
         counted = Counted(None, [count(bits, of, extent, True) for extent in extents])
         self._waiting.append(counted)
-        self._size += 4 * WHOLE.size * len(extents)
+        self._size += counted.size
         if self._size > WAITING:
             self.arrive()
         return counted
