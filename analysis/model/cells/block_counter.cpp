@@ -208,7 +208,17 @@ class block_counter {
       correct_subnormal(x, at, size, indices);
     else if (least != ~std::uint32_t{0})
       least_field_ = std::min(least_field_, static_cast<int>((least + 1) >> fraction_bits));
-    for (std::size_t i = 0; i < size; ++i) ++counts_[indices[i]];
+    std::uint32_t* const counts = counts_.data();
+    std::size_t i = 0;
+    for (; i + 4 <= size;
+         i += 4) {  // indices are read before counts are written, which might be the same for all the compiler knows
+      const std::uint32_t a = indices[i], b = indices[i + 1], c = indices[i + 2], d = indices[i + 3];
+      ++counts[a];
+      ++counts[b];
+      ++counts[c];
+      ++counts[d];
+    }
+    for (; i < size; ++i) ++counts[indices[i]];
     numel_ += size;
     counted_ += size;
     if (counted_ >= counter_limit) collect();
