@@ -120,32 +120,48 @@ def largest_of(bits):
     return np.maximum.reduceat(rows.reshape(-1), np.arange(0, rows.size, bits.shape[3])).reshape(rows.shape[:2])
 
 
+def least_field_of(bits):
+    """The exponent field of the least number that is not zero, below 1 where it is subnormal; on the host."""
+    least = int(((bits & MOST) - 1 & MOST).min()) + 1
+    return least >> FRACTION if least > LOW else least.bit_length() - FRACTION
+
+
+def chunks_of(bits):
+    """Rows of blocks whose temporary arrays stay in the cache, as far as a row does."""
+    step = max(1, CHUNK // (bits.shape[1] * bits.shape[2] * bits.shape[3]))
+    return [bits[at : at + step] for at in range(0, len(bits), step)]
+
+
 class Layout:
-    """Rows by which elements are counted. rows: binades of each place of ordinary blocks; with_ends: whether others are told apart."""
+    """Rows by which elements are counted. rows: binades of each place of ordinary blocks; greatest: exponent field of these; with_others: whether
+    blocks with infinities and NaN are told apart, with_ends: and those near the ends."""
 
-    def __init__(self, rows, with_ends):
-        self.rows, self.with_ends = rows, with_ends
+    def __init__(self, rows, greatest, with_others, with_ends=False):
+        self.rows, self.with_others, self.with_ends = rows, with_others, with_ends
         self.not_finite = PLACES * rows  # of blocks with infinities, then of those with NaN
-        self.ends = self.not_finite + 2 * NOT_FINITE_ROWS
-        self.top = self.ends + PLACES * LOW_ENDS * (LOW_ENDS + 1) // 2
-        self.size = SLOTS * (self.top + PLACES * DEEP if with_ends else self.ends)
+        self.ends = self.not_finite + with_others * 2 * NOT_FINITE_ROWS
+        self.top = self.ends + with_ends * PLACES * LOW_ENDS * (LOW_ENDS + 1) // 2
+        # Zeros lie anywhere up to there.
+        self.size = SLOTS * max(self.top + with_ends * PLACES * DEEP, (PLACES - 1) * rows + greatest + 1)
 
-    def first_rows(self, amax):
+    def first_rows(self, amax, are_ordinary=False):
         """Of blocks, those of an element with the exponent field 0; and the classes of the blocks. amax: bits."""
-        bits, are_subnormal = normalised(amax)
-        field = (bits >> FRACTION) - SUBNORMAL * are_subnormal
+        bits, are_subnormal = (amax, False) if are_ordinary else normalised(amax)
         ends, fraction = amax_ends(device_of(amax)), bits & LOW
-        place = np.searchsorted(ends, fraction) if is_numpy(amax) else loaded_torch().searchsorted(ends, fraction)
-        place = narrowed(place)
+        place = narrowed(np.searchsorted(ends, fraction) if is_numpy(amax) else loaded_torch().searchsorted(ends, fraction))
+        field = bits >> FRACTION
+        if are_ordinary:
+            return place * self.rows + field, place
+        field = field - SUBNORMAL * are_subnormal
         ordinary = (field >= LEAST + BIAS) & (field <= GREATEST + BIAS)
         is_finite, is_nan, is_zero = amax < INFINITY, amax > INFINITY, amax == 0
         row = ordinary * (place * self.rows + field) + ~is_finite * (self.not_finite + 255 + NOT_FINITE_ROWS * is_nan)
         of = ordinary * place + is_zero * OF_ZEROS + ~is_finite * (OF_INFINITY + 1 * is_nan)
-        at_end = is_finite & ~is_zero & ~ordinary
-        x = field - BIAS + SUBNORMAL  # 0 for the least exponent
-        is_low = x < LOW_ENDS
-        of = of + at_end * (PLACES * (1 + is_low * x + ~is_low * LOW_ENDS) + place)
         if self.with_ends:
+            at_end = is_finite & ~is_zero & ~ordinary
+            x = field - BIAS + SUBNORMAL  # 0 for the least exponent
+            is_low = x < LOW_ENDS
+            of = of + at_end * (PLACES * (1 + is_low * x + ~is_low * LOW_ENDS) + place)
             low = self.ends + PLACES * (x * (x + 1) >> 1) + place * (x + 1) + field
             row = row + at_end * (is_low * low + ~is_low * (self.top + place * DEEP + field))
         return narrowed(row), of
@@ -176,13 +192,13 @@ class Layout:
             exponent = GREATEST + 1 + SUBNORMAL + 1
             keep(self.top, self.top + PLACES * DEEP, lambda at: (exponent * 16 + at // DEEP, at % DEEP))
         specials = []
-        for kind in (0, 1):
+        for kind in (0, 1) if self.with_others else ():
             first = self.not_finite + kind * NOT_FINITE_ROWS
             here = (row >= first) & (row < first + NOT_FINITE_ROWS)
             is_edge = slot % ELEMENT_PLACES == 0
             which = here & (row > first), here & (row == first) & is_edge, here & (row == first) & ~is_edge
             specials.append([int(counts[of].sum()) for of in which])
-        return joined(pairs), specials
+        return joined(pairs), specials or [[0] * 3, [0] * 3]
 
     @staticmethod
     @functools.lru_cache(None)
@@ -190,7 +206,7 @@ class Layout:
         return host.array([PLACES * (x * (x + 1) // 2) + place * (x + 1) for x in range(LOW_ENDS) for place in range(PLACES)])
 
 
-WHOLE = Layout(DEEP, True)
+WHOLE = Layout(DEEP, GREATEST + BIAS, True, True)
 
 
 def indices_of(bits, rows, with_subnormal):
@@ -234,29 +250,34 @@ class Counts:
         self.blocks = self.elements = self.ends = self.counts = None  # of classes; of ordinary blocks; by index, on a device
         self.cells, self.specials = [], [[0] * 3, [0] * 3]  # on the host
 
-    def add_blocks(self, amax, of, heights, widths):
-        """Of those in a piece: their classes; their numbers of rows and of columns."""
-        area, ordinary = (heights[:, None] * widths).reshape(-1), of < PLACES
+    def add_blocks(self, amax, of, sizes):
+        """Of those in a piece: their classes, and how many elements each has; a number where all have as many."""
+        ordinary = of < PLACES
         ends = [widened((amax | ~ordinary * MOST) & MOST).min(), widened(amax * ordinary).max()]
         of = widened(of).reshape(-1)
         blocks = histogram(of, CLASSES)
-        elements = widened(histogram(of, CLASSES, area * 1.0 if on_host(amax) else area))
+        if isinstance(sizes, int):
+            elements = blocks * sizes
+        else:
+            sizes = sizes.reshape(-1)
+            elements = widened(histogram(of, CLASSES, sizes * 1.0 if on_host(amax) else sizes))
         if self.blocks is not None:
             both = np if is_numpy(amax) else loaded_torch()
             blocks, elements = self.blocks + blocks, self.elements + elements
             ends = both.minimum(ends[0], self.ends[0]), both.maximum(ends[1], self.ends[1])
         self.blocks, self.elements, self.ends = blocks, elements, ends
 
-    def add_on_host(self, bits, amax, layout, rows):
-        with_subnormal = bool(((bits & MOST) - 1 & MOST).min() < LOW)
-        at = indices_of(bits, rows, with_subnormal).reshape(-1)
-        if len(at) < SMALL:
-            pair = host.occurring(widened(as_host_array(at)))
-        else:
-            counts = as_host_array(histogram(at, layout.size))
-            pair = host.where(counts)
-            pair = pair, counts[pair]
-        cells, specials = layout.cells(*pair)
+    def add_on_host(self, parts, rows, layout, with_subnormal):
+        counts = 0
+        for part in parts:
+            begin = 0
+            for bits in chunks_of(part):
+                at = indices_of(bits, rows[begin : begin + len(bits)], with_subnormal)
+                counts = counts + histogram(at.reshape(-1), layout.size)
+                begin += len(bits)
+        counts = as_host_array(counts)
+        at = host.where(counts)
+        cells, specials = layout.cells(at, counts[at])
         self.cells.append(cells)
         for to, more in zip(self.specials, specials):
             to[:] = [a + b for a, b in zip(to, more)]
@@ -293,45 +314,64 @@ class Counts:
         )
 
 
-SMALL = 1 << 13  # elements, below which sorting indices costs less than a table of them
+PIECE, CHUNK = 1 << 20, 1 << 17  # elements on the host
+DEVICE_PIECE = 1 << 22
 
 
 def count(bits, dtype, extent, is_on_device):
-    """Counts of a matrix of bits. Elements are taken in pieces whose temporary arrays stay in the cache; on devices, which take little
-    memory."""
+    """Counts of a matrix of bits."""
     rows, columns = bits.shape
     counts = Counts(extent, rows * columns)
     if counts.numel == 0:
         return counts
     height, width = min(extent[0], rows), min(extent[1], columns)
-    for (left, right), parts in pieces_of(rows, columns, height, width, 1 << (22 if is_on_device else 17)):
-        first, last = parts[0][0], parts[-1][1]
+    for (left, right), ranges in pieces_of(rows, columns, height, width, DEVICE_PIECE if is_on_device else PIECE):
+        first, last = ranges[0][0], ranges[-1][1]
 
-        def part(begin, end, left=left, right=right):
-            return blocked(as_float32(bits[begin:end, left:right], dtype), min(height, end - begin) if len(parts) > 1 else height, width)
+        def part(begin, end, left=left, right=right, is_whole=len(ranges) == 1):
+            return blocked(as_float32(bits[begin:end, left:right], dtype), height if is_whole else end - begin, width)
 
-        pieces = [part(*parts[0])]
-        amax = largest_of(pieces[0])
-        for begin, end in parts[1:]:
-            amax = (np if is_numpy(amax) else loaded_torch()).maximum(amax, largest_of(part(begin, end)))
-        layout = WHOLE if is_on_device else layout_of(amax)
-        its_rows, of = layout.first_rows(amax)
-        counts.add_blocks(amax, of, sizes_of(first, last, height, amax), sizes_of(left, right, width, amax))
-        for i, (begin, end) in enumerate(parts):
-            piece = pieces[0] if i == 0 else part(begin, end)
-            if is_on_device:
-                counts.add_on_device(piece, its_rows)
-            else:
-                counts.add_on_host(piece, amax, layout, its_rows)
+        parts = [part(*ranges[0])] if len(ranges) == 1 else (part(*of) for of in ranges)
+        if is_on_device:
+            amax = largest_of_parts([largest_of(of) for of in parts])
+            its_rows, of = WHOLE.first_rows(amax)
+        else:
+            found = [(largest_of(of), least_field_of(of)) for whole in parts for of in chunks_of(whole)]
+            amax = [largest for largest, _ in found]
+            amax = joined_rows(amax) if len(ranges) == 1 else largest_of_parts(amax)
+            layout, are_ordinary = layout_of(amax, min(least for _, least in found))
+            its_rows, of = layout.first_rows(amax, are_ordinary)
+        sizes = height * width
+        if (last - first) % height or (right - left) % width:
+            sizes = sizes_of(first, last, height, amax)[:, None] * sizes_of(left, right, width, amax)
+        counts.add_blocks(amax, of, sizes)
+        parts = parts if len(ranges) == 1 else (part(*of) for of in ranges)
+        if is_on_device:
+            for of in parts:
+                counts.add_on_device(of, its_rows)
+        else:
+            counts.add_on_host(parts, its_rows, layout, min(least for _, least in found) < 1)
     return counts
 
 
-def layout_of(amax):
-    """A small one that suffices for these blocks."""
-    finite = amax * (amax < INFINITY)
-    greatest = int(finite.max()) >> FRACTION
-    at_end = (finite > 0) & ((finite < LEAST + BIAS << FRACTION) | (finite >= GREATEST + 1 + BIAS << FRACTION))
-    return WHOLE if bool(at_end.any()) else Layout(greatest + 24, False)
+def joined_rows(arrays):
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if is_numpy(arrays[0]) else loaded_torch().cat(arrays)
+
+
+def largest_of_parts(arrays):
+    return functools.reduce((np if is_numpy(arrays[0]) else loaded_torch()).maximum, arrays)
+
+
+def layout_of(amax, least):
+    """A small one that suffices for blocks on the host, and whether all are ordinary. least: field of the least element."""
+    low, high = LEAST + BIAS << FRACTION, GREATEST + 1 + BIAS << FRACTION
+    largest = int(amax.max())
+    if low <= int(amax.min()) and largest < high:
+        return Layout((largest >> FRACTION) - least + 1, largest >> FRACTION, False), True
+    if bool(((amax > 0) & ((amax < low) | (amax >= high)) & (amax < INFINITY)).any()):
+        return WHOLE, False
+    greatest = int((amax * (amax < high)).max()) >> FRACTION
+    return Layout(max(greatest - least, 0) + 1, greatest, largest >= high), False
 
 
 def bring_to_host(waiting):
