@@ -113,17 +113,24 @@ def blocked(bits, height, width):
 
 def largest_of(bits):
     """Of each block, as bits without the sign."""
-    magnitudes = bits & MOST
-    if not is_numpy(bits):
+    return largest_in(bits & MOST)
+
+
+def largest_in(magnitudes):
+    if not is_numpy(magnitudes):
         return magnitudes.amax((1, 3))
-    rows = magnitudes.max(1) if bits.shape[1] > 1 else magnitudes[:, 0]
-    return np.maximum.reduceat(rows.reshape(-1), np.arange(0, rows.size, bits.shape[3])).reshape(rows.shape[:2])
+    rows = magnitudes.max(1) if magnitudes.shape[1] > 1 else magnitudes[:, 0]
+    return np.maximum.reduceat(rows.reshape(-1), np.arange(0, rows.size, magnitudes.shape[3])).reshape(rows.shape[:2])
 
 
-def least_field_of(bits):
-    """The exponent field of the least number that is not zero, below 1 where it is subnormal; on the host."""
-    least = int(((bits & MOST) - 1 & MOST).min()) + 1
-    return least >> FRACTION if least > LOW else least.bit_length() - FRACTION
+def extremes_of(bits):
+    """The same, and the exponent field of the least number that is not zero, below 1 where it is subnormal; on the host."""
+    magnitudes = bits & MOST
+    largest = largest_in(magnitudes)
+    magnitudes -= 1
+    magnitudes &= MOST  # zero becomes the largest
+    least = int(magnitudes.min()) + 1
+    return largest, least >> FRACTION if least > LOW else least.bit_length() - FRACTION
 
 
 def chunks_of(bits):
@@ -215,10 +222,16 @@ def indices_of(bits, rows, with_subnormal):
     if with_subnormal:
         magnitudes, are = normalised(bits & MOST)
         bits = bits & ~MOST | magnitudes
-    at = taken(codes(device_of(bits)), bits >> 15 & 0x1FFFE | (bits & 0xFFFF != 0))
+    at = bits & 0x7FFF
+    at += 0x7FFF
+    at |= bits  # the bit 2^15 is set if it or any below it was
+    at >>= 15
+    at &= 0x1FFFF
+    at = taken(codes(device_of(bits)), at)
+    at += (rows * SLOTS)[:, None, :, None]
     if with_subnormal:
-        at = at + are * (SUBNORMAL * SLOTS)
-    return at + (rows * SLOTS)[:, None, :, None]
+        at += narrowed(are) * (SUBNORMAL * SLOTS)
+    return at
 
 
 def pieces_of(rows, columns, height, width, most):
@@ -314,7 +327,7 @@ class Counts:
         )
 
 
-PIECE, CHUNK = 1 << 20, 1 << 17  # elements on the host
+PIECE, CHUNK = 1 << 20, 1 << 16  # elements on the host
 DEVICE_PIECE = 1 << 22
 
 
@@ -336,7 +349,7 @@ def count(bits, dtype, extent, is_on_device):
             amax = largest_of_parts([largest_of(of) for of in parts])
             its_rows, of = WHOLE.first_rows(amax)
         else:
-            found = [(largest_of(of), least_field_of(of)) for whole in parts for of in chunks_of(whole)]
+            found = [extremes_of(of) for whole in parts for of in chunks_of(whole)]
             amax = [largest for largest, _ in found]
             amax = joined_rows(amax) if len(ranges) == 1 else largest_of_parts(amax)
             layout, are_ordinary = layout_of(amax, min(least for _, least in found))

@@ -5,7 +5,7 @@ import re
 
 from .._errors import RecorderError
 from . import kernels
-from .bits import on_host
+from .bits import is_numpy, on_host
 from .block_counts import WHOLE, bring_to_host, count
 from .block_tables import BlockTables
 from .compiled import counting
@@ -15,6 +15,7 @@ from .values import number_of_threads
 
 MOST = 65536  # elements of a block along an axis
 WAITING = 128 << 20  # bytes of counts that may wait on devices
+SMALL = 1 << 15  # elements, below which numpy's operations, whose calls cost less, are faster than torch's
 AXES = ("last", "other", "both")
 
 
@@ -129,6 +130,8 @@ class BlockCounter:
         bits = bits.view(f"i{of.bits // 8}" if not hasattr(array, "layout") else getattr(loaded_torch(), f"int{of.bits}"))
         bits = bits.reshape(len(bits) // columns if columns else functools.reduce(int.__mul__, rows, 1), columns)
         if not elsewhere:
+            if np is not None and not is_numpy(bits) and bits.numel() < SMALL:
+                bits = bits.numpy()
             return Counted(BlockTables([count(bits, of, extent, False).table() for extent in extents]))
         if kernels.is_capturing():
             raise RecorderError(kernels.CAPTURED)
