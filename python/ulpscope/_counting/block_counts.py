@@ -1,9 +1,9 @@
-"""Counts blocks in operations of numpy or torch on the bits of float32 numbers: on the host, and on other devices, where nothing waits for the
-device.
+"""Counts blocks in operations of numpy or torch on the bits of float32 numbers: on the host, and on other devices, where nothing
+waits for the device.
 
-Each element has a row and a slot, and so an index by which it is counted. The row is that of its block, which tells the place and, near
-the ends, the exponent of the block's largest number, plus the binades that it lies below that; the slot is its sign and place. Which places
-there are: ulp/model/cells/block_table.hpp.
+Each element has a row and a slot, and so an index by which it is counted. The row is that of its block, which tells the place and,
+near the ends, the exponent of the block's largest number, plus the binades that it lies below that; the slot is its sign and place.
+Which places there are: ulp/model/cells/block_table.hpp.
 """
 
 import functools
@@ -34,9 +34,10 @@ NOT_FINITE_ROWS = 278  # by exponent field, from 255 down to that of the least s
 
 @functools.lru_cache(None)
 def codes(device=None):
-    """By sign, exponent field, seven bits of the fraction, and whether any other is set: the slot, less SLOTS for each of the field.
-    Numbers below the normal ones are taken for zeros."""
-    places = [[2 * max(i for i, edge in enumerate(EDGES) if edge <= u) + (more or u not in EDGES) for more in (0, 1)] for u in range(128)]
+    """By sign, exponent field, seven bits of the fraction, and whether any other is set: the slot, less SLOTS for each of the
+    field. Numbers below the normal ones are taken for zeros."""
+    edge_of = [max(i for i, edge in enumerate(EDGES) if edge <= u) for u in range(128)]
+    places = [[2 * edge_of[u] + (more or u not in EDGES) for more in (0, 1)] for u in range(128)]
     of = [
         IGNORED if field == 0 else -field * SLOTS + sign * ELEMENT_PLACES + places[u][more]
         for sign in (0, 1)
@@ -44,12 +45,18 @@ def codes(device=None):
         for u in range(128)
         for more in (0, 1)
     ]
-    return np.array(of, np.int32) if device is None else loaded_torch().tensor(of, dtype=loaded_torch().int32, device=device)
+    return array_of(of, device)
+
+
+def array_of(numbers, device):
+    """Of 32 bits; numpy's without a device."""
+    torch = loaded_torch()
+    return np.array(numbers, np.int32) if device is None else torch.tensor(numbers, dtype=torch.int32, device=device)
 
 
 @functools.lru_cache(None)
 def amax_ends(device=None):
-    return np.array(AMAX_ENDS, np.int32) if device is None else loaded_torch().tensor(AMAX_ENDS, dtype=loaded_torch().int32, device=device)
+    return array_of(AMAX_ENDS, device)
 
 
 @functools.lru_cache(None)
@@ -63,7 +70,7 @@ def float32_bits(dtype, device=None):
         else:
             bits = INFINITY + (magnitude != dtype.infinity)
         of.append(bits - negative * (1 << 31))
-    return np.array(of, np.int32) if device is None else loaded_torch().tensor(of, dtype=loaded_torch().int32, device=device)
+    return array_of(of, device)
 
 
 def device_of(array):
@@ -140,8 +147,8 @@ def chunks_of(bits):
 
 
 class Layout:
-    """Rows by which elements are counted. rows: binades of each place of ordinary blocks; greatest: exponent field of these; with_others: whether
-    blocks with infinities and NaN are told apart, with_ends: and those near the ends."""
+    """Rows by which elements are counted. rows: binades of each place of ordinary blocks; greatest: exponent field of these;
+    with_others: whether blocks with infinities and NaN are told apart, with_ends: and those near the ends."""
 
     def __init__(self, rows, greatest, with_others, with_ends=False):
         self.rows, self.with_others, self.with_ends = rows, with_others, with_ends
@@ -174,8 +181,8 @@ class Layout:
         return narrowed(row), of
 
     def cells(self, at, counts):
-        """Keys and counts of cells, not in order, and of blocks with infinities and with NaN what these hold: numbers, infinities and NaNs. at,
-        counts: indices that occur, and how often."""
+        """Keys and counts of cells, and of blocks with infinities and with NaN what these hold: numbers, infinities and NaNs.
+        at, counts: indices that occur, and how often."""
         row, slot = at // SLOTS, at % SLOTS
         some = host.where(slot != IGNORED)
         row, slot, counts = row[some], slot[some], counts[some]
@@ -387,17 +394,20 @@ def layout_of(amax, least):
     return Layout(max(greatest - least, 0) + 1, greatest, largest >= high), False
 
 
-def bring_to_host(waiting):
-    """What a device counted, for which the host waits: one copy of each kind."""
-    torch = loaded_torch()
-    for device in {counts.blocks.device for counts in waiting}:
-        here = [counts for counts in waiting if counts.blocks.device == device]
+def tables_on_host(waiting):
+    """Of Counts that devices have, for which the host waits; these stay as they are."""
+    torch, tables = loaded_torch(), {}
+    for device in {of.blocks.device for of in waiting if of.numel}:
+        here = [of for of in waiting if of.numel and of.blocks.device == device]
         few = torch.stack([torch.cat((of.blocks, of.elements, torch.stack(tuple(of.ends)))) for of in here]).cpu().tolist()
         for of, numbers in zip(here, few):
             at = of.counts.nonzero().flatten()
             pair = torch.stack((at, of.counts[at].long())).cpu()
-            of.counts = None
             at, its = pair.numpy() if np is not None else pair
-            cells, of.specials = WHOLE.cells(at, its)
-            of.cells = [cells]
-            of.blocks, of.elements, of.ends = host.array(numbers[:CLASSES]), host.array(numbers[CLASSES:-2]), numbers[-2:]
+            on_host = Counts(of.extent, of.numel)
+            cells, on_host.specials = WHOLE.cells(at, its)
+            on_host.cells = [cells]
+            on_host.blocks, on_host.elements = host.array(numbers[:CLASSES]), host.array(numbers[CLASSES:-2])
+            on_host.ends = numbers[-2:]
+            tables[id(of)] = on_host.table()
+    return [tables[id(of)] if of.numel else of.table() for of in waiting]

@@ -16,10 +16,12 @@ def joined(pairs):
 
 
 class BlockTable:
-    """Of blocks of one extent. with_infinity, with_nan: blocks, and their zeros, other finite elements, infinities and NaNs. exponents:
-    the least and the greatest of ordinary blocks, or None. classes, cells: keys, ascending, and counts."""
+    """Of blocks of one extent. with_infinity, with_nan: blocks, and their zeros, other finite elements, infinities and NaNs.
+    exponents: the least and the greatest of ordinary blocks, or None. classes, cells: keys, ascending, and counts."""
 
-    __slots__ = ("extent", "numel", "zeros", "zero_blocks", "in_zero_blocks", "with_infinity", "with_nan", "exponents", "classes", "cells")
+    __slots__ = (
+        "extent", "numel", "zeros", "zero_blocks", "in_zero_blocks", "with_infinity", "with_nan", "exponents", "classes", "cells"
+    )  # fmt: skip
 
     def __init__(self, extent, *parts):
         self.extent = extent

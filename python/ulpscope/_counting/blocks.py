@@ -6,7 +6,7 @@ import re
 from .._errors import RecorderError
 from . import kernels
 from .bits import is_numpy, on_host
-from .block_counts import WHOLE, bring_to_host, count
+from .block_counts import WHOLE, count, tables_on_host
 from .block_tables import BlockTables
 from .compiled import counting
 from .host import loaded_torch, np
@@ -61,8 +61,8 @@ class Counted:
 class BlockCounter:
     def __init__(self, extents):
         self.extents = extents
-        self._left_out, self._told = {}, set()  # names of tensors of which no blocks are counted: why; of which that was said
-        self._waiting, self._size = [], 0  # Counted that devices have, and bytes of their counts
+        self._left_out, self._told = {}, set()  # {name of a tensor that has no blocks: why}; names of which that was said
+        self._waiting = []  # Counted that devices have
 
     def count(self, name, array):
         """Those of a torch tensor that is no DTensor, or a numpy array, as they are now; None where there are none."""
@@ -93,14 +93,13 @@ class BlockCounter:
         return new
 
     def arrive(self, of=None):
-        """Waits for what devices have of these Counted, or of all."""
-        wanted = {id(counted) for counted in self._waiting if of is None or counted in of}
-        here = [counted for counted in self._waiting if id(counted) in wanted]
-        self._waiting = [counted for counted in self._waiting if id(counted) not in wanted]
-        bring_to_host([counts for counted in here for counts in counted.counts if counts.numel])
-        for counted in here:
-            self._size -= counted.size
-            counted.tables, counted.counts = BlockTables([counts.table() for counts in counted.counts]), ()
+        """Waits for what devices have of these Counted, or of all. A signal's handler may come here meanwhile."""
+        here = [(counted, counted.counts) for counted in self._waiting if of is None or counted in of]
+        tables = iter(tables_on_host([counts for _, of_extents in here for counts in of_extents]))
+        for counted, of_extents in here:
+            counted.tables = BlockTables([next(tables) for _ in of_extents])
+            counted.counts = ()
+        self._waiting = [counted for counted in self._waiting if counted.counts]
 
     def _fit(self, name, array):
         """Its values, one row after the other."""
@@ -137,8 +136,7 @@ class BlockCounter:
             raise RecorderError(kernels.CAPTURED)
         counted = Counted(None, [count(bits, of, extent, True) for extent in extents])
         self._waiting.append(counted)
-        self._size += counted.size
-        if self._size > WAITING:
+        if sum(of.size for of in self._waiting) > WAITING:
             self.arrive()
         return counted
 

@@ -100,7 +100,8 @@ class RowMaker:
         if infos == self._infos:
             infos = self._infos
         self._infos = infos
-        return Rows(infos, alike.numbers + rest.type_numbers, by + rest.factors, bunch.parts + rest.parts, tables, blocks={**blocks, **rest.blocks})
+        numbers, by, parts = alike.numbers + rest.type_numbers, by + rest.factors, bunch.parts + rest.parts
+        return Rows(infos, numbers, by, parts, tables, blocks={**blocks, **rest.blocks})
 
     def _info(self, name, kind, shape, cast, of):
         is_low = of.type.bits <= 16 or cast not in (None, UNSEEN)
