@@ -69,7 +69,7 @@ allow("^gui:private:charts/" qtcharts)
 
 allow("^python:" std python formats fmt pybind11)
 allow("^python:private:bindings/core/" model tbb)
-allow("^python:private:bindings/core/(counting_content|counting_joint|module)\\.cpp$" io)  # what ulp_io_rows has
+allow("^python:private:bindings/core/(counting_blocks|counting_content|counting_joint|module)\\.cpp$" io)  # what ulp_io_rows has
 allow("^python:private:bindings/runs/" report ask io model)
 
 # forbid(PLACE PATTERN): files whose place matches may not include what matches, whatever is allowed.

@@ -13,6 +13,7 @@ import threading
 import time
 import unittest
 import warnings
+import zlib
 from unittest import mock
 
 import support
@@ -161,6 +162,12 @@ def rows_of(path):
         return db.execute("SELECT step, loss, loss_scale, found_inf, summary, cells FROM step ORDER BY step").fetchall()
 
 
+def blocks_of(path):
+    with sqlite3.connect(path) as db:
+        rows = db.execute("SELECT step, tensor, content FROM extra WHERE name='blocks' ORDER BY step, tensor").fetchall()
+    return [(step, tensor, zlib.decompress(content[8:])) for step, tensor, content in rows]
+
+
 class Recorded(unittest.TestCase):
     """Has a model, and a name for its recording."""
 
@@ -191,6 +198,20 @@ class Recording(Recorded):
                 self.assertGreater(len(emulated.launches), 12)
                 self.assertEqual(rows_of(path), self.expected(12, sums=sums))
                 os.remove(self.path + ".host")
+
+    def test_blocks_are_those_of_the_host(self):
+        """Also where more wait on the device than may."""
+        blocks = sys.modules[recorder.__name__ + "._counting.blocks"]
+        options = {"blocks": "8,3x5", "axis": "both", "activations": "layers.1", "strict": True}
+        self.expected(6, **options)
+        expected = blocks_of(self.path + ".host")
+        self.assertEqual(len(expected), 6 * 9)
+        for most, path in ((blocks.WAITING, self.path), (0, self.path + ".waits")):
+            self.model.load_state_dict(self.state)
+            with mock.patch.object(blocks, "WAITING", most), emulated_device.device(recorder, torch):
+                with recorder.Recorder(path, self.model, **options) as rec:
+                    train(rec, self.model, 6, lambda i: self.assertEqual(len(rec._scope.blocks._waiting) > 0, most > 0))
+            self.assertEqual(blocks_of(path), expected)
 
     def test_nothing_waits_and_the_next_step_finds_it_in_the_file(self):
         with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
@@ -375,7 +396,7 @@ class Recording(Recorded):
         self.assertEqual(rows_of(self.path), self.expected(5))
 
     def test_a_graph_that_is_captured_is_refused(self):
-        with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model) as rec:
+        with emulated_device.device(recorder, torch) as emulated, recorder.Recorder(self.path, self.model, blocks=8) as rec:
             train(rec, self.model, 3)
             emulated.capturing = True
             with warnings.catch_warnings(record=True) as said:

@@ -71,7 +71,7 @@ block_table take_table(std::string_view& from) {
 
 }  // namespace
 
-std::string block_content(std::span<const block_table> tables) {
+std::string block_content(std::span<const block_table> tables, int level) {
   std::string bytes;
   io::append_varint(bytes, tables.size());
   for (block_table table : tables) {
@@ -85,7 +85,7 @@ std::string block_content(std::span<const block_table> tables) {
     append_counted(bytes, table.classes, &block_class::blocks);
     append_counted(bytes, table.cells, &block_cell::count);
   }
-  return io::compress(bytes);
+  return io::compress(bytes, level);
 }
 
 std::vector<block_table> parse_block_content(std::string_view content, const std::string& file,

@@ -34,14 +34,13 @@ constexpr std::array<std::uint32_t, N> ends_of(const std::array<significands, N>
   for (std::size_t i = 0; i < N; ++i) ends[i] = std::bit_cast<std::uint32_t>(places[i].high) & (least_normal - 1);
   return ends;
 }
-constexpr auto ends_of_amax_places = ends_of(amax_places);
 constexpr auto ends_of_element_places = ends_of(element_places);
 
 // Without branches, which nobody could predict.
 template <std::size_t N>
 std::uint8_t place_in(const std::array<std::uint32_t, N>& ends, std::uint32_t fraction) noexcept {
   std::uint32_t place = 0;
-  for (const std::uint32_t end : ends) place += fraction > end ? 1 : 0;
+  for (const std::uint32_t end : ends) place += (end - fraction) >> 31;  // 1 above the end
   return static_cast<std::uint8_t>(place);
 }
 
@@ -68,19 +67,29 @@ struct span_of {
   [[nodiscard]] std::size_t size() const noexcept { return end - begin; }
 };
 
-// One thread's. Empty between two takes.
+// Columns of one row of blocks.
+struct chunk {
+  span_of rows;
+  span_of columns;
+};
+
+// One thread's. Empty between two calls.
 class block_counter {
  public:
-  // Blocks of one row of blocks, in those columns.
-  void add(const float* x, std::size_t stride, span_of rows, span_of columns, std::size_t width) {
+  // Blocks of `width` columns, in chunks that are as high as they.
+  block_table count_all(const float* x, std::size_t stride, std::span<const chunk> chunks, std::size_t width) {
     kernel_ = &detail::block_kernel_in_use();
-    find_amax(x, stride, rows, columns, width);
-    find_origins(x, stride, rows, columns, width);
-    for (std::size_t r = rows.begin; r < rows.end; ++r)
-      for (std::size_t at = 0; at < columns.size(); at += detail::kernel_tile)
-        count(x + r * stride + columns.begin + at, at, std::min(detail::kernel_tile, columns.size() - at));
+    for (const auto& [rows, columns] : chunks) {
+      find_amax(x, stride, rows, columns, width);
+      find_origins(x, stride, rows, columns, width);
+      for (std::size_t r = rows.begin; r < rows.end; ++r)
+        for (std::size_t at = 0; at < columns.size(); at += detail::kernel_tile)
+          count(x + r * stride + columns.begin + at, at, std::min(detail::kernel_tile, columns.size() - at));
+    }
+    return take();
   }
 
+ private:
   block_table take() {
     collect();
     block_table table = std::exchange(rest_, {});
@@ -94,12 +103,18 @@ class block_counter {
       table.classes.push_back(block_class::of_key(key));
       table.classes.back().blocks = count;
     }
-    for (const auto& [key, count] : cells_) {
-      table.cells.push_back(block_cell::of_key(key));
-      table.cells.back().count = count;
+    if (cells_.empty()) {
+      table.cells = collected_;  // ascending
+    } else {
+      for (const block_cell& c : collected_) cells_[c.key()] += c.count;
+      for (const auto& [key, count] : cells_) {
+        table.cells.push_back(block_cell::of_key(key));
+        table.cells.back().count = count;
+      }
     }
     classes_.clear();
     cells_.clear();
+    collected_.clear();
     if (least_exponent_ <= greatest_exponent_) {
       table.least_exponent = static_cast<std::int16_t>(least_exponent_);
       table.greatest_exponent = static_cast<std::int16_t>(greatest_exponent_);
@@ -109,7 +124,6 @@ class block_counter {
     return table;
   }
 
- private:
   void find_amax(const float* x, std::size_t stride, span_of rows, span_of columns, std::size_t width) {
     amax_.assign((columns.size() + width - 1) / width, 0);
     for (std::size_t r = rows.begin; r < rows.end; ++r)
@@ -118,24 +132,32 @@ class block_counter {
 
   // Counts the blocks, and the elements of those that have no origin.
   void find_origins(const float* x, std::size_t stride, span_of rows, span_of columns, std::size_t width) {
+    places_.resize(amax_.size());
+    block_origins_.resize(amax_.size());
+    const bool are_ordinary = kernel_->locate(amax_.data(), amax_.size(), places_.data(), block_origins_.data());
+    if (are_ordinary) {
+      const auto [least, greatest] = std::ranges::minmax(amax_);
+      see_exponent(static_cast<int>(least >> fraction_bits) - bias);
+      see_exponent(static_cast<int>(greatest >> fraction_bits) - bias);
+      for (const std::uint32_t place : places_) ++ordinary_[place];
+    } else {
+      for (std::size_t b = 0; b < amax_.size(); ++b)
+        see_block(x, stride, rows, {columns.begin + b * width, std::min(columns.begin + (b + 1) * width, columns.end)},
+                  b);
+    }
     origins_.resize(columns.size());
-    for (std::size_t b = 0; b < amax_.size(); ++b) {
-      const span_of of{b * width, std::min((b + 1) * width, columns.size())};
-      std::uint32_t origin = detail::origin_of_others;
-      const normalised amax{amax_[b] | (amax_[b] == 0 ? 1U : 0U)};
-      if (amax_[b] != 0 && amax.exponent >= least_ordinary && amax.exponent <= greatest_ordinary) {
-        const std::uint8_t place = place_in(ends_of_amax_places, amax.fraction);
-        see_exponent(amax.exponent);
-        ++ordinary_[place];
-        origin = place * detail::per_place + static_cast<std::uint32_t>(amax.exponent + bias) * detail::per_binade;
-      } else if (amax_[b] == 0) {
-        ++rest_.zero_blocks;
-        rest_.in_zero_blocks += of.size() * rows.size();
-      } else {
-        for_each(x, stride, rows, {columns.begin + of.begin, columns.begin + of.end}, amax_[b], amax);
-      }
-      std::fill(origins_.begin() + static_cast<std::ptrdiff_t>(of.begin),
-                origins_.begin() + static_cast<std::ptrdiff_t>(of.end), origin);
+    kernel_->spread(block_origins_.data(), width, columns.size(), origins_.data());
+  }
+
+  void see_block(const float* x, std::size_t stride, span_of rows, span_of columns, std::size_t b) {
+    if (block_origins_[b] != detail::origin_of_others) {
+      see_exponent(static_cast<int>(amax_[b] >> fraction_bits) - bias);
+      ++ordinary_[places_[b]];
+    } else if (amax_[b] == 0) {
+      ++rest_.zero_blocks;
+      rest_.in_zero_blocks += columns.size() * rows.size();
+    } else {
+      for_each(x, stride, rows, columns, amax_[b], normalised{amax_[b]});
     }
   }
 
@@ -164,7 +186,7 @@ class block_counter {
       return;
     }
     block_class of{.exponent = static_cast<std::int16_t>(amax.exponent),
-                   .place = place_in(ends_of_amax_places, amax.fraction)};
+                   .place = place_in(detail::ends_of_amax_places, amax.fraction)};
     ++classes_[of.key()];
     visit([&](std::uint32_t bits) {
       const std::uint32_t magnitude = bits & magnitude_mask;
@@ -186,7 +208,17 @@ class block_counter {
       correct_subnormal(x, at, size, indices);
     else if (least != ~std::uint32_t{0})
       least_field_ = std::min(least_field_, static_cast<int>((least + 1) >> fraction_bits));
-    for (std::size_t i = 0; i < size; ++i) ++counts_[indices[i]];
+    std::uint32_t* const counts = counts_.data();
+    std::size_t i = 0;
+    for (; i + 4 <= size;
+         i += 4) {  // indices are read before counts are written, which might be the same for all the compiler knows
+      const std::uint32_t a = indices[i], b = indices[i + 1], c = indices[i + 2], d = indices[i + 3];
+      ++counts[a];
+      ++counts[b];
+      ++counts[c];
+      ++counts[d];
+    }
+    for (; i < size; ++i) ++counts[indices[i]];
     numel_ += size;
     counted_ += size;
     if (counted_ >= counter_limit) collect();
@@ -211,30 +243,46 @@ class block_counter {
   // Counts to cells.
   void collect() {
     counted_ = 0;
+    for (const block_cell& c : collected_) cells_[c.key()] += c.count;  // there are some after 2^31 elements
+    collected_.clear();
     zeros_ += std::exchange(counts_[detail::zero_index], 0);
     const int rows = std::clamp(greatest_exponent_ + bias - least_field_, 0, 276) + 1;
-    for (std::uint8_t place = 0; place < ordinary_.size(); ++place) {
-      if (ordinary_[place] == 0) continue;
-      const std::uint32_t of = block_class{.place = place}.key();
-      std::uint32_t* from = counts_.data() + place * detail::per_place;
-      for (int below = 0; below < rows; ++below)
-        for (std::size_t i = 0; i < detail::per_binade; ++i, ++from)
-          if (const std::uint32_t n = std::exchange(*from, 0); n > 0)
-            cells_[block_cell{.of = of,
-                              .below = static_cast<std::uint16_t>(below),
-                              .place = place_of_row[i % (detail::per_binade / 2)],
-                              .negative = i >= detail::per_binade / 2}
-                       .key()] += n;
-    }
+    for (std::uint8_t place = 0; place < ordinary_.size(); ++place)
+      for (int below = 0; ordinary_[place] > 0 && below < rows; ++below)
+        collect(place, static_cast<std::uint16_t>(below));
     least_field_ = 255;
+  }
+
+  // Of the elements of one binade.
+  void collect(std::uint8_t of_amax, std::uint16_t below) {
+    const std::span from(counts_.data() + of_amax * detail::per_place + std::size_t{below} * detail::per_binade,
+                         detail::per_binade);
+    std::uint32_t any = 0;
+    for (const std::uint32_t n : from) any |= n;
+    if (any == 0) return;
+    for (const bool negative : {false, true}) {
+      const std::span rows = from.subspan(negative ? detail::per_binade / 2 : 0, detail::element_rows);
+      std::array<std::uint64_t, element_places.size()> by_place{};
+      for (std::size_t row = 0; row < rows.size(); ++row) by_place[place_of_row[row]] += std::exchange(rows[row], 0);
+      for (std::uint8_t place = 0; place < by_place.size(); ++place)
+        if (by_place[place] > 0)
+          collected_.push_back({.of = block_class{.place = of_amax}.key(),
+                                .below = below,
+                                .place = place,
+                                .negative = negative,
+                                .count = by_place[place]});
+    }
   }
 
   const detail::block_kernel* kernel_ = nullptr;
   std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(detail::counts_size);
   std::vector<std::uint32_t> amax_;
-  std::vector<std::uint32_t> origins_;
+  std::vector<std::uint32_t> places_;
+  std::vector<std::uint32_t> block_origins_;
+  std::vector<std::uint32_t> origins_;  // by element
   std::array<std::uint64_t, amax_places.size()> ordinary_{};
   std::map<std::uint32_t, std::uint64_t> classes_;
+  std::vector<block_cell> collected_;  // of ordinary blocks
   std::map<std::uint32_t, std::uint64_t> cells_;
   block_table rest_;
   // Of ordinary blocks; the least is above the greatest where there are none.
@@ -263,13 +311,13 @@ block_table count_blocks(std::span<const float> x, matrix_extent of, block_exten
   std::vector<block_table> pieces((chunks + per_piece - 1) / per_piece);
   const auto count = [&](std::size_t piece) {
     thread_local block_counter counter;
+    std::vector<chunk> its;
     for (std::size_t c = piece * per_piece; c < std::min((piece + 1) * per_piece, chunks); ++c) {
       const std::size_t row = c / across * height;
       const std::size_t column = c % across * step;
-      counter.add(x.data(), of.columns, {row, std::min(row + height, of.rows)},
-                  {column, std::min(column + step, of.columns)}, width);
+      its.push_back({{row, std::min(row + height, of.rows)}, {column, std::min(column + step, of.columns)}});
     }
-    pieces[piece] = counter.take();
+    pieces[piece] = counter.count_all(x.data(), of.columns, its, width);
     pieces[piece].block = block;
   };
   const int processors = tbb::info::default_concurrency();

@@ -60,9 +60,50 @@ constexpr std::uint32_t least_rest = 2 * (127 + 15) * half_binade + half_binade;
   return least;
 }
 
+[[gnu::always_inline]] inline bool locate_blocks(const std::uint32_t* greatest, std::size_t size, std::uint32_t* places,
+                                                 std::uint32_t* origins) {
+  constexpr std::uint32_t least = least_ordinary + 127;
+  constexpr std::uint32_t fields = greatest_ordinary - least_ordinary + 1;
+  std::uint32_t others = 0;
+  for (std::size_t b = 0; b < size; ++b) {
+    const std::uint32_t field = greatest[b] >> fraction_bits;
+    const std::uint32_t fraction = greatest[b] & fraction_mask;
+    std::uint32_t place = 0;
+    for (const std::uint32_t end : ends_of_amax_places) place += (end - fraction) >> 31;  // comparisons become branches
+    places[b] = place;
+    const bool is_ordinary = field - least < fields;
+    origins[b] = is_ordinary ? place * per_place + field * per_binade : origin_of_others;
+    others |= is_ordinary ? 0 : 1;
+  }
+  return others == 0;
+}
+
+[[gnu::always_inline]] inline void spread_blocks(const std::uint32_t* origins, std::size_t width, std::size_t size,
+                                                 std::uint32_t* of_elements) {
+  const std::size_t whole = size / width;
+  for (std::size_t b = 0; b < whole; ++b)
+    for (std::size_t i = 0; i < width; ++i) of_elements[b * width + i] = origins[b];
+  for (std::size_t i = whole * width; i < size; ++i) of_elements[i] = origins[whole];
+}
+
+[[gnu::always_inline]] inline void spread_to(const std::uint32_t* origins, std::size_t width, std::size_t size,
+                                             std::uint32_t* of_elements) {
+  switch (width) {
+    case 1: return spread_blocks(origins, 1, size, of_elements);
+    case 16: return spread_blocks(origins, 16, size, of_elements);
+    case 32: return spread_blocks(origins, 32, size, of_elements);
+    case 128: return spread_blocks(origins, 128, size, of_elements);
+    default: return spread_blocks(origins, width, size, of_elements);
+  }
+}
+
 constexpr block_kernel baseline{[](const float* x, std::size_t size, std::size_t width, std::uint32_t* greatest) {
                                   raise_to(x, size, width, greatest);
                                 },
+                                [](const std::uint32_t* greatest, std::size_t size, std::uint32_t* places,
+                                   std::uint32_t* origins) { return locate_blocks(greatest, size, places, origins); },
+                                [](const std::uint32_t* origins, std::size_t width, std::size_t size,
+                                   std::uint32_t* of_elements) { spread_to(origins, width, size, of_elements); },
                                 [](const float* x, const std::uint32_t* origins, std::size_t size,
                                    std::uint32_t* indices) { return index_of(x, origins, size, indices); }};
 
@@ -71,19 +112,31 @@ constexpr block_kernel baseline{[](const float* x, std::size_t size, std::size_t
 ULP_V3 void raise_v3(const float* x, std::size_t size, std::size_t width, std::uint32_t* greatest) {
   raise_to(x, size, width, greatest);
 }
+ULP_V3 bool locate_v3(const std::uint32_t* greatest, std::size_t size, std::uint32_t* places, std::uint32_t* origins) {
+  return locate_blocks(greatest, size, places, origins);
+}
+ULP_V3 void spread_v3(const std::uint32_t* origins, std::size_t width, std::size_t size, std::uint32_t* of_elements) {
+  spread_to(origins, width, size, of_elements);
+}
 ULP_V3 std::uint32_t index_v3(const float* x, const std::uint32_t* origins, std::size_t size, std::uint32_t* indices) {
   return index_of(x, origins, size, indices);
 }
-constexpr block_kernel v3{raise_v3, index_v3};
+constexpr block_kernel v3{raise_v3, locate_v3, spread_v3, index_v3};
 
 #define ULP_V4 [[gnu::target("arch=x86-64-v4")]]
 ULP_V4 void raise_v4(const float* x, std::size_t size, std::size_t width, std::uint32_t* greatest) {
   raise_to(x, size, width, greatest);
 }
+ULP_V4 bool locate_v4(const std::uint32_t* greatest, std::size_t size, std::uint32_t* places, std::uint32_t* origins) {
+  return locate_blocks(greatest, size, places, origins);
+}
+ULP_V4 void spread_v4(const std::uint32_t* origins, std::size_t width, std::size_t size, std::uint32_t* of_elements) {
+  spread_to(origins, width, size, of_elements);
+}
 ULP_V4 std::uint32_t index_v4(const float* x, const std::uint32_t* origins, std::size_t size, std::uint32_t* indices) {
   return index_of(x, origins, size, indices);
 }
-constexpr block_kernel v4{raise_v4, index_v4};
+constexpr block_kernel v4{raise_v4, locate_v4, spread_v4, index_v4};
 #endif
 
 }  // namespace

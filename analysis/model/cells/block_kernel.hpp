@@ -4,6 +4,7 @@
 #define ULP_MODEL_CELLS_BLOCK_KERNEL_HPP
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,6 +34,13 @@ inline constexpr std::uint32_t others_begin = zero_index + per_binade;
 inline constexpr std::uint32_t origin_of_others = others_begin + 255 * per_binade;
 inline constexpr std::size_t counts_size = others_begin + 256 * per_binade;
 
+// Where fractions, 23 bits, of the places of amax end.
+inline constexpr auto ends_of_amax_places = [] {
+  std::array<std::uint32_t, amax_places.size()> ends{};
+  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = std::bit_cast<std::uint32_t>(amax_places[i].high) & 0x7FFFFF;
+  return ends;
+}();
+
 // Elements that are taken at once.
 inline constexpr std::size_t kernel_tile = 256;
 
@@ -40,6 +48,10 @@ struct block_kernel {
   // What `greatest` holds for each block of `width` elements, the last of which may be short, becomes the greatest of it and
   // of the bits without sign of the block's elements.
   void (*raise)(const float* x, std::size_t size, std::size_t width, std::uint32_t* greatest);
+  // The places of blocks, whose amax are given as bits, and their origins. Returns whether all of them have one.
+  bool (*locate)(const std::uint32_t* greatest, std::size_t size, std::uint32_t* places, std::uint32_t* origins);
+  // Of each of `size` elements the origin of its block of `width`.
+  void (*spread)(const std::uint32_t* origins, std::size_t width, std::size_t size, std::uint32_t* of_elements);
   // Indices of at most kernel_tile elements, and of their bits without sign the least above zero, less one. Subnormal
   // elements get an index that means nothing.
   std::uint32_t (*index)(const float* x, const std::uint32_t* origins, std::size_t size, std::uint32_t* indices);

@@ -224,6 +224,7 @@ void bind_counting(py::module_& module) {
       "The tables that kernels left in memory, of tensors of so many values and such types.");
   counting.def("describe", &describe, "Writes what kernels read: see Plan.describe of _device/counting.py.");
   counting.def("merge", &merged, "The table of all values of several; without codes.");
+  bind_block_tables(counting);
   bind_content(counting);
   bind_joint(counting);
   bind_passes(counting);

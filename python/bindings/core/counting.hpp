@@ -39,6 +39,7 @@ using kinds = std::vector<std::pair<std::uint64_t, int>>;
 // The table of all values of several; without codes.
 [[nodiscard]] std::shared_ptr<table> merged(const tables& of);
 
+void bind_block_tables(pybind11::module_& counting);
 void bind_content(pybind11::module_& counting);
 void bind_joint(pybind11::module_& counting);
 void bind_passes(pybind11::module_& counting);

@@ -47,6 +47,18 @@ if np is not None:
     def cuts(ascending, values):
         return ascending.searchsorted(values).tolist()
 
+    def distinct(numbers):
+        """Those that occur, ascending, and of each number which of these it is."""
+        return np.unique(numbers, return_inverse=True)
+
+    def occurring(numbers):
+        """Those that occur, ascending, and how often."""
+        return np.unique(numbers, return_counts=True)
+
+    def last_below(ascending, numbers):
+        """Where the last of the ascending ones lies that is not above each number."""
+        return ascending.searchsorted(numbers, "right") - 1
+
     def octets(of):
         return of.astype(np.uint8).tobytes()
 
@@ -76,6 +88,15 @@ else:
 
     def cuts(ascending, values):
         return loaded_torch().searchsorted(ascending, loaded_torch().tensor(values)).tolist()
+
+    def distinct(numbers):
+        return loaded_torch().unique(numbers, return_inverse=True)
+
+    def occurring(numbers):
+        return loaded_torch().unique(numbers, return_counts=True)
+
+    def last_below(ascending, numbers):
+        return loaded_torch().searchsorted(ascending, numbers, right=True) - 1
 
     def octets(of):
         return bytes(of.tolist())

@@ -19,9 +19,10 @@ TINY = 1 << 12  # and below which tensors are counted together
 class Values:
     """The values of one tensor, on their way to a table."""
 
-    def __init__(self, name, array):
+    def __init__(self, name, array, blocks=None):
+        """blocks: a BlockCounter, which counts now, or None."""
         torch = loaded_torch()
-        self.table = self.vector = self.started = None
+        self.table = self.vector = self.started = self.blocks = None
         self.device = None  # the number of one that counts by kernels
         self.parts = 0  # not known
         if not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
@@ -33,6 +34,8 @@ class Values:
             if array.device.type == "mps":  # knows no 64-bit floats, and is the host's memory
                 array = array.cpu()
             self.shape, numel = tuple(array.shape), array.numel()
+            if blocks is not None:
+                self.blocks = blocks.count(name, array)
             if array.layout == torch.sparse_coo:
                 array = array.coalesce().values()
             elif array.layout != torch.strided:
@@ -53,6 +56,8 @@ class Values:
                 array = array.numpy()
         elif np is not None:
             self.shape = np.shape(array)
+            if blocks is not None:
+                self.blocks = blocks.count(name, np.asarray(array))
             array = np.ravel(array, order="K")
             if array.dtype.kind == "c":
                 array = array.view(array.real.dtype)
@@ -93,12 +98,12 @@ class Values:
 class PlainValues:
     """Those of a torch tensor that lies one element after the other, for the compiled counting or kernels."""
 
-    __slots__ = ("type", "array", "table", "vector", "started", "numel", "place", "device", "parts")
+    __slots__ = ("type", "array", "table", "vector", "started", "blocks", "numel", "place", "device", "parts")
     shape, zeros = (), 0
 
     def __init__(self, tensor, place, device=None):
         self.array, self.place, self.device, self.parts = tensor, place, device, 0
-        self.table = self.vector = self.started = None
+        self.table = self.vector = self.started = self.blocks = None
         _, self.numel, number = place
         self.type = TYPES_BY_NUMBER[number]
 
@@ -127,11 +132,11 @@ def take_gradients(on_devices):
 class SmallValues:
     """Those of a small float32 tensor on the host, which are counted with those of others."""
 
-    __slots__ = ("type", "array", "table", "vector", "started", "device", "shape", "numel", "zeros", "parts")
+    __slots__ = ("type", "array", "table", "vector", "started", "blocks", "device", "shape", "numel", "zeros", "parts")
 
     def __init__(self, tensor, numel, parts):
         self.type, self.array, self.numel, self.parts = TYPES["float32"], tensor, numel, parts
-        self.table = self.vector = self.started = self.device = None
+        self.table = self.vector = self.started = self.blocks = self.device = None
         self.shape, self.zeros = (), 0
 
 

@@ -179,7 +179,7 @@ class File:
         if not self.lock.holds(self.path):
             raise RecorderError(f"{self.shown}: {LOST}")
         before = dict(self.tensors)
-        infos, numbers, factors, parts, tables, made = rows
+        infos, numbers, factors, parts, tables, made, blocks = rows
         if self.layout is None or self.layout.of != (infos, numbers, factors):
             self.layout = Layout(infos, numbers, factors)
         self.layout.of = infos, numbers, factors
@@ -196,8 +196,10 @@ class File:
                 groups, parts = layout.groups, parts if any(parts) else ()
                 summary, cells, of_groups = written_of(tables, layout.columns, parts, groups, made)
                 insert_row(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
-                if joint:
-                    self._write_joint(key, joint, {info.name: id for info, (id, *_) in zip(infos, layout.keys)})
+                if joint or blocks:
+                    ids = {info.name: id for info, (id, *_) in zip(infos, layout.keys)}
+                    self._write_joint(key, joint, ids)
+                    self._write_extra(key, {ids[name]: of.tables.content() for name, of in blocks.items()}, "blocks")
                 if scales is not None:
                     self._write_extra(key, {-1: scales}, "fp8_scales")
                 totals = {group: (total[0], len(at)) for (group, at), total in zip(groups.items(), of_groups)}

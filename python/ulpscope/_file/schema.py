@@ -76,8 +76,8 @@ Info = namedtuple("Info", "name kind role through shape numel")
 # The tensors of a step, one list for each column. factors: recorded value = factor * true gradient; None where it is not known.
 # parts: those that a gradient is a sum of, 255 at most: how many were rounded to `through` before they were added, and 256 * how
 # many were not.
-# made: of tables that a device counted, what is written of them, or None.
-Rows = namedtuple("Rows", "infos type_numbers factors parts tables made", defaults=(None,))
+# made: of tables that a device counted, what is written of them, or None. blocks: {name: Counted}, of those that have block tables.
+Rows = namedtuple("Rows", "infos type_numbers factors parts tables made blocks", defaults=(None, {}))
 
 
 def is_sound(db):

@@ -42,11 +42,13 @@ class Alike:
 class Bunch:
     """Those of a step."""
 
-    __slots__ = ("of", "taken", "parts", "made", "_tables", "_started")
+    __slots__ = ("of", "taken", "parts", "made", "blocks", "_counter", "_tables", "_started")
 
-    def __init__(self, of, taken, parts):
-        self.of, self.taken, self.parts, self._tables, self._started = of, taken, parts, None, None
+    def __init__(self, of, taken, parts, counter=None):
+        """counter: a BlockCounter, or None."""
+        self.of, self.taken, self.parts, self._counter, self._tables, self._started = of, taken, parts, counter, None, None
         self.made = None  # what is written of them, where it was made while nothing waited
+        self.blocks = ()  # Counted, of each
 
     @property
     def is_started(self):
@@ -70,6 +72,9 @@ class Bunch:
         """Counts now, or lets the device begin, and keeps no values."""
         if self.taken is None:
             return
+        if self._counter is not None:
+            there = [tensor for tensor in self.taken.tensors if tensor is not None]
+            self.blocks = self._counter.count_all([info.name for info in self.of.infos], there)
         if self.taken.device < 0:
             self._tables = self.taken.count(with_sums, number_of_threads())
         else:
@@ -89,8 +94,9 @@ class Bunch:
         """The same as the recorder takes others."""
         self.count(with_sums)
         taken = []
-        for info, number, parts, table in zip(self.of.infos, self.of.numbers, self.parts, self.tables):
+        blocks = self.blocks or (None,) * len(self.of.infos)
+        for info, number, parts, table, of_blocks in zip(self.of.infos, self.of.numbers, self.parts, self.tables, blocks):
             values = PlainValues(None, (None, table.numel, number))
-            values.table, values.parts = table, parts
+            values.table, values.parts, values.blocks = table, parts, of_blocks
             taken.append((info.name, "weight_grad", (), 0, UNSEEN, values))
         return taken

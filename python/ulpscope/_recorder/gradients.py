@@ -50,7 +50,7 @@ class Gradients:
             if taken.are_plain and self.local is None:
                 kinds = taken.kinds
                 if self.alike is not None and self.alike.named is named and self.alike.kinds == kinds:
-                    return Bunch(self.alike, taken, self._parts_of_all(named, taken))
+                    return Bunch(self.alike, taken, self._parts_of_all(named, taken), self._scope.blocks)
                 self._seen = named, kinds
             at_once = plain_values(taken)
         values, casts = [], self._parts.casts
@@ -74,6 +74,7 @@ class Gradients:
 
     def _take_one(self, name, parameter, gradient, taken_as_is, casts, unfit):
         """taken_as_is: PlainValues of it, or None."""
+        blocks = self._scope.blocks
         cast = casts.get(id(parameter), UNSEEN)
         is_known = name in self._file.tensors
         if taken_as_is is not None and is_known:
@@ -81,9 +82,13 @@ class Gradients:
                 taken_as_is.parts = 1
             elif self._parts.passes:
                 taken_as_is.parts = self._parts.parts_of(parameter, gradient)
+            if blocks is not None:
+                taken_as_is.blocks = blocks.count(name, gradient)
             return name, "weight_grad", (), 0, cast, taken_as_is
         if is_known and self._counts_together and (size := size_if_small(gradient, self._torch)):
             small = SmallValues(gradient, size, self._parts.parts_of(parameter, gradient))
+            if blocks is not None:
+                small.blocks = blocks.count(name, gradient)
             return name, "weight_grad", (), 0, cast, small
         if is_replica(gradient) and not is_summand(gradient):
             return None

@@ -27,6 +27,7 @@ import warnings
 import weakref
 
 from .._counting import kernels
+from .._counting.blocks import BlockCounter, extents_of
 from .._counting.compiled import counting as compiled_counting
 from .._counting.values import begin
 from .._errors import RecorderError, printable
@@ -94,6 +95,9 @@ class Recorder:
                  without a float32 copy (ulp precision weights). Records them as weights too. Needs optimizer and numpy.
     states       The same, searched in KEY/NAME: tensors of the optimizer's state after its step, as `state/KEY/NAME`, as in
                  states="exp_avg_sq/". Needs optimizer.
+    blocks, axis  Block tables of all that is recorded, as `ulp record --blocks ... --axis ...` makes them, for `ulp outcomes --format
+                 mxfp8`: blocks="32,16,128x128" or a list are blocks of so many elements along an axis, or of rows x columns;
+                 axis is "last", "other" or "both". Of float64 and complex tensors there are none.
     fp8_scales   A regular expression, searched in names of modules: the scales of TransformerEngine's delayed scaling, as these
                  modules have them after the step, and the amaxes that came. `ulp replay` compares them with what a recipe
                  gives. fp8_scales="." takes all. Waits for the device. Needs every=1.
@@ -140,6 +144,8 @@ class Recorder:
         updates=None,
         joint=None,
         states=None,
+        blocks=None,
+        axis="last",
         fp8_scales=None,
         roles=None,
         append=False,
@@ -185,6 +191,7 @@ class Recorder:
             role_of=role_rules(roles, model),
             wanted=compiled_expressions(model, bool(optimizers), scaler is not None, expressions),
             sums=sums,
+            blocks=None if blocks is None else BlockCounter(extents_of(blocks, axis)),
             strict=strict,
         )
         check_scaler(scaler)
@@ -402,16 +409,22 @@ class Recorder:
         self._doubts.see_names()
         scales = self._scales.take() if self._scales is not None and given.microbatch == -1 else None
         write = functools.partial(self._write, step, given, update, unscaled, values, named, watched, scales, unfit)
-        arrive = functools.partial(self._arrive, given, values, under_way)
+        blocks = {of.blocks for *_, of in all_taken} | set(values.blocks if isinstance(values, Bunch) else ())
+        blocks = {of for of in blocks if of is not None and of.counts}  # that devices count
+        arrive = functools.partial(self._arrive, given, values, under_way, blocks)
+        if blocks and not can_wait:
+            self._scope.blocks.arrive(blocks)
         return Step(step, arrive, write, unfit, self._gradients.take_seen(), bool(can_wait))
 
-    def _arrive(self, given, values, under_way):
+    def _arrive(self, given, values, under_way, blocks):
         """Waits for what devices have of a step."""
         given.settle()
         if isinstance(values, Bunch):
             values.arrive()
         for started in under_way:
             started.tables()
+        if blocks:
+            self._scope.blocks.arrive(blocks)
 
     def _write(self, step, given, update, unscaled, values, named, watched, scales, unfit):
         """Records what was taken of a step. Returns its rows, and what it makes suspicious."""
@@ -450,6 +463,7 @@ class Recorder:
         if not self._parts.passes:
             self._parts.leave_root()  # roles are in the file
         self._say_unfit(done.step, done.unfit, stacklevel)
+        self._say_without_blocks(stacklevel)
         for text in suspicions:
             text = printable(f"ulpscope: {self._file.shown}: step {done.step}: {text}")
             warnings.warn(text, RuntimeWarning, stacklevel=stacklevel - 1)
@@ -506,6 +520,14 @@ class Recorder:
         if is_last:
             self.close()
             self._closed = False
+
+    def _say_without_blocks(self, stacklevel):
+        left_out = {} if self._scope.blocks is None else self._scope.blocks.newly_left_out()
+        if left_out:
+            name, why = next(iter(left_out.items()))
+            others = "" if len(left_out) == 1 else f", and of {len(left_out) - 1} more"
+            text = printable(f"ulpscope: {self._file.shown}: no blocks are counted of {name!r}, which {why}{others}")
+            warnings.warn(text, RuntimeWarning, stacklevel=stacklevel)
 
     def _say_unfit(self, step, unfit, stacklevel):
         new = [name for name in unfit if name not in self._told]

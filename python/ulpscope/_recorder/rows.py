@@ -58,6 +58,7 @@ class RowMaker:
         tables, known, shards = tables_of([of for *_, of in values], self._scope.sums), self._file.tensors, self._scope.shards
         self._see_types(values)
         at, rows, factor_of = {}, [], factors.by_kind.get if not factors.unscaled else None
+        blocks = {}
         for (name, kind, shape, total, cast, of), table in zip(values, tables):
             if name in names or (name in at and (kind == "weight_grad" or kind != rows[at[name]][0].kind)):
                 raise RecorderError(f"{self._place(step)}: {name!r} is the name of several tensors")
@@ -67,15 +68,20 @@ class RowMaker:
                 tables[i] = merge_tables([tables[i], table])
                 info = info if shards else info._replace(numel=tables[i].numel)
                 rows[i] = info, number if number == of.type.number else 0, by, parts
+                before = blocks.pop(name, None)
+                if before is not None and of.blocks is not None:
+                    blocks[name] = before.merged(of.blocks)
                 continue
             at[name] = i = len(rows)
+            if of.blocks is not None:
+                blocks[name] = of.blocks
             tables[i] = table  # those of before are as many or more
             info = known[name][1] if name in known else self._info(name, kind, shape, cast, of)
             numel = total if shards else of.numel
             if info.numel != numel:
                 info = info._replace(numel=numel)
             rows.append((info, of.type.number, factor_of(info.kind, 1.0) if factor_of else factors.of(name, info.kind), of.parts))
-        return Rows(*(zip(*rows) if rows else [()] * 4), Tables(tables[: len(rows)]))
+        return Rows(*(zip(*rows) if rows else [()] * 4), Tables(tables[: len(rows)]), blocks=blocks)
 
     def _see_types(self, values):
         known = self._file.tensors
@@ -86,14 +92,16 @@ class RowMaker:
     def _joined(self, bunch, rest, factors):
         """The rows of a bunch, and the rest behind them."""
         alike, tables, by = bunch.of, bunch.tables, factors.of_all(bunch.of)
+        blocks = {info.name: of for info, of in zip(alike.infos, bunch.blocks) if of is not None}
         if not rest.infos:
-            return Rows(alike.infos, alike.numbers, by, bunch.parts, tables, bunch.made)
+            return Rows(alike.infos, alike.numbers, by, bunch.parts, tables, bunch.made, blocks)
         tables.extend(rest.tables)
         infos = alike.infos + rest.infos
         if infos == self._infos:
             infos = self._infos
         self._infos = infos
-        return Rows(infos, alike.numbers + rest.type_numbers, by + rest.factors, bunch.parts + rest.parts, tables)
+        numbers, by, parts = alike.numbers + rest.type_numbers, by + rest.factors, bunch.parts + rest.parts
+        return Rows(infos, numbers, by, parts, tables, blocks={**blocks, **rest.blocks})
 
     def _info(self, name, kind, shape, cast, of):
         is_low = of.type.bits <= 16 or cast not in (None, UNSEEN)

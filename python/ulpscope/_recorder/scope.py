@@ -9,8 +9,8 @@ from .names import plain
 # model: without its wrappers, or None; replicas: with that of DistributedDataParallel. elsewhere: names of parameters that other
 # ranks record. is_alone: this rank knows all gradients. summed: of how many ranks a gradient is the sum. tells_more: this rank
 # records more than gradients, since all else is the same on all ranks. wanted: {argument: compiled expression}. role_of: a function
-# of a tensor's name. sums: whether exact sums are kept. strict: whether step() raises.
-ScopeFields = namedtuple("Scope", "model replicas shards is_alone summed tells_more elsewhere wanted role_of sums strict")
+# of a tensor's name. sums: whether exact sums are kept. blocks: a BlockCounter, or None. strict: whether step() raises.
+ScopeFields = namedtuple("Scope", "model replicas shards is_alone summed tells_more elsewhere wanted role_of sums blocks strict")
 
 
 class Scope(ScopeFields):

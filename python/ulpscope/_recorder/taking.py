@@ -23,7 +23,7 @@ class Taker:
                     f"tensor {name!r}: its parts are still to be added up over ranks: set p.grad = "
                     "p.grad.redistribute(placements=p.placements) on all of them before"
                 )
-            values = Values(name, array)
+            values = Values(name, array, self._scope.blocks)
             return name, kind, values.shape if shape is None else shape, total, cast, values
         except (RecorderError, TypeError, ValueError) as error:
             if self._scope.strict:

@@ -11,7 +11,8 @@
 
 namespace ulp {
 
-[[nodiscard]] std::string block_content(std::span<const block_table> tables);
+// level: of zlib, -1 is its default.
+[[nodiscard]] std::string block_content(std::span<const block_table> tables, int level = -1);
 // Throws input_error that names file and place.
 [[nodiscard]] std::vector<block_table> parse_block_content(std::string_view content, const std::string& file,
                                                            const std::string& place);
