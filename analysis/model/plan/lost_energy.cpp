@@ -55,13 +55,17 @@ format with_fraction_bits(int bits) { return {.exponent_bits = 11, .fraction_bit
 
 lost_energy lost_energy_of(const tensor_row& row, const treatment& how, multiplier by) {
   if (row.table.nonzero_finite() == 0) return {};
+  const bool may_saturate = reaches(thresholds_of(how, false).overflow, by, row.table.largest_possible());
+  if (may_saturate && !std::isnan(row.table.max_abs)) {
+    lost_energy all = nothing_known();
+    all.saturates = true;
+    return all;
+  }
   const rounding_noise noise = noise_of(row, how, by);
   const double per_unit = by.factor * by.factor;
   lost_energy all =
       share_of({noise.least * per_unit, noise.most * per_unit}, noise.squares * per_unit, energy_of(row.table));
-  const threshold overflow = thresholds_of(how, false).overflow;
-  all.may_saturate = reaches(overflow, by, row.table.largest_possible());
-  all.saturates = all.may_saturate && !std::isnan(row.table.max_abs);
+  all.may_saturate = may_saturate;
   return all;
 }
 
@@ -70,8 +74,7 @@ lost_energy lost_energy_in_tensor_scale(const tensor_row& row, const format& to)
   if (std::isnan(row.table.max_abs) || row.table.max_abs < least_amax) return nothing_known();
   const double largest = to_double(to, to.max_finite_code());
   const double scale = std::ldexp(1.0, std::ilogb(static_cast<float>(largest) / static_cast<float>(row.table.max_abs)));
-  lost_energy all = lost_energy_of(row, {to, {.overflow = overflow_mode::saturate}}, {.scale = scale});
-  return all;
+  return lost_energy_of(row, {to, {.overflow = overflow_mode::saturate}}, {.scale = scale});
 }
 
 lost_energy lost_energy_of(const quantized_outcomes& counted) {

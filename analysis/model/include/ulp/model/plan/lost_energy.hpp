@@ -33,7 +33,7 @@ struct lost_energy {
   bool may_saturate = false;
 };
 
-// Of the recorded finite values times `by`. Precondition: the rounding is not stochastic.
+// Of the recorded finite values times `by`; of what saturates nothing else is told. Precondition: the rounding is not stochastic.
 [[nodiscard]] lost_energy lost_energy_of(const tensor_row& row, const treatment& how, multiplier by);
 
 // With a scale for the tensor that is found in the step itself: the greatest power of two that takes its amax to no more than the
