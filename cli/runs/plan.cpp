@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <ulp/ask/runs/plan_answer.hpp>
+#include <ulp/report/tables/plan_files.hpp>
 #include <ulp/report/tables/plan_table.hpp>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace {
 
 struct plan_arguments {
   plan_question asked;
+  std::string framework;  // whose words are printed, and nothing else
   output_options output;
 };
 
@@ -29,7 +31,16 @@ std::vector<std::string> hardware_names() {
 
 int run(const plan_arguments& o) {
   refuse_overwriting_inputs(o.output, o.asked.run.files());
+  if (!o.framework.empty() && o.output.machine_stdout())
+    throw usage_error("--for: is what is printed; remove --json, or --csv -");
   const plan_answer plan = plan_over(o.asked, on_stderr());
+  if (!o.framework.empty()) {
+    const plan_file file = plan_file_for(o.framework, plan);
+    for (const std::string& line : file.notes) note(line);
+    fmt::print("{}", file.text);
+    if (!o.output.csv.empty()) write_table("plan", plan_table(plan), {.csv = o.output.csv}, false);
+    return done;
+  }
   const std::vector<summary_line> lines = lines_of(plan);
   const table tensors = plan_table(plan);
   if (o.output.json) print_json("plan", lines, "tensors", tensors);
@@ -52,10 +63,12 @@ command plan_command() {
   made.add(
       "--lose", &o->asked.lose,
       "the share of a tensor's energy, its sum of squares, that rounding and underflow may take in any step (1e-3)",
-      {.type = "X", .check = positive});
+      {.type = "X"});
   made.add("--budget", &o->asked.budget,
            "instead: lose as little as so many bits allow, of all tensors together or as 8.5/element",
            {.type = "BITS", .excludes = "--lose"});
+  made.add("--for", &o->framework, "print the plan as this framework takes it, and nothing else",
+           {.type = "FRAMEWORK", .one_of = plan_frameworks()});
   add_output(made, o->output);
   made.footer =
       "What the input does not decide never counts as holding: the last columns say what to record. Dumps, and recordings "

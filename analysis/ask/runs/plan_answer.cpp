@@ -12,6 +12,7 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/repeated_steps.hpp>
+#include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/source/source.hpp>
@@ -114,6 +115,7 @@ class planning {
   std::vector<std::optional<block_energy>> energies_;  // of those that tables bound
   std::vector<int> scales_{0};                         // log2, descending
   std::vector<seen_tensor> seen_;
+  bool as_recorded_ = false;  // the factor of some gradient is not known
   plan_answer all_;
 };
 
@@ -177,6 +179,7 @@ void planning::judge(seen_tensor& seen, const step& now, const tensor_row& row, 
     return;
   }
   seen.has_values = seen.has_values || row.table.nonzero_finite() > 0;
+  as_recorded_ = as_recorded_ || (!row.factor_known() && ulp::is_scaled(info));
   for (std::size_t i = 0; i < all_.treatments.size(); ++i) {
     const plan_treatment& t = all_.treatments[i];
     if (t.is_narrow()) {
@@ -313,6 +316,7 @@ void planning::choose() {
       plan->setting = setting_index;
     }
   }
+  if (all_.setting.scale && as_recorded_) to_.note(factor_note);
   all_.bits = plan->bits;
   all_.share = plan->share;
   const auto told_before = [&](std::size_t half) {
@@ -369,8 +373,10 @@ void planning::ask_for_master_copies() {
   std::optional<counted_weights> counted;
   try {
     counted = count_weights(asked_.run, cases, not_known, nobody());
+  } catch (const std::runtime_error&) {
+    return;  // no updates beside the weights, nor what they follow from
   } catch (const std::invalid_argument&) {
-    return;  // no updates beside the weights
+    return;
   }
   for (planned_tensor& t : all_.tensors) {
     if (t.master != master_copy::assumed || !all_.treatments[t.chosen].is_half()) continue;

@@ -95,7 +95,8 @@ std::string remark(const plan_row& r) {
   if (r.t.nothing_seen)
     return r.t.left_out > 0 && r.judged().steps == 0 ? "infinite or NaN in every step: nothing decides"
                                                      : "zero in every step: nothing decides";
-  return !may_be_narrow(r.info()) ? "a vector: not in 8 bits" : "";
+  const auto is_unfit = [](const judged_treatment& j) { return j.unfit; };
+  return std::ranges::any_of(r.t.of, is_unfit) ? "a vector: not in 8 bits" : "";
 }
 
 column<plan_row> miss_column(const char* key, table_value (*value)(const judged_treatment&)) {
@@ -130,8 +131,8 @@ std::string setting_text(const plan_answer& plan, const plan_setting& s) {
   if (!s.half) return "no tensor in 16 bits";
   const std::string name{plan.treatment(*s.half).name};
   if (!s.scale) return name + ", no loss scale";
-  return fmt::format("{} with loss scale 2^{} (the same from {}2^{} to 2^{})", name, s.scale->log2,
-                     s.scale->may_be_lower ? "at most " : "", s.scale->lowest_log2, s.scale->highest_log2);
+  return fmt::format("{} with loss scale 2^{} (2^{}{} to 2^{} give the same plan)", name, s.scale->log2,
+                     s.scale->lowest_log2, s.scale->may_be_lower ? " or less" : "", s.scale->highest_log2);
 }
 
 std::string why_not(const plan_answer& plan, const planned_tensor& t, std::size_t treatment) {
@@ -157,8 +158,9 @@ std::vector<summary_line> lines_of(const plan_answer& plan) {
   std::vector<summary_line> lines;
   lines.push_back(
       {"plan",
-       fmt::format("for {} ({}): no tensor loses more than {:.3g} of its energy in any of {}, and none saturates{}",
-                   hardware.name, hardware.summary, plan.most, count_text(plan.steps, "step"),
+       fmt::format("for {} ({}): no tensor loses more than {:.3g} of its energy in {}, and none saturates{}",
+                   hardware.name, hardware.summary, plan.most,
+                   plan.steps == 1 ? "the step" : fmt::format("any of {}", count_text(plan.steps, "step")),
                    plan.budget ? fmt::format("; the least that {} bits allow", grouped(*plan.budget)) : ""),
        {{"hardware", std::string{hardware.name}},
         {"lose", plan.most},
@@ -199,6 +201,13 @@ std::vector<summary_line> lines_of(const plan_answer& plan) {
          "of FP8 a power of two from the tensor's own amax in each step (current scaling); of blocks along the "
          "last axis, as the row named in --json",
          {}});
+  std::uint64_t left_out = 0;
+  for (const planned_tensor& t : plan.tensors) left_out += t.left_out;
+  lines.push_back({"left out",
+                   left_out == 0 ? ""
+                                 : fmt::format("{} of a tensor with an infinity or a NaN, of which nothing is judged",
+                                               count_text(left_out, "step")),
+                   {{"left_out", integer(left_out)}}});
   for (const plan_level& level : plan.levels) lines.push_back(level_line(plan, level));
   if (!plan.levels.empty())
     lines.push_back(
