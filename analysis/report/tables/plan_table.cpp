@@ -167,14 +167,19 @@ std::vector<summary_line> lines_of(const plan_answer& plan) {
         {"budget", plan.budget ? integer(*plan.budget) : table_value{}},
         {"lost_share", plan.share},
         {"steps", integer(plan.steps)}}});
+  std::uint64_t copies = 0;
+  for (const planned_tensor& t : plan.tensors)
+    if (t.master == master_copy::assumed || t.master == master_copy::needed) copies += 32 * t.numel;
   lines.push_back(
       {"bits",
-       fmt::format("{} for {} elements of {}: {} an element, where float32 takes 32", grouped(plan.bits),
-                   grouped(plan.numel), count_text(plan.tensors.size(), "tensor"), bits_text(plan.bits, plan.numel)),
+       fmt::format("{} for {} elements of {}: {} an element, where float32 takes 32{}", grouped(plan.bits),
+                   grouped(plan.numel), count_text(plan.tensors.size(), "tensor"), bits_text(plan.bits, plan.numel),
+                   copies > 0 ? fmt::format("; float32 copies of weights take {} more", grouped(copies)) : ""),
        {{"bits", integer(plan.bits)},
         {"numel", integer(plan.numel)},
         {"bits_per_element",
-         static_cast<double>(plan.bits) / static_cast<double>(std::max<std::uint64_t>(1, plan.numel))}}});
+         static_cast<double>(plan.bits) / static_cast<double>(std::max<std::uint64_t>(1, plan.numel))},
+        {"master_copy_bits", integer(copies)}}});
   std::string others;
   for (const plan_setting& s : plan.other_settings) others += (others.empty() ? "" : "; ") + setting_text(plan, s);
   const std::optional<plan_loss_scale>& scale = plan.setting.scale;
