@@ -52,8 +52,16 @@ std::vector<std::string> layers_left_out(const layers_in_recipe& layers) {
   return names;
 }
 
+// What is not in 8 bits. Where the plan has nothing in 16 bits, the first format without a scale in which all tensors hold.
 std::string half_name(const plan_answer& plan) {
-  return plan.setting.half ? std::string{plan.treatment(*plan.setting.half).name} : "float32";
+  if (plan.setting.half) return std::string{plan.treatment(*plan.setting.half).name};
+  for (std::size_t i = 0; i < plan.treatments.size(); ++i)
+    if (plan.treatments[i].is_half() && plan.treatments[i].scale == plan_scale::none &&
+        std::ranges::all_of(plan.tensors, [&](const planned_tensor& t) {
+          return !t.nothing_seen && t.of[i].verdict(plan.most) == plan_verdict::holds;
+        }))
+      return std::string{plan.treatments[i].name};
+  return "float32";
 }
 
 std::string half_lines(std::string_view framework, const plan_answer& plan) {

@@ -66,6 +66,13 @@ judged_layer judge(const plan_answer& plan, const operands& layer, const layer_r
     else if (t.of[treatment].verdict(plan.most) != plan_verdict::holds)
       made.why_not = fmt::format("{} in {} {}", operand_names[i], recipe.treatments[i], why_not(plan, t, treatment));
   }
+  // Then it is in the run's 16-bit format, which was chosen for other tensors.
+  const std::optional<std::size_t> half = plan.setting.half;
+  for (std::size_t i = 0; i < layer.of.size() && !made.why_not.empty() && half; ++i)
+    if (const planned_tensor* const t = layer.of[i];
+        t != nullptr && !t->nothing_seen && t->of[*half].verdict(plan.most) != plan_verdict::holds)
+      made.why_not +=
+          fmt::format("; {} in {} {}", operand_names[i], plan.treatment(*half).name, why_not(plan, *t, *half));
   return made;
 }
 
