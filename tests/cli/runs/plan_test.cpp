@@ -1,10 +1,12 @@
 // Pins what ulp plan says where there is little to say, what it refuses, and that what is not decided never holds.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/builders.hpp"
