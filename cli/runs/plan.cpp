@@ -68,7 +68,7 @@ command plan_command() {
            "instead: lose as little as so many bits allow, of all tensors together or as 8.5/element",
            {.type = "BITS", .excludes = "--lose"});
   made.add("--for", &o->framework, "print the plan as this framework takes it, and nothing else",
-           {.type = "FRAMEWORK", .one_of = plan_frameworks()});
+           {.type = "NAME", .one_of = plan_frameworks()});
   add_output(made, o->output);
   made.footer =
       "What the input does not decide never counts as holding: the last columns say what to record. Dumps, and recordings "

@@ -270,13 +270,13 @@ class Files(InFolder):
 
     def test_python_and_its_lists(self):
         for hardware in ("hopper", "blackwell"):
-            te = self.values_of(self.file_for("transformer_engine", hardware=hardware))
+            te = self.values_of(self.file_for("te", hardware=hardware))
             self.assertIsInstance(te["recipe"], ast.Call)
             self.assertEqual(ast.literal_eval(te["high_precision_layers"]), ["layers.0.fc", "layers.3.fc"])
             ao = self.values_of(self.file_for("torchao", hardware=hardware))
             self.assertIsInstance(ao["config"], ast.Call)
             self.assertEqual(ast.literal_eval(ao["filter_fqns"]), ["layers.0.fc", "layers.3.fc"])
-        nothing = self.values_of(self.file_for("transformer_engine", RECORDING))
+        nothing = self.values_of(self.file_for("te", RECORDING))
         self.assertIsNone(ast.literal_eval(nothing["recipe"]))
         self.assertEqual(ast.literal_eval(nothing["high_precision_layers"]), ["conv1", "conv2", "fc"])
 

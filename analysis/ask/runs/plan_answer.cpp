@@ -340,8 +340,9 @@ void planning::choose() {
       if (i == made.chosen || of.unfit || (all_.treatments[i].is_half() && i != *chosen.half)) continue;
       if (of.bits == mine.bits && of.verdict(all_.most) == plan_verdict::holds) made.ties.push_back(i);
       if (of.bits >= mine.bits) continue;
-      const auto far = [](const judged_treatment& j) {
-        return std::pair{j.saturating > 0, std::isfinite(j.worst.high) ? j.worst.high : std::max(1.0, j.worst.low)};
+      const auto far = [this](const judged_treatment& j) {
+        if (!std::isfinite(j.worst.high)) return std::pair{j.saturating > 0 ? 2 : 3, j.worst.low};
+        return j.verdict(all_.most) == plan_verdict::open ? std::pair{0, j.estimate} : std::pair{1, j.worst.low};
       };
       if (!made.near_miss || far(of) < far(made.of[*made.near_miss])) made.near_miss = i;
     }

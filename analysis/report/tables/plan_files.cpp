@@ -274,7 +274,7 @@ struct framework_row {
 };
 const std::vector<framework_row>& rows() {
   static const std::vector<framework_row> all{{"emulate", {}, for_emulate},
-                                              {"transformer_engine", {"hopper", "blackwell"}, for_transformer_engine},
+                                              {"te", {"hopper", "blackwell"}, for_transformer_engine},
                                               {"megatron", {"hopper", "blackwell"}, for_megatron},
                                               {"torchtitan", {"hopper", "blackwell"}, for_torchtitan},
                                               {"torchao", {"hopper", "blackwell"}, for_torchao},

@@ -206,6 +206,13 @@ std::vector<summary_line> lines_of(const plan_answer& plan) {
          "of FP8 a power of two from the tensor's own amax in each step (current scaling); of blocks along the "
          "last axis, as the row named in --json",
          {}});
+  std::string untold;
+  for (std::size_t i = 0; i < plan.treatments.size(); ++i)
+    if (std::ranges::any_of(plan.tensors, [&](const planned_tensor& t) { return t.of[i].doubts.needs_values; }))
+      untold += (untold.empty() ? "" : ", ") + std::string{plan.treatment(i).name};
+  lines.push_back({"not decided",
+                   untold.empty() ? "" : untold + ", of which no recording tells: give the dumps",
+                   {{"not_decided", untold.empty() ? table_value{} : table_value{untold}}}});
   std::uint64_t left_out = 0;
   for (const planned_tensor& t : plan.tensors) left_out += t.left_out;
   lines.push_back({"left out",

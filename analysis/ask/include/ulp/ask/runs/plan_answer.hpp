@@ -78,8 +78,9 @@ struct planned_tensor {
   bool nothing_seen = false;         // no step has a finite value other than zero
   std::vector<judged_treatment> of;  // each treatment of the hardware, in the setting that was chosen
   std::size_t chosen = 0;
-  std::vector<std::size_t> ties;         // that hold, too, and take as many bits
-  std::optional<std::size_t> near_miss;  // of those that take fewer, what comes closest
+  std::vector<std::size_t> ties;  // that hold, too, and take as many bits
+  std::optional<std::size_t>
+      near_miss;  // of those that take fewer, what comes closest: what may hold before what does not
   master_copy master = master_copy::not_asked;
   value_range lost_updates{0, 0};  // the share in the worst step, where it was counted
 };
