@@ -340,9 +340,12 @@ void planning::choose() {
       if (i == made.chosen || of.unfit || (all_.treatments[i].is_half() && i != *chosen.half)) continue;
       if (of.bits == mine.bits && of.verdict(all_.most) == plan_verdict::holds) made.ties.push_back(i);
       if (of.bits >= mine.bits) continue;
+      // In eighths of a binade: of what is as good as equal the first.
       const auto far = [this](const judged_treatment& j) {
-        if (!std::isfinite(j.worst.high)) return std::pair{j.saturating > 0 ? 2 : 3, j.worst.low};
-        return j.verdict(all_.most) == plan_verdict::open ? std::pair{0, j.estimate} : std::pair{1, j.worst.low};
+        const auto size = [](double share) { return share > 0 ? std::round(8 * std::log2(share)) : -no_bound; };
+        if (!std::isfinite(j.worst.high)) return std::pair{j.saturating > 0 ? 2 : 3, size(j.worst.low)};
+        return j.verdict(all_.most) == plan_verdict::open ? std::pair{0, size(j.estimate)}
+                                                          : std::pair{1, size(j.worst.low)};
       };
       if (!made.near_miss || far(of) < far(made.of[*made.near_miss])) made.near_miss = i;
     }

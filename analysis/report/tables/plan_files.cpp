@@ -35,11 +35,13 @@ std::string list_of(const std::vector<std::string>& items) {
 
 // What a plan is about, as a comment.
 std::string heading(const plan_answer& plan, const layers_in_recipe& layers) {
-  std::string text =
-      fmt::format("# ulp plan for {}: no tensor loses more than {:.3g} of its energy in any of {} steps\n",
-                  plan.hardware->name, plan.most, plan.steps);
+  std::string text = fmt::format("# ulp plan for {}: no tensor loses more than {:.3g} of its energy in {}\n",
+                                 plan.hardware->name, plan.most, steps_text(plan));
   text += "# 16 bits: " + setting_text(plan, plan.setting) + "\n";
   if (!layers.has_any()) text += "# no layer is in 8 bits or fewer:\n";
+  if (layers.has_any() && !layers.recipe->name.starts_with("tensorwise"))
+    text +=
+        "# judged along the last axis: blocks of transposed operands lie along the other one (ulp outcomes --axis other)\n";
   for (const judged_layer& l : layers.layers)
     if (!l.why_not.empty()) text += fmt::format("#   {}: {}\n", printable(l.name), l.why_not);
   return text;

@@ -127,6 +127,10 @@ summary_line level_line(const plan_answer& plan, const plan_level& level) {
 
 }  // namespace
 
+std::string steps_text(const plan_answer& plan) {
+  return plan.steps == 1 ? "the step" : fmt::format("any of {}", count_text(plan.steps, "step"));
+}
+
 std::string setting_text(const plan_answer& plan, const plan_setting& s) {
   if (!s.half) return "no tensor in 16 bits";
   const std::string name{plan.treatment(*s.half).name};
@@ -159,8 +163,7 @@ std::vector<summary_line> lines_of(const plan_answer& plan) {
   lines.push_back(
       {"plan",
        fmt::format("for {} ({}): no tensor loses more than {:.3g} of its energy in {}, and none saturates{}",
-                   hardware.name, hardware.summary, plan.most,
-                   plan.steps == 1 ? "the step" : fmt::format("any of {}", count_text(plan.steps, "step")),
+                   hardware.name, hardware.summary, plan.most, steps_text(plan),
                    plan.budget ? fmt::format("; the least that {} bits allow", grouped(*plan.budget)) : ""),
        {{"hardware", std::string{hardware.name}},
         {"lose", plan.most},

@@ -15,7 +15,10 @@ namespace ulp {
 
 [[nodiscard]] table plan_table(const plan_answer& plan);
 
-// "float16 times 2^12", "bfloat16", or that no tensor is in 16 bits.
+// "any of 250 steps"
+[[nodiscard]] std::string steps_text(const plan_answer& plan);
+
+// "float16 with loss scale 2^12 (...)", "bfloat16, no loss scale", or that no tensor is in 16 bits.
 [[nodiscard]] std::string setting_text(const plan_answer& plan, const plan_setting& s);
 
 // Why a treatment is not what a tensor gets: "loses 0.0031 in step 120", "saturates in 3 steps, first in step 30"; what to record
