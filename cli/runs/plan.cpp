@@ -71,8 +71,9 @@ command plan_command() {
            {.type = "NAME", .one_of = plan_frameworks()});
   add_output(made, o->output);
   made.footer =
-      "What the input does not decide never counts as holding: the last columns say what to record. Dumps, and recordings "
-      "made with ulp record --blocks 32,128,128x128 --with-errors, decide nearly everything. docs/plan.md explains it.\n"
+      "What the input does not decide never counts as holding: the last columns say what to record. Dumps, and "
+      "recordings made with ulp record --blocks 32,128,128x128 --with-errors, decide nearly everything. docs/plan.md "
+      "explains it.\n"
       "Examples:\n"
       "  ulp plan examples/digits.ulp --hardware hopper\n"
       "  ulp plan tests/data/digits.step00100.safetensors --hardware blackwell --budget 9/element";

@@ -299,7 +299,8 @@ void planning::choose() {
       const std::optional<std::uint64_t> least = least_bits(costs);
       const std::uint64_t bits = least.value_or(0);
       throw std::invalid_argument(fmt::format(
-          "--budget: {} bits are not enough: of treatments on {} that saturate nowhere and whose loss is known, the least take {} "
+          "--budget: {} bits are not enough: of treatments on {} that saturate nowhere and whose loss is known, "
+          "the least take {} "
           "bits, {:.4g}/element",
           grouped(*all_.budget), all_.hardware->name, grouped(bits),
           static_cast<double>(bits) / static_cast<double>(std::max<std::uint64_t>(1, all_.numel))));

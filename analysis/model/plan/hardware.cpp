@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view current = "a power of two for the tensor, from its own amax in each step (current scaling)";
 
-// Rows of blocks are those that saturate nothing: scales rounded up, and FP8 scales that take amax to no more than the largest number.
+// Rows of blocks are those that saturate nothing: scales rounded up, and FP8 scales that take amax to no more than
+// the largest number.
 constexpr std::array rows{
     plan_treatment{"nvfp4", "float4_e2m1", plan_scale::block, "te_nvfp4_1x16",
                    "an E4M3 scale for 16 elements, one more for the tensor (TransformerEngine)"},

@@ -41,7 +41,8 @@ std::string heading(const plan_answer& plan, const layers_in_recipe& layers) {
   if (!layers.has_any()) text += "# no layer is in 8 bits or fewer:\n";
   if (layers.has_any() && !layers.recipe->name.starts_with("tensorwise"))
     text +=
-        "# judged along the last axis: blocks of transposed operands lie along the other one (ulp outcomes --axis other)\n";
+        "# judged along the last axis: blocks of transposed operands lie along the other one "
+        "(ulp outcomes --axis other)\n";
   for (const judged_layer& l : layers.layers)
     if (!l.why_not.empty()) text += fmt::format("#   {}: {}\n", printable(l.name), l.why_not);
   return text;
@@ -54,7 +55,8 @@ std::vector<std::string> layers_left_out(const layers_in_recipe& layers) {
   return names;
 }
 
-// What is not in 8 bits. Where the plan has nothing in 16 bits, the first format without a scale in which all tensors hold.
+// What is not in 8 bits. Where the plan has nothing in 16 bits, the first format without a scale in which all tensors
+// hold.
 std::string half_name(const plan_answer& plan) {
   if (plan.setting.half) return std::string{plan.treatment(*plan.setting.half).name};
   for (std::size_t i = 0; i < plan.treatments.size(); ++i)
@@ -85,7 +87,8 @@ std::string exactly_named(const std::string& name) {
   return text + "$";
 }
 
-// {"^layer$": {"weight_grad": {"format": "float16", "scale": 4096.0}}}, a JSON object that emulate() takes once it is loaded.
+// {"^layer$": {"weight_grad": {"format": "float16", "scale": 4096.0}}}, a JSON object that emulate() takes once it is
+// loaded.
 plan_file for_emulate(const plan_answer& plan) {
   ordered_json recipe = ordered_json::object();
   std::uint64_t left = 0;
@@ -136,7 +139,8 @@ plan_file for_transformer_engine(const plan_answer& plan) {
     made.text += "recipe = None\n";
   } else {
     made.text +=
-        "from transformer_engine.common.recipe import (\n    Float8BlockScaling,\n    Float8CurrentScaling,\n    Format,\n"
+        "from transformer_engine.common.recipe import (\n    Float8BlockScaling,\n    Float8CurrentScaling,\n"
+        "    Format,\n"
         "    MXFP8BlockScaling,\n    NVFP4BlockScaling,\n    QParams,\n)\n\n";
     made.text += "recipe = " + te_recipe(layers.recipe->name) + "\n";
   }

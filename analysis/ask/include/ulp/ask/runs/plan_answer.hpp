@@ -1,5 +1,5 @@
-// What `ulp plan` says of a run: for each tensor the cheapest treatment that some hardware has and that loses no more than a share of
-// its energy in any recorded step, saturating in none.
+// What `ulp plan` says of a run: for each tensor the cheapest treatment that some hardware has and that loses no more
+// than a share of its energy in any recorded step, saturating in none.
 #ifndef ULP_ASK_RUNS_PLAN_ANSWER_HPP
 #define ULP_ASK_RUNS_PLAN_ANSWER_HPP
 

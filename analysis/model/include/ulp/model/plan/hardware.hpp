@@ -23,7 +23,7 @@ enum class plan_scale : std::uint8_t {
 };
 
 struct plan_treatment {
-  std::string_view name;    // as plans say it
+  std::string_view name;         // as plans say it
   std::string_view format_name;  // of the elements, as the catalogue has it
   plan_scale scale = plan_scale::none;
   std::string_view row = {};  // of block formats, where the scale is of blocks

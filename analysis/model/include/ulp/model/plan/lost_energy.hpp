@@ -1,10 +1,12 @@
-// The share of a tensor's energy, its sum of squares, that a treatment loses: what underflows and what rounding changes.
+// The share of a tensor's energy, its sum of squares, that a treatment loses: what underflows and what rounding
+// changes.
 //
-// Of formats and of scales for a whole tensor it is that of noise.hpp, exact where the table has the error ladder. Of blocks it lies
-// between two such figures. Their scales are powers of two that never rise as amax falls, so that what a block rounds to is a
-// subset of the multiples that the fraction bits alone allow, and a superset of what the tensor's own scale would allow; each element is
-// rounded to the nearest, so its error lies between its errors there. A block table narrows this: elements that it counts as
-// normal have the first error exactly, the others at most half a step of the tensor's scale. docs/plan.md has the argument.
+// Of formats and of scales for a whole tensor it is that of noise.hpp, exact where the table has the error ladder. Of
+// blocks it lies between two such figures. Their scales are powers of two that never rise as amax falls, so that what
+// a block rounds to is a subset of the multiples that the fraction bits alone allow, and a superset of what the
+// tensor's own scale would allow; each element is rounded to the nearest, so its error lies between its errors there.
+// A block table narrows this: elements that it counts as normal have the first error exactly, the others at most half
+// a step of the tensor's scale. docs/plan.md has the argument.
 #ifndef ULP_MODEL_PLAN_LOST_ENERGY_HPP
 #define ULP_MODEL_PLAN_LOST_ENERGY_HPP
 
@@ -33,18 +35,19 @@ struct lost_energy {
   bool may_saturate = false;
 };
 
-// Of the recorded finite values times `by`; of what saturates nothing else is told. Precondition: the rounding is not stochastic.
+// Of the recorded finite values times `by`; of what saturates nothing else is told. Precondition: the rounding is not
+// stochastic.
 [[nodiscard]] lost_energy lost_energy_of(const tensor_row& row, const treatment& how, multiplier by);
 
-// With a scale for the tensor that is found in the step itself: the greatest power of two that takes its amax to no more than the
-// largest number, as TransformerEngine's current scaling has it with powers of two.
+// With a scale for the tensor that is found in the step itself: the greatest power of two that takes its amax to no
+// more than the largest number, as TransformerEngine's current scaling has it with powers of two.
 [[nodiscard]] lost_energy lost_energy_in_tensor_scale(const tensor_row& row, const format& to);
 
 // As it was counted element by element. Precondition: with errors.
 [[nodiscard]] lost_energy lost_energy_of(const quantized_outcomes& counted);
 
-// Why tables bound no energy under this row; empty where they do: scales are powers of two that take amax to no more than the
-// largest element, and elements are numbers rounded to the nearest.
+// Why tables bound no energy under this row; empty where they do: scales are powers of two that take amax to no more
+// than the largest element, and elements are numbers rounded to the nearest.
 [[nodiscard]] std::string why_tables_do_not_bound(const block_format& row);
 
 // One row, for many tensors.

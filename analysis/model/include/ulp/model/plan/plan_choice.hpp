@@ -1,8 +1,8 @@
 // Which treatment each tensor gets: the pure choice, on bits and shares that are known.
 //
-// Some of what is chosen holds for the whole run: its 16-bit format and its loss scale. Each such setting is a table of what every
-// treatment then costs each tensor. For one setting tensors are chosen one by one, which is exact; and settings are few, so the best
-// of all of them is the best there is. tests/model/plan compares with all combinations.
+// Some of what is chosen holds for the whole run: its 16-bit format and its loss scale. Each such setting is a table
+// of what every treatment then costs each tensor. For one setting tensors are chosen one by one, which is exact; and
+// settings are few, so the best of all of them is the best there is. tests/model/plan compares with all combinations.
 #ifndef ULP_MODEL_PLAN_PLAN_CHOICE_HPP
 #define ULP_MODEL_PLAN_PLAN_CHOICE_HPP
 
@@ -33,8 +33,8 @@ struct plan_choice {
   friend bool operator==(const plan_choice&, const plan_choice&) = default;
 };
 
-// The fewest bits that lose at most that share of any tensor. Among equal ones the setting, and the treatments, that come first.
-// nullopt where some tensor has no such treatment in any setting.
+// The fewest bits that lose at most that share of any tensor. Among equal ones the setting, and the treatments, that
+// come first. nullopt where some tensor has no such treatment in any setting.
 [[nodiscard]] std::optional<plan_choice> cheapest_plan(const std::vector<plan_costs>& settings, double most);
 
 // The least share, of the tensor that loses most, that fits into so many bits; of that share the fewest bits. So it is

@@ -1,8 +1,8 @@
 // A plan in the words of a framework: what its launcher, its configuration or its code takes.
 //
-// A layer is in 8 bits or fewer where all three operands of its products were recorded, its input, its weight and the gradient
-// of its output, and each of them holds in what the framework's recipe makes of it. All other layers are in the list of those that
-// stay in 16 bits, with the reason beside it.
+// A layer is in 8 bits or fewer where all three operands of its products were recorded, its input, its weight and the
+// gradient of its output, and each of them holds in what the framework's recipe makes of it. All other layers are in
+// the list of those that stay in 16 bits, with the reason beside it.
 #ifndef ULP_REPORT_TABLES_PLAN_FILES_HPP
 #define ULP_REPORT_TABLES_PLAN_FILES_HPP
 

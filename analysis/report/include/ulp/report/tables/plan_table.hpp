@@ -21,8 +21,8 @@ namespace ulp {
 // "float16 with loss scale 2^12 (...)", "bfloat16, no loss scale", or that no tensor is in 16 bits.
 [[nodiscard]] std::string setting_text(const plan_answer& plan, const plan_setting& s);
 
-// Why a treatment is not what a tensor gets: "loses 0.0031 in step 120", "saturates in 3 steps, first in step 30"; what to record
-// where the input does not decide it.
+// Why a treatment is not what a tensor gets: "loses 0.0031 in step 120", "saturates in 3 steps, first in step 30";
+// what to record where the input does not decide it.
 [[nodiscard]] std::string why_not(const plan_answer& plan, const planned_tensor& t, std::size_t treatment);
 
 }  // namespace ulp
