@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <ulp/ask/precision/weights_answer.hpp>
@@ -161,6 +160,7 @@ lost_energy planning::energy_of(std::size_t treatment, const tensor_row& row, pl
   const block_format* const blocks = t.blocks();
   doubts.no_ladder = doubts.no_ladder || !row.table.has_errors;
   doubts.no_maximum = doubts.no_maximum || std::isnan(row.table.max_abs);
+  doubts.is_double = doubts.is_double || row.type == dtype::float64;
   if (blocks == nullptr) return lost_energy_in_tensor_scale(row, t.elements());
   if (row.quantized != nullptr) return lost_energy_of(row.quantized->at(quantized_at_[treatment]));
   if (!energies_[treatment]) {
@@ -197,6 +197,7 @@ void planning::judge(seen_tensor& seen, const step& now, const tensor_row& row, 
       of.add(now.key.step, is_kept ? lost_energy{} : lost_energy_of(row, how, {.scale = scale, .factor = row.unit()}));
       of.doubts.no_ladder = of.doubts.no_ladder || !row.table.has_errors;
       of.doubts.no_maximum = of.doubts.no_maximum || std::isnan(row.table.max_abs);
+      of.doubts.is_double = of.doubts.is_double || row.type == dtype::float64;
     }
   }
 }
@@ -252,7 +253,10 @@ plan_costs planning::costs_in(const setting& s) const {
       const bool is_last = i + 1 == all_.treatments.size();
       // Of what was never seen nothing is known: it stays in float32.
       const bool is_known = is_last || (!is_other_half && seen.has_values);
-      of.push_back({judged_here.bits, !is_known ? no_bound : is_last && !seen.has_values ? 0 : judged_here.share()});
+      // float32 is always left, also where float64 values lose something in it.
+      const bool is_allowed =
+          is_last && (!seen.has_values || asked_.budget.empty() || !std::isfinite(judged_here.share()));
+      of.push_back({judged_here.bits, is_allowed ? 0 : is_known ? judged_here.share() : no_bound});
     }
   }
   return costs;
@@ -291,7 +295,6 @@ void planning::choose() {
   std::optional<plan_choice> plan;
   if (asked_.budget.empty()) {
     plan = cheapest_plan(costs, all_.most);
-    if (!plan) plan = cheapest_plan(costs, std::numeric_limits<double>::max());  // float32 of float64 loses something
   } else {
     all_.budget = plan_budget(asked_.budget, all_.numel);
     plan = finest_plan(costs, *all_.budget);
@@ -319,7 +322,6 @@ void planning::choose() {
   }
   if (all_.setting.scale && as_recorded_) to_.note(factor_note);
   all_.bits = plan->bits;
-  all_.share = plan->share;
   const auto told_before = [&](std::size_t half) {
     return half == *chosen.half ||
            std::ranges::any_of(all_.other_settings, [&](const plan_setting& s) { return s.half == half; });
@@ -336,6 +338,7 @@ void planning::choose() {
     made.chosen = plan->treatments[t];
     for (std::size_t i = 0; i < all_.treatments.size(); ++i) made.of.push_back(judged(seen_[t], i, chosen.scale));
     const judged_treatment& mine = made.of[made.chosen];
+    if (!made.nothing_seen) all_.share = std::max(all_.share, mine.share());
     for (std::size_t i = 0; i < all_.treatments.size() && !made.nothing_seen; ++i) {
       const judged_treatment& of = made.of[i];
       if (i == made.chosen || of.unfit || (all_.treatments[i].is_half() && i != *chosen.half)) continue;

@@ -131,6 +131,6 @@ const plan_hardware& plan_hardware_named(std::string_view name) {
   throw std::invalid_argument("--hardware " + std::string{name} + ": is none of " + listed);
 }
 
-bool may_be_narrow(const tensor_info& t) noexcept { return t.shape.size() != 1; }
+bool may_be_narrow(const tensor_info& t) noexcept { return t.shape.size() != 1 && t.numel != 1; }
 
 }  // namespace ulp

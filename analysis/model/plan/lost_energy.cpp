@@ -13,8 +13,14 @@
 namespace ulp {
 namespace {
 
-// Of the scales and products below, none is a subnormal float32 number from here on.
+// Between these, no scale is near an end of float32, and no product with one a subnormal number.
 constexpr double least_amax = 0x1p-80;
+constexpr double greatest_amax = 0x1p127;
+
+// Whether the largest value is known, and scales for it are ordinary.
+bool has_ordinary_amax(const cell_table& table) {
+  return table.max_abs >= least_amax && table.max_abs <= greatest_amax;
+}
 
 // The sum of squares of the finite values.
 value_range energy_of(const cell_table& table) {
@@ -71,7 +77,7 @@ lost_energy lost_energy_of(const tensor_row& row, const treatment& how, multipli
 
 lost_energy lost_energy_in_tensor_scale(const tensor_row& row, const format& to) {
   if (row.table.nonzero_finite() == 0) return {};
-  if (std::isnan(row.table.max_abs) || row.table.max_abs < least_amax) return nothing_known();
+  if (!has_ordinary_amax(row.table)) return nothing_known();
   const double largest = to_double(to, to.max_finite_code());
   const double scale = std::ldexp(1.0, std::ilogb(static_cast<float>(largest) / static_cast<float>(row.table.max_abs)));
   return lost_energy_of(row, {to, {.overflow = overflow_mode::saturate}}, {.scale = scale});
@@ -116,8 +122,7 @@ block_energy::block_energy(const block_format& row) : row_(row) {
 
 lost_energy block_energy::operator()(const tensor_row& row, const block_table* blocks) const {
   if (row.table.nonzero_finite() == 0) return {};
-  if (std::isnan(row.table.max_abs) || row.table.max_abs < least_amax || row.type == dtype::float64)
-    return nothing_known();
+  if (!has_ordinary_amax(row.table) || row.type == dtype::float64) return nothing_known();
   const float unit = detail::scales_of(row_, {static_cast<float>(row.table.max_abs)}).front();
   if (!(unit > 0) || !std::isfinite(unit)) return nothing_known();
   const format& to = *row_.element.numbers;

@@ -42,6 +42,7 @@ std::string in_steps(std::uint64_t n, std::int64_t first) {
 }
 
 std::string what_to_record(const plan_treatment& t, const plan_doubts& d) {
+  if (d.is_double) return "float64 values are not decided: give them as float32";
   if (d.needs_values) return "only the values decide it: give the dumps";
   if (d.no_maximum) return "record the values, not bins, which do not tell the largest";
   const block_format* const blocks = t.blocks();
@@ -95,6 +96,8 @@ std::string remark(const plan_row& r) {
   if (r.t.nothing_seen)
     return r.t.left_out > 0 && r.judged().steps == 0 ? "infinite or NaN in every step: nothing decides"
                                                      : "zero in every step: nothing decides";
+  if (r.judged().verdict(r.plan.most) != plan_verdict::holds)
+    return r.judged().may_saturate > 0 ? "saturates in float32, too" : "loses more in float32, too";
   const auto is_unfit = [](const judged_treatment& j) { return j.unfit; };
   return std::ranges::any_of(r.t.of, is_unfit) ? "a vector: not in 8 bits" : "";
 }
@@ -159,12 +162,18 @@ std::string why_not(const plan_answer& plan, const planned_tensor& t, std::size_
 
 std::vector<summary_line> lines_of(const plan_answer& plan) {
   const plan_hardware& hardware = *plan.hardware;
+  const auto beyond = static_cast<std::uint64_t>(std::ranges::count_if(plan.tensors, [&](const planned_tensor& t) {
+    return !t.nothing_seen && t.of[t.chosen].verdict(plan.most) != plan_verdict::holds;
+  }));
   std::vector<summary_line> lines;
   lines.push_back(
       {"plan",
        fmt::format("for {} ({}): no tensor loses more than {:.3g} of its energy in {}, and none saturates{}",
                    hardware.name, hardware.summary, plan.most, steps_text(plan),
-                   plan.budget ? fmt::format("; the least that {} bits allow", grouped(*plan.budget)) : ""),
+                   (beyond > 0
+                        ? fmt::format(", but for {} that float32 does not hold either", count_text(beyond, "tensor"))
+                        : "") +
+                       (plan.budget ? fmt::format("; the least that {} bits allow", grouped(*plan.budget)) : "")),
        {{"hardware", std::string{hardware.name}},
         {"lose", plan.most},
         {"budget", plan.budget ? integer(*plan.budget) : table_value{}},
@@ -214,7 +223,7 @@ std::vector<summary_line> lines_of(const plan_answer& plan) {
     if (std::ranges::any_of(plan.tensors, [&](const planned_tensor& t) { return t.of[i].doubts.needs_values; }))
       untold += (untold.empty() ? "" : ", ") + std::string{plan.treatment(i).name};
   lines.push_back({"not decided",
-                   untold.empty() ? "" : untold + ", of which no recording tells: give the dumps",
+                   untold.empty() ? "" : untold + ": only float32 values decide it, give the dumps",
                    {{"not_decided", untold.empty() ? table_value{} : table_value{untold}}}});
   std::uint64_t left_out = 0;
   for (const planned_tensor& t : plan.tensors) left_out += t.left_out;

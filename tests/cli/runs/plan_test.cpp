@@ -77,6 +77,27 @@ TEST_CASE("a plan of nothing that decides stays in float32, and says so") {
   }
 }
 
+TEST_CASE("what not even float32 holds stays in it, and the row says so") {
+  const temporary_dir dir;
+  const std::string path = (dir / "a.npy").string();
+  const auto doubles = [&](double last) {
+    const std::vector<double> x{1.0 / 3, 0.1, last, 0.7};
+    write_file(path, npy(npy_dict("<f8", "(2, 2)"), {reinterpret_cast<const char*>(x.data()), 8 * x.size()}));
+  };
+  doubles(0.3);
+  CHECK(plan(path).at("tensors").at(0).at("remark").is_null());
+  const json fine = plan(path + " --lose 1e-20").at("tensors").at(0);
+  CHECK(fine.at("treatment") == "float32");
+  CHECK(fine.at("remark") == "loses more in float32, too");
+  doubles(1e300);
+  for (const std::string option : {" --lose 1e-3", " --budget 32/element"}) {
+    const json told = plan(path + option);
+    CHECK(told.at("tensors").at(0).at("treatment") == "float32");
+    CHECK(told.at("tensors").at(0).at("remark") == "saturates in float32, too");
+    CHECK(told.at("summary").at("lost_share") == "inf");
+  }
+}
+
 TEST_CASE("a step with a NaN is left out, and the others decide") {
   const temporary_dir dir;
   std::string inputs;

@@ -32,6 +32,7 @@ struct plan_doubts {
   bool no_ladder = false;     // no error ladder was recorded
   bool no_blocks = false;     // nor tables of its blocks
   bool needs_values = false;  // no table tells of it, only the values do
+  bool is_double = false;     // values are float64, whose errors tables have rounded
   bool no_maximum = false;    // the largest magnitude is not known
 };
 
@@ -120,7 +121,7 @@ struct plan_answer {
   std::uint64_t bits = 0;
   std::uint64_t numel = 0;
   std::uint64_t steps = 0;
-  double share = 0;                // of the tensor that loses most, at most
+  double share = 0;                // of the tensor that loses most, at most; infinite where float32 itself saturates
   std::vector<plan_level> levels;  // of hardware that has them
   bool from_values = false;        // of dumps
 

@@ -60,7 +60,8 @@ struct plan_hardware {
 // Throws std::invalid_argument.
 [[nodiscard]] const plan_hardware& plan_hardware_named(std::string_view name);
 
-// Whether FP8 and narrower formats are an option for it: a vector, such as a bias, is no operand of a product.
+// Whether FP8 and narrower formats are an option for it: a vector, such as a bias, or a number is no operand of a
+// product.
 [[nodiscard]] bool may_be_narrow(const tensor_info& t) noexcept;
 
 }  // namespace ulp
