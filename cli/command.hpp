@@ -30,6 +30,7 @@ class usage_error : public std::runtime_error {
 [[nodiscard]] command matmul_command();
 [[nodiscard]] command merge_command();
 [[nodiscard]] command outcomes_command();
+[[nodiscard]] command plan_command();
 [[nodiscard]] command precision_command();
 [[nodiscard]] command probe_command();
 [[nodiscard]] command record_command();

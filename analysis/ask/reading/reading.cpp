@@ -90,14 +90,16 @@ std::unique_ptr<source> open_part_of(const run_text& run, run_part part, const s
                      path, to);
 }
 
-std::unique_ptr<source> open_run_again(const run_text& run) {
+std::unique_ptr<source> open_run_again(const run_text& run, const source_options& how) {
   const auto lasts = [](const std::string& input) {
     std::error_code none;
     return input.empty() || std::filesystem::is_regular_file(input, none) || std::filesystem::is_directory(input, none);
   };
   if (!std::ranges::all_of(run.files(), lasts)) return nullptr;
-  return open_source(run.inputs, run.how_to_read());
+  return open_source(run.inputs, how);
 }
+
+std::unique_ptr<source> open_run_again(const run_text& run) { return open_run_again(run, run.how_to_read()); }
 
 void follow_steps(source& from, const selection& selected, const followed_steps& hears) {
   const auto next = [&](step& now) {

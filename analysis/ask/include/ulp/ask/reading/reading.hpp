@@ -37,6 +37,7 @@ enum class run_part : std::uint8_t { steps, tables };  // without and with tenso
 
 // The same inputs once more, which tells nothing; nullptr where they cannot be read twice, such as a pipe.
 [[nodiscard]] std::unique_ptr<source> open_run_again(const run_text& run);
+[[nodiscard]] std::unique_ptr<source> open_run_again(const run_text& run, const source_options& how);
 
 // The loop that most answers are: the selected steps of a run, accumulated gradients only. Ends early where `act` returns
 // false.

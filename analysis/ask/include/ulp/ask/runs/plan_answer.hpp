@@ -1,0 +1,139 @@
+// What `ulp plan` says of a run: for each tensor the cheapest treatment that some hardware has and that loses no more
+// than a share of its energy in any recorded step, saturating in none.
+#ifndef ULP_ASK_RUNS_PLAN_ANSWER_HPP
+#define ULP_ASK_RUNS_PLAN_ANSWER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ulp/ask/progress/listener.hpp>
+#include <ulp/ask/questions/run_text.hpp>
+#include <ulp/model/cells/ranges.hpp>
+#include <ulp/model/cells/step.hpp>
+#include <ulp/model/plan/hardware.hpp>
+#include <ulp/model/plan/lost_energy.hpp>
+
+namespace ulp {
+
+inline constexpr double usual_lost_share = 1e-3;
+
+struct plan_question {
+  run_text run;
+  std::string hardware = "any";
+  std::string lose;    // a share of the energy; empty: usual_lost_share, where there is no budget
+  std::string budget;  // bits of all tensors, or of an element in the mean as "8.5/element"
+};
+
+// Why something is not decided.
+struct plan_doubts {
+  bool no_ladder = false;     // no error ladder was recorded
+  bool no_blocks = false;     // nor tables of its blocks
+  bool needs_values = false;  // no table tells of it, only the values do
+  bool is_double = false;     // values are float64, whose errors tables have rounded
+  bool no_maximum = false;    // the largest magnitude is not known
+};
+
+enum class plan_verdict : std::uint8_t {
+  holds,  // in every step
+  fails,  // in some
+  open,   // the input does not decide it
+  unfit   // it is not for this tensor: 8 bits and fewer of a vector
+};
+
+// One treatment of one tensor, over its steps.
+struct judged_treatment {
+  std::uint64_t bits = 0;
+  std::uint64_t steps = 0;  // that were judged
+  // Of the share that is lost: the greatest of the lower and of the upper bounds, and their steps.
+  value_range worst{0, 0};
+  double estimate = 0;  // in the latter step
+  std::int64_t step_of_low = 0;
+  std::int64_t step_of_high = 0;
+  std::uint64_t saturating = 0;      // steps
+  std::uint64_t may_saturate = 0;    // steps, those included
+  std::int64_t saturates_first = 0;  // or may
+  plan_doubts doubts;
+  bool unfit = false;
+
+  void add(std::int64_t step, const lost_energy& here);
+  // What the choice takes it for: infinite unless it is known to saturate nowhere.
+  [[nodiscard]] double share() const noexcept;
+  [[nodiscard]] plan_verdict verdict(double most) const noexcept;
+};
+
+// Whether a weight in few bits has to be kept in float32 too.
+enum class master_copy : std::uint8_t {
+  not_asked,  // it is no weight, or is in float32 itself
+  assumed,    // the input does not tell what its updates would lose
+  needed,     // they would lose more
+  not_needed
+};
+
+struct planned_tensor {
+  std::uint32_t tensor = 0;
+  std::uint64_t numel = 0;           // in a step, at most
+  std::uint64_t left_out = 0;        // steps with an infinity or a NaN
+  bool nothing_seen = false;         // no step has a finite value other than zero
+  std::vector<judged_treatment> of;  // each treatment of the hardware, in the setting that was chosen
+  std::size_t chosen = 0;
+  std::vector<std::size_t> ties;  // that hold, too, and take as many bits
+  std::optional<std::size_t>
+      near_miss;  // of those that take fewer, what comes closest: what may hold before what does not
+  master_copy master = master_copy::not_asked;
+  value_range lost_updates{0, 0};  // the share in the worst step, where it was counted
+};
+
+// The loss scale that gradients in the run's 16-bit format are multiplied by.
+struct plan_loss_scale {
+  int log2 = 0;
+  int lowest_log2 = 0;        // the same plan holds from here,
+  int highest_log2 = 0;       // to there
+  bool may_be_lower = false;  // what lies below lowest_log2 was not tried
+};
+
+// The run's 16-bit format, of one plan.
+struct plan_setting {
+  std::optional<std::size_t> half;  // a treatment; none where no tensor is in 16 bits
+  std::optional<plan_loss_scale> scale;
+};
+
+// As Cerebras' precision_opt_level has them.
+struct plan_level {
+  int level = 0;
+  double most = 0;  // the share that may be lost
+  plan_setting setting;
+  std::uint64_t bits = 0;
+  std::uint64_t in_float32 = 0;  // tensors
+};
+
+struct plan_answer {
+  const plan_hardware* hardware = nullptr;
+  std::vector<plan_treatment> treatments;
+  double most = usual_lost_share;       // the share that may be lost: that of the plan where a budget was given
+  std::optional<std::uint64_t> budget;  // bits
+  plan_setting setting;
+  std::vector<plan_setting> other_settings;  // 16-bit formats whose plans take as many bits
+  std::vector<planned_tensor> tensors;
+  std::vector<tensor_info> info;  // all of the input; planned_tensor::tensor is an index
+  std::uint64_t bits = 0;
+  std::uint64_t numel = 0;
+  std::uint64_t steps = 0;
+  double share = 0;                // of the tensor that loses most, at most; infinite where float32 itself saturates
+  std::vector<plan_level> levels;  // of hardware that has them
+  bool from_values = false;        // of dumps
+
+  [[nodiscard]] const plan_treatment& treatment(std::size_t i) const { return treatments[i]; }
+};
+
+// Throws input_error, std::invalid_argument.
+[[nodiscard]] plan_answer plan_over(const plan_question& asked, listener& to);
+
+// Bits of a text such as "2^30" or "8.5/element". Throws std::invalid_argument.
+[[nodiscard]] std::uint64_t plan_budget(const std::string& text, std::uint64_t numel);
+
+}  // namespace ulp
+
+#endif
