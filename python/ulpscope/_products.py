@@ -155,7 +155,7 @@ def matmul(
            [inf, inf]], dtype=float16)
 
     Each element is `dot` of a row and a column with the same unit, format, accumulate and promote. The result is
-    float32, or float16 where the unit accumulates in that. A new array of the argument's own kind.
+    float32, or float16 where the unit accumulates in that and nothing is added outside (promote, split_k). A new array of the argument's own kind.
 
     format       that of the elements, where it is not that of their type; elements that are not its numbers are an
                  error. A format of blocks ("mxfp8", "nvfp4") makes elements and scales of any a and b, along K

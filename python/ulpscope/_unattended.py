@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import shlex
 import sqlite3
@@ -65,6 +66,9 @@ class _Unattended:
         self._step, self._loss = step, None
         self._awaited, self._stepped = {id(o) for o in optimizers}, set()
         self._process = os.getpid()
+        self._lost: List[int] = []  # steps whose gradients are not all finite: the first, and how many
+        if scaler is None:
+            recorder.see_rows = self._see_rows
         self._undo: List[Callable[[], None]] = []
         if scaler is not None:
             if hasattr(scaler, "scale"):
@@ -95,6 +99,8 @@ class _Unattended:
             then(*arguments)
             return result
 
+        functools.update_wrapper(followed, call)  # with what schedulers of learning rates put there
+        del followed.__wrapped__
         method = types.MethodType(followed, of)
 
         def undo() -> None:
@@ -119,6 +125,10 @@ class _Unattended:
             self._stepped = set()
             self._done()
 
+    def _see_rows(self, step: int, rows: Any) -> None:
+        if not rows.tables.are_finite():
+            self._lost = [self._lost[0], self._lost[1] + 1] if self._lost else [step, 1]
+
     def _done(self) -> None:
         if not self._undo:  # closed
             return
@@ -132,11 +142,11 @@ class _Unattended:
         with suppress(Exception):  # the interpreter ends, and what went wrong was said
             self._recorder.close()
         with suppress(Exception):
-            print(printable(f"ulpscope: {told(self._path)}"), file=sys.stderr)
+            print(printable(f"ulpscope: {told(self._path, *self._lost)}"), file=sys.stderr)
 
 
-def told(path: str) -> str:
-    """How the recorded run went, in one line."""
+def told(path: str, first_lost: int = 0, lost: int = 0) -> str:
+    """How the recorded run went, in one line. `lost`: steps of this job, without a scaler, whose gradients were not all finite."""
     near = os.path.relpath(path)
     path = path if near.startswith("..") else near
     with closing(sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True)) as file:
@@ -150,4 +160,6 @@ def told(path: str) -> str:
     what = f": {overflowed} overflowed, the first at step {first}" if overflowed else ": none overflowed" if known else ""
     if 0 < known < steps:
         what += f", of {known} whose outcome is known"
+    if lost > 0:
+        what += f": {lost} with infinite or NaN gradients, the first at step {first_lost}"
     return f"{path}: {of} recorded{what}. What happened: ulp advise {shlex.quote(path)}"

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import unittest
+import warnings
 
 import support
 
@@ -102,6 +103,61 @@ class Recorded(support.InFolder):
         rec.close()
         self.assertEqual(len(steps_of(self.path("a.ulp"))), 1)
 
+    def test_a_scaler_that_says_nothing_of_what_it_skips(self):
+        class Scaler:
+            def get_scale(self):
+                return 8.0
+
+            def unscale_(self, optimizer):
+                pass
+
+            def update(self):
+                pass
+
+            def step(self, optimizer):
+                if all(p.grad.isfinite().all() for group in optimizer.param_groups for p in group["params"]):
+                    optimizer.step()
+
+        model = network()
+        optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), Scaler()
+        rec = recorder.init(model, optimizer, scaler, self.path("a.ulp"), strict=True)
+        for step in range(4):
+            optimizer.zero_grad()
+            model(torch.randint(10, (8, 4))).sum().mul(8).backward()
+            if step == 1:
+                model[2].weight.grad[0, 0] = float("inf")
+            scaler.step(optimizer)
+            scaler.update()
+        rec.close()
+        self.assertEqual([row[8:10] for row in steps_of(self.path("a.ulp"))], [(0, 1), (1, 0), (0, 1), (0, 1)])
+
+    def test_a_scheduler_made_before_does_not_mind(self):
+        model = network()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+        rec = recorder.init(model, optimizer, path=self.path("a.ulp"), strict=True, blocks=32)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(3):
+                model(torch.randint(10, (8, 4))).sum().backward()
+                optimizer.step()
+                scheduler.step()
+        rec.close()
+        self.assertEqual([row[6] for row in steps_of(self.path("a.ulp"))], [0.1, 0.05, 0.025])
+
+    def test_arguments_in_another_order(self):
+        error = recorder.RecorderError
+        model = network()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for arguments, said in (
+            ((optimizer, model), "optimizer: a Sequential is neither an optimizer"),
+            ((model.parameters(), optimizer), "model: a generator is no module of torch"),
+            ((model, 5), "optimizer: a int is neither"),
+        ):
+            with self.assertRaisesRegex(error, said):
+                recorder.init(*arguments, path=self.path("a.ulp"))
+        self.assertFalse(os.path.exists(self.path("a.ulp")))
+
     def test_without_an_optimizer(self):
         error = recorder.RecorderError
         with self.assertRaisesRegex(error, "optimizer: without one nobody knows when a step is done"):
@@ -120,7 +176,9 @@ class Told(support.InFolder):
 
     def test_at_the_end(self):
         self.assertEqual(
-            self.run_program(), "ulpscope: run.ulp: 5 steps recorded. What happened: ulp advise run.ulp\n"
+            self.run_program(),
+            "ulpscope: run.ulp: 5 steps recorded: 1 with infinite or NaN gradients, the first at step 2. "
+            "What happened: ulp advise run.ulp\n",
         )
         self.assertIn("run-2.ulp: 1 step recorded", self.run_program(steps=1))
         self.assertIn("run-3.ulp: no step was recorded: the optimizer", self.run_program(steps=0))
@@ -129,7 +187,8 @@ class Told(support.InFolder):
     def test_after_an_error(self):
         said = self.run_program(within="assert i < 3", code=1)
         self.assertIn("AssertionError", said)
-        self.assertTrue(said.endswith("ulpscope: run.ulp: 4 steps recorded. What happened: ulp advise run.ulp\n"), said)
+        told = "ulpscope: run.ulp: 4 steps recorded: 1 with infinite or NaN gradients, the first at step 2. What happened: ulp advise run.ulp\n"
+        self.assertTrue(said.endswith(told), said)
 
     def test_children_say_nothing(self):
         said = self.run_program(within="if i == 1 and os.fork() == 0: sys.exit()")

@@ -88,9 +88,10 @@ def optimizers_in(optimizer):
         return []
     if hasattr(optimizer, "param_groups"):
         return [optimizer]
-    several = list(optimizer.values() if isinstance(optimizer, dict) else optimizer)
+    several = optimizer.values() if isinstance(optimizer, dict) else optimizer
+    several = list(several) if hasattr(several, "__iter__") else [several]
     if not all(hasattr(each, "param_groups") for each in several):
-        raise RecorderError("optimizer: neither an optimizer of torch nor several of them")
+        raise RecorderError(f"optimizer: a {type(optimizer).__name__} is neither an optimizer of torch nor several of them")
     return several
 
 

@@ -129,6 +129,7 @@ class Recorder:
     """
 
     counting = "python" if compiled_counting is None else "compiled"  # of values on the host
+    see_rows = None  # called with the number and the rows of each step on its way to the file
 
     def __init__(
         self,
@@ -173,6 +174,8 @@ class Recorder:
         self._schedule = Schedule(every)
         if run_id is not None and (len(run_id.encode()) > 1024 or not run_id.isprintable()):
             raise RecorderError("run_id: at most 1024 bytes, without control characters")
+        if model is not None and not hasattr(model, "named_modules"):
+            raise RecorderError(f"model: a {type(model).__name__} is no module of torch")
         model, replicas, has_graph = unwrapped(model)
         place = Place.of(model, rank, world, shards, local)
         if not place.records:
@@ -439,6 +442,8 @@ class Recorder:
         suspicions = self._doubts.suspicions(rows, given.loss_scale, given.scaled, given.factor, given.microbatch, other_scale)
         if given.found_inf is None:
             given.found_inf = self._found_inf(rows, given.loss_scale)
+        if self.see_rows is not None:
+            self.see_rows(step, rows)
         joint = update.joint if update is not None and given.applied is not False else {}
         self._file.write(given.key(step, self._file.shown), given.scalars(), rows, joint, scales)
         if scales is not None:

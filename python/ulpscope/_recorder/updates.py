@@ -234,9 +234,10 @@ class Updates:
         except Exception as error:  # training goes on, and step() raises it
             update.trouble = error
 
-    def _after_step(self, optimizer, *arguments, **named):
+    def _after_step(self, optimizer, stepped=True):
         if self._update is not None:
-            self._update.stepped.setdefault(id(innermost(optimizer)), [False, None])[0] = True
+            of = self._update.stepped.setdefault(id(innermost(optimizer)), [False, None])
+            of[0] = of[0] or stepped
             if not self._stepping:
                 self._update.open -= ids_in(optimizer)
             if self._scaler is None and self._update.stepped.keys() >= {id(innermost(each)) for each in self._optimizers}:
@@ -283,7 +284,8 @@ class Updates:
         self._stepping = True
 
     def _after_scaler_step(self, scaler, optimizer, *arguments, **named):
-        self._after_step(optimizer)
+        # One that is watched has told whether it stepped; of others a scaler that skips them says so by what it found.
+        self._after_step(optimizer, stepped=all(each is not optimizer for each in self._optimizers))
         self._look_for_infinities()
 
     def _before_update(self, *arguments, **named):
