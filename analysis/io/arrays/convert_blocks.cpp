@@ -100,7 +100,7 @@ struct block_file_conversion::state {
       out.add(prefix + "scale", "|u1", q.scale_shape, bytes_of(q.scale_codes));
     if (options.packed) {
       array_shape halved = q.shape;
-      if (halved.back() % 2 != 0 && halved.size() > 1)
+      if (halved.back() % 2 != 0 && halved.back() != q.codes.size())
         throw input_error(path, "array " + in_quotes(array.name),
                           "has rows of " + std::to_string(halved.back()) +
                               " elements, so that a byte would hold codes of two rows: leave out --packed");

@@ -67,8 +67,10 @@ class reader {
         fail(name, "is of the shape " + text_of(array.shape) + "; of x " + std::string{row_.name} + " makes " +
                        text_of(shape));
     if (elements == expected) return;
+    const bool has_tensors = !shape.empty() || expected == 1;
     fail(name, "has " + std::to_string(elements) + " elements; of x " + std::string{row_.name} + " makes " +
-                   std::to_string(expected) + ", in the shape " + text_of(shape));
+                   std::to_string(expected) +
+                   (has_tensors ? ", in the shape " + text_of(shape) : ", one for each tensor of `tensor`"));
   }
 
   // nullopt where there is no array of that name.
