@@ -27,17 +27,14 @@ double signed_sum(const cell_table& table) {
 
 }  // namespace
 
-double row_figures::typical() const noexcept {
-  return numel == 0 ? 0 : norm / std::sqrt(static_cast<double>(numel));
-}
+double row_figures::typical() const noexcept { return numel == 0 ? 0 : norm / std::sqrt(static_cast<double>(numel)); }
 
 row_figures figures_of(const tensor_row& row) {
   const cell_table& t = row.table;
   const value_sum squares = squares_sum(t);
   const value_sum magnitudes = magnitudes_sum(t);
-  const bool has_signs = t.has_sums && std::ranges::none_of(t.sums, [](const binade_sums& s) {
-                           return s.sign == cell_sign::unknown;
-                         });
+  const bool has_signs =
+      t.has_sums && std::ranges::none_of(t.sums, [](const binade_sums& s) { return s.sign == cell_sign::unknown; });
   return {.numel = t.numel,
           .zeros = t.zeros,
           .nonfinite = t.nonfinite(),

@@ -51,6 +51,16 @@ double relative_change(double a, double b) {
 
 double roundoff_of(const format& f) { return std::ldexp(1.0, -f.precision()); }
 
+// Of the type that a row's values are kept in, or of what they show.
+double storage_of(const tensor_row& row) {
+  constexpr int enough_binades = 3;
+  const format* const of_type = properties_of(row.type).of;
+  const significand_bits bits = bits_of(row.table);
+  int precision = of_type != nullptr ? std::min(of_type->precision(), binary32.precision()) : binary32.precision();
+  if (bits.binades >= enough_binades) precision = std::min(precision, std::max(bits.usual, bfloat16.precision()));
+  return std::ldexp(1.0, -precision);
+}
+
 // The format that a tensor was computed in, as far as its row tells.
 const format* format_of(const tensor_row& row, const significand_bits& bits, tensor_kind kind) {
   const format* const of_type = properties_of(row.type).of;
@@ -59,6 +69,9 @@ const format* format_of(const tensor_row& row, const significand_bits& bits, ten
   if (kind == tensor_kind::weight || bits.binades < enough_binades) return nullptr;
   return bits.usual <= bfloat16.precision() ? &bfloat16 : bits.usual <= float16.precision() ? &float16 : &binary32;
 }
+
+// What is not told follows from whether something overflowed.
+std::optional<bool> skipped(const step_scalars& s) { return s.applied ? std::optional{!*s.applied} : s.found_inf; }
 
 void count(compared_scalar& to, double a, double b, std::int64_t step) {
   const bool known_a = !std::isnan(a);
@@ -76,6 +89,8 @@ void count(compared_scalar& to, double a, double b, std::int64_t step) {
     to.first_different = step;
   to.largest = std::max(to.largest, relative_change(a, b));
 }
+
+bool is_over(const part_change& c) { return c.change > c.bound.value; }
 
 // Of B over A, where all have the same.
 std::optional<double> common_factor(const std::vector<part_change>& parts, double allowed) {
@@ -101,7 +116,8 @@ struct run_comparison::seen_row {
   row_figures b;
   significand_bits bits_a;
   significand_bits bits_b;
-  double least_factor = 1;       // of the two
+  double least_factor = 1;  // of the two
+  double storage = 0;       // the larger roundoff of what the values are kept in
   double change = 0;
   double nearest = 0;            // change from the nearest of A and its repeats
   std::vector<double> repeated;  // changes among these
@@ -111,6 +127,10 @@ struct run_comparison::seen_row {
   [[nodiscard]] bool one_is_finite() const noexcept { return (a.nonfinite == 0) != (b.nonfinite == 0); }
   [[nodiscard]] double typical() const noexcept { return std::max(a.typical(), b.typical()); }
 };
+
+bool run_comparison::is_weight(const seen_row& row) const {
+  return found_.tensors[row.tensor].kind == tensor_kind::weight;
+}
 
 std::size_t run_comparison::add_tensor(const tensor_info& a, const tensor_info& b) {
   found_.tensors.push_back({.name = a.name, .name_b = b.name, .kind = a.kind});
@@ -132,7 +152,8 @@ std::vector<run_comparison::seen_row> run_comparison::rows_of(const paired_step&
                  .b = figures_of(*pair.b),
                  .bits_a = bits_of(pair.a->table),
                  .bits_b = bits_of(pair.b->table),
-                 .least_factor = std::min(pair.a->unit(), pair.b->unit())};
+                 .least_factor = std::min(pair.a->unit(), pair.b->unit()),
+                 .storage = std::max(storage_of(*pair.a), storage_of(*pair.b))};
     row.change = row.nearest = least_change(row.a, row.b);
     std::vector<row_figures> same{row.a};
     for (const tensor_row* const repeat : pair.repeats) {
@@ -180,12 +201,15 @@ void run_comparison::choose_format(const std::vector<seen_row>& rows, const pair
   std::size_t narrower_a = 0;
   std::size_t narrower_b = 0;
   for (const seen_row& r : rows) {
+    if (is_weight(r)) continue;
     told += r.bits_a.binades > 0 && r.bits_b.binades > 0 ? 1 : 0;
     narrower_a += is_narrower(r.bits_a, r.bits_b) ? 1 : 0;
     narrower_b += is_narrower(r.bits_b, r.bits_a) ? 1 : 0;
   }
-  found_.is_narrower_a = narrower_a * 2 > told;
-  found_.is_narrower_b = narrower_b * 2 > told;
+  // Tensors that stay in float32 do not show.
+  const auto are_most = [&](std::size_t narrower) { return narrower * 5 > told * 2; };
+  found_.is_narrower_a = are_most(narrower_a);
+  found_.is_narrower_b = are_most(narrower_b);
   const bool all = found_.is_narrower_a || found_.is_narrower_b;
 
   std::optional<format> coarsest;
@@ -210,10 +234,9 @@ void run_comparison::choose_format(const std::vector<seen_row>& rows, const pair
   found_.format = to_string(*coarsest);
   largest_number_ = std::ldexp(2 - 2 * roundoff_of(*coarsest), coarsest->last_exponent());
   least_number_ = std::ldexp(1.0, coarsest->min_quantum_exponent());
-  bounds_.begin(roundoff_of(*coarsest), rows.size());
+  roundoff_ = roundoff_of(*coarsest);
+  gradients_ = static_cast<std::size_t>(std::ranges::count_if(rows, [&](const seen_row& r) { return !is_weight(r); }));
 }
-
-bool run_comparison::is_over(const part_change& c) const noexcept { return c.change > c.bound.value; }
 
 part_change run_comparison::scalar_change(const paired_step& now, step_part part, double step_scalars::*of,
                                           bool step_scalars::*is_nan, std::size_t series) {
@@ -233,7 +256,8 @@ part_change run_comparison::scalar_change(const paired_step& now, step_part part
     }
     bounds_.see_pair(series, c.change);
   }
-  c.bound = bounds_.of(series, std::max(1.0, 1 / std::max(std::abs(c.a), std::abs(c.b))));
+  // Below 1 a loss is a difference of larger numbers.
+  c.bound = bounds_.of(series, of_format() * std::max(1.0, 1 / std::max(std::abs(c.a), std::abs(c.b))));
   return c;
 }
 
@@ -251,24 +275,26 @@ void run_comparison::see_exact(const paired_step& now, step_part part, double st
 void run_comparison::see_overflow(const paired_step& now, const std::vector<seen_row>& rows, parted_step& parted) {
   const auto differ = [](const std::optional<bool>& a, const std::optional<bool>& b) { return a && b && *a != *b; };
   const bool lost = std::ranges::any_of(rows, [&](const seen_row& r) { return r.one_is_finite(); });
-  if (!lost && !differ(now.a->found_inf, now.b->found_inf) && !differ(now.a->applied, now.b->applied)) return;
+  if (!lost && !differ(now.a->found_inf, now.b->found_inf) && !differ(skipped(*now.a), skipped(*now.b))) return;
 
   double largest = 0;
   for (const seen_row& r : rows)
     if (is_gradient(found_.tensors[r.tensor].kind) && !std::isnan(r.scaled_largest))
       largest = std::max(largest, r.scaled_largest);
-  const bool is_near = largest * (1 + 16 * bounds_.usual().value) >= largest_number_;
+  const bool is_near = largest * (1 + 16 * usual_bound().value) >= largest_number_;
   const bool is_scaled = !std::isnan(now.a->loss_scale) && !std::isnan(now.b->loss_scale) &&
                          relative_change(now.a->loss_scale, now.b->loss_scale) > as_printed;
   if (is_scaled || is_near) {
-    found_.end = {now.key.step, is_scaled ? end_of_judgement::reason::other_scale : end_of_judgement::reason::near_overflow};
+    found_.end = {now.key.step,
+                  is_scaled ? end_of_judgement::reason::other_scale : end_of_judgement::reason::near_overflow};
     return;
   }
   // The backward pass carries infinities from later tensors of the network to earlier ones.
   std::optional<std::size_t> last;
   for (const seen_row& r : rows)
     if (r.one_is_finite()) last = r.tensor;
-  parted.parts.push_back({.part = step_part::overflow, .tensor = last, .change = std::numeric_limits<double>::infinity()});
+  parted.parts.push_back(
+      {.part = step_part::overflow, .tensor = last, .change = std::numeric_limits<double>::infinity()});
 }
 
 void run_comparison::keep(parted_step parted) {
@@ -277,7 +303,7 @@ void run_comparison::keep(parted_step parted) {
     if (x.part != y.part) return x.part < y.part;
     return x.excess() > y.excess();
   });
-  parted.factor = common_factor(parted.parts, bounds_.usual().value);
+  parted.factor = common_factor(parted.parts, usual_bound().value);
   const bool tells_values = std::ranges::any_of(parted.parts, [](const part_change& p) {
     return p.part != step_part::learning_rate && p.part != step_part::loss_scale;
   });
@@ -285,36 +311,98 @@ void run_comparison::keep(parted_step parted) {
   if (!found_.first_tensors && tells_values) found_.first_tensors = std::move(parted);
 }
 
+void run_comparison::see_tensors(const std::vector<seen_row>& rows, parted_step& parted) {
+  // What values of a tensor usually are, and how far a weight usually has moved.
+  std::vector<std::pair<step_part, double>> typical;
+  std::vector<double> ways;
+  for (const seen_row& r : rows) {
+    if (!r.is_finite()) continue;
+    if (r.typical() > 0) typical.emplace_back(part_of(found_.tensors[r.tensor].kind), r.typical());
+    if (!is_weight(r)) continue;
+    if (first_weights_.size() <= r.tensor) {
+      first_weights_.resize(r.tensor + 1);
+      moved_.resize(r.tensor + 1);
+    }
+    row_figures& first = first_weights_[r.tensor];
+    if (first.numel == 0) first = r.a;
+    moved_[r.tensor] = std::max(moved_[r.tensor], least_change(first, r.a));
+    ways.push_back(moved_[r.tensor]);
+  }
+  std::ranges::sort(typical);
+  std::ranges::sort(ways);
+  const auto usual = [&](step_part part) {
+    const auto of_part = std::ranges::equal_range(typical, part, {}, &std::pair<step_part, double>::first);
+    return of_part.empty() ? 0 : of_part[of_part.size() / 2].second;
+  };
+  const auto bound_of_format = [&](const seen_row& r) {
+    const step_part part = part_of(found_.tensors[r.tensor].kind);
+    if (part == step_part::weight)
+      return update_bound(roundoff_) * std::max(moved_[r.tensor], ways[ways.size() / 2]) + 8 * r.storage;
+    if (part == step_part::update) return std::max(update_bound(roundoff_), of_format());
+    if (!(r.typical() > 0)) return of_format();
+    // A tensor that is much smaller than the others is rounded with them.
+    return of_format() * (std::max(1.0, usual(part) / r.typical() / 4) +
+                          least_number_ / 2 / r.least_factor / r.typical() / roundoff_);
+  };
+  for (const seen_row& r : rows) {
+    if (!r.is_finite()) continue;
+    compared_tensor& t = found_.tensors[r.tensor];
+    drift_bounds& bounds = is_weight(r) ? weight_bounds_ : bounds_;
+    const std::size_t series = first_tensor_series + r.tensor;
+    part_change c{.part = part_of(t.kind),
+                  .tensor = r.tensor,
+                  .change = r.nearest,
+                  .bound = bounds.of(series, bound_of_format(r)),
+                  .a = r.a.norm,
+                  .b = r.b.norm};
+    c.is_narrower = !found_.is_narrower_a && !found_.is_narrower_b &&
+                    (is_narrower(r.bits_a, r.bits_b) || is_narrower(r.bits_b, r.bits_a));
+    const bool differs = is_over(c) || c.is_narrower;
+    if (!is_weight(r)) {
+      ++parted.compared;
+      parted.over += differs ? 1 : 0;
+    }
+    if (differs) {
+      if (!t.first_over) t.first_over = parted.step;
+      parted.parts.push_back(c);
+    }
+    if (!found_.first_tensors) bounds.see_pair(series, r.change);
+  }
+}
+
 void run_comparison::see(const paired_step& now) {
   const std::vector<seen_row> rows = rows_of(now);
-  if (found_.steps == 0) {
+  parted_step parted{.step = now.key.step, .is_first = found_.steps++ == 0};
+  if (parted.is_first) {
     choose_format(rows, now);
     found_.first_step = now.key.step;
-    found_.smallest_bound = bounds_.usual();
+    found_.smallest_bound = usual_bound();
   }
   found_.last_step = now.key.step;
-  parted_step parted{.step = now.key.step, .is_first = found_.steps++ == 0};
 
   see_exact(now, step_part::learning_rate, &step_scalars::learning_rate, found_.learning_rate, parted);
   see_exact(now, step_part::loss_scale, &step_scalars::loss_scale, found_.loss_scale, parted);
   count(found_.loss, now.a->loss, now.b->loss, now.key.step);
   count(found_.grad_norm, now.a->grad_norm, now.b->grad_norm, now.key.step);
-  if (now.a->applied && now.b->applied) {
+  const std::optional<bool> skipped_a = skipped(*now.a);
+  const std::optional<bool> skipped_b = skipped(*now.b);
+  if (skipped_a && skipped_b) {
     ++found_.skips_known;
-    found_.skipped_a += *now.a->applied ? 0 : 1;
-    found_.skipped_b += *now.b->applied ? 0 : 1;
+    found_.skipped_a += *skipped_a ? 1 : 0;
+    found_.skipped_b += *skipped_b ? 1 : 0;
   }
   for (const seen_row& r : rows)
-    for (const double change : r.repeated) bounds_.see_repeat(first_tensor_series + r.tensor, change);
+    for (const double change : r.repeated)
+      (is_weight(r) ? weight_bounds_ : bounds_).see_repeat(first_tensor_series + r.tensor, change);
   if (found_.end) return;
 
   see_overflow(now, rows, parted);
-  if (!found_.end && bounds_.usual().value >= 0.5) found_.end = {now.key.step, end_of_judgement::reason::drifted};
+  if (!found_.end && usual_bound().value >= 0.5) found_.end = {now.key.step, end_of_judgement::reason::drifted};
   if (found_.end) {
     if (!parted.parts.empty()) keep(std::move(parted));
     return;
   }
-  found_.largest_bound = bounds_.usual();
+  found_.largest_bound = usual_bound();
 
   const part_change loss =
       scalar_change(now, step_part::loss, &step_scalars::loss, &step_scalars::loss_is_nan, loss_series);
@@ -323,43 +411,15 @@ void run_comparison::see(const paired_step& now) {
     parted.loss = loss.change;
     parted.loss_agrees = !is_over(loss);
   }
-  const part_change norm = scalar_change(now, step_part::grad_norm, &step_scalars::grad_norm,
-                                         &step_scalars::grad_norm_is_nan, norm_series);
+  const part_change norm =
+      scalar_change(now, step_part::grad_norm, &step_scalars::grad_norm, &step_scalars::grad_norm_is_nan, norm_series);
   if (is_over(norm)) parted.parts.push_back(norm);
 
-  // What a tensor's values usually are, among those of its part of the step.
-  std::vector<std::pair<step_part, double>> typical;
-  for (const seen_row& r : rows)
-    if (r.is_finite() && r.typical() > 0) typical.emplace_back(part_of(found_.tensors[r.tensor].kind), r.typical());
-  std::ranges::sort(typical);
-  const auto usual = [&](step_part part) {
-    const auto of_part = std::ranges::equal_range(typical, part, {}, &std::pair<step_part, double>::first);
-    return of_part.empty() ? 0 : of_part[of_part.size() / 2].second;
-  };
-  const bool is_wide = !found_.is_narrower_a && !found_.is_narrower_b;
-  for (const seen_row& r : rows) {
-    if (!r.is_finite()) continue;
-    compared_tensor& t = found_.tensors[r.tensor];
-    const std::size_t series = first_tensor_series + r.tensor;
-    const step_part part = part_of(t.kind);
-    ++parted.compared;
-    part_change c{.part = part, .tensor = r.tensor, .change = r.nearest, .a = r.a.norm, .b = r.b.norm};
-    c.is_narrower = is_wide && (is_narrower(r.bits_a, r.bits_b) || is_narrower(r.bits_b, r.bits_a));
-    double larger = 1;
-    if (r.typical() > 0 && bounds_.roundoff() > 0)
-      larger = std::max(1.0, usual(part) / r.typical() / 4) +
-               (is_gradient(t.kind) ? least_number_ / 2 / r.least_factor / r.typical() / bounds_.roundoff() : 0);
-    c.bound = bounds_.of(series, larger);
-    if (is_over(c) || c.is_narrower) {
-      ++parted.over;
-      if (!t.first_over) t.first_over = now.key.step;
-      parted.parts.push_back(c);
-    }
-    if (!found_.first_tensors) bounds_.see_pair(series, r.change);
-  }
+  see_tensors(rows, parted);
   if (!parted.parts.empty()) keep(std::move(parted));
   bounds_.end_step();
-  found_.repeats_differ = bounds_.by_repeats();
+  weight_bounds_.end_step();
+  found_.repeats_differ = bounds_.by_repeats() || weight_bounds_.by_repeats();
 }
 
 }  // namespace ulp

@@ -1,16 +1,17 @@
 // How far apart two runs of the same thing may be: by the format they are computed in, by what they showed before, by repeats.
 //
-// Rounding and another order of sums change a gradient by some roundoffs u of the coarsest format in which it is computed: a
-// change grows with the root of the number of roundings on the way, for which the number of tensors stands, and slowly with
-// the steps. So the format's bound is u 4 sqrt(tensors) sqrt(1 + steps / 16). A tensor that is much smaller than the others
-// is rounded with them, and its bound is as much larger. Runs drift apart further by themselves, but not by leaps: a bound is at least
-// 4 times the largest change that the pair showed of the same tensor in steps before, and twice that of any. Where runs are known
-// to be the same, 4 times the spread of the tensor among them and twice the largest take the place of all this, but no less
-// than 4 u: roundings in one place may begin to differ late. docs/compare-runs.md has the measurements.
+// The format. Rounding and another order of sums change a gradient by some roundoffs u of the coarsest format in which it is
+// computed: more with the root of the number of roundings on the way, for which the number of tensors stands, and slowly
+// more with the steps: u 4 sqrt(tensors) sqrt(1 + steps / 16). An update may turn where a gradient is within u of zero, which
+// is a share u of its values and sqrt(u) of its norm: 8 sqrt(u), and of a weight that times the way that it has gone.
+// The history. Runs drift apart further by themselves, but not by leaps: at least 4 times the largest change that the pair
+// showed of the same tensor before, and twice that of any.
+// Repeats. The spread of runs that are the same takes the place of both in the same way, but no less than a quarter of the format's
+// bound: roundings in one place may begin to differ late.
+// docs/compare-runs.md has the measurements.
 #ifndef ULP_MODEL_COMPARISON_DRIFT_BOUNDS_HPP
 #define ULP_MODEL_COMPARISON_DRIFT_BOUNDS_HPP
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -29,26 +30,25 @@ struct drift_bound {
   bound_source by = bound_source::format;
 };
 
-// Changes are relative. Of several series, which are tensors or logged numbers, numbered from 0 on.
+// Of gradients in the coarsest format, whose roundoff is u, in the n-th step; `tensors` of them.
+[[nodiscard]] double gradient_bound(double roundoff, std::size_t tensors, std::uint64_t step) noexcept;
+// Of an update.
+[[nodiscard]] double update_bound(double roundoff) noexcept;
+
+// Changes are relative; of several series of one kind, which are numbered.
 class drift_bounds {
  public:
-  // The roundoff of the coarsest format, and how many tensors there are; before the first step.
-  void begin(double roundoff, std::size_t tensors) noexcept {
-    roundoff_ = roundoff;
-    tensors_ = std::max<std::size_t>(tensors, 1);
-  }
-  [[nodiscard]] double roundoff() const noexcept { return roundoff_; }
-
   // What was seen between two runs that are the same, at this step, which counts for it.
   void see_repeat(std::size_t series, double change) { repeats_.see(series, change); }
   // Between the pair; counts for the steps to come.
   void see_pair(std::size_t series, double change) { now_.see(series, change); }
   void end_step();
 
-  // `larger`: by how much the format's bound is larger than a usual tensor's; at least 1.
-  [[nodiscard]] drift_bound of(std::size_t series, double larger = 1) const noexcept;
-  // Of a usual tensor.
-  [[nodiscard]] drift_bound usual() const noexcept;
+  [[nodiscard]] drift_bound of(std::size_t series, double of_format) const noexcept;
+  // Of a series that nothing is known of.
+  [[nodiscard]] drift_bound usual(double of_format) const noexcept {
+    return of(static_cast<std::size_t>(-1), of_format);
+  }
   // Repeats tell something once they differ.
   [[nodiscard]] bool by_repeats() const noexcept { return repeats_.all > 0; }
 
@@ -61,9 +61,6 @@ class drift_bounds {
     [[nodiscard]] double bound(std::size_t series) const noexcept;
   };
 
-  double roundoff_ = 0;
-  std::size_t tensors_ = 1;
-  std::uint64_t steps_ = 0;
   largest before_;
   largest now_;
   largest repeats_;

@@ -13,11 +13,11 @@ struct row_figures {
   std::uint64_t numel = 0;
   std::uint64_t zeros = 0;
   std::uint64_t nonfinite = 0;
-  double norm = 0;        // of the finite values
-  double magnitudes = 0;  // sum of |x|
+  double norm = 0;         // of the finite values
+  double magnitudes = 0;   // sum of |x|
   double sum = not_known;  // sum of x, where exact sums are kept
-  double largest = 0;     // not_known as in cell_table
-  bool exact = true;      // norm and magnitudes are exact, or as the source reported them
+  double largest = 0;      // not_known as in cell_table
+  bool exact = true;       // norm and magnitudes are exact, or as the source reported them
 
   // Root mean square; 0 without values.
   [[nodiscard]] double typical() const noexcept;
@@ -35,9 +35,10 @@ struct row_figures {
 // How many leading bits of 24 the significands of a table need at most: as a sum of multiples of 2^t is one, trailing zeros of
 // the exact sums tell; 11 of values that are float16 numbers.
 struct significand_bits {
-  int most = 0;     // of all binades; 0: no exact sums, or no values
-  int usual = 0;    // the median over them
-  int binades = 0;  // that have values: in each a sum of longer significands looks like a shorter one in one case of 2^(their difference)
+  int most = 0;   // of all binades; 0: no exact sums, or no values
+  int usual = 0;  // the median over them
+  int binades =
+      0;  // that have values: in each a sum of longer significands looks like a shorter one in one case of 2^(their difference)
   friend bool operator==(const significand_bits&, const significand_bits&) = default;
 };
 [[nodiscard]] significand_bits bits_of(const cell_table& table);

@@ -18,7 +18,7 @@ namespace ulp {
 
 // A tensor that both runs have, at one step.
 struct paired_row {
-  std::size_t tensor = 0;        // what add_tensor returned
+  std::size_t tensor = 0;         // what add_tensor returned
   const tensor_row* a = nullptr;  // null where the step lacks it, as is the next
   const tensor_row* b = nullptr;
   std::vector<const tensor_row*> repeats;  // of A; likewise
@@ -55,7 +55,8 @@ struct part_change {
   drift_bound bound;
   double a = not_known;  // the two values; norms of tensors
   double b = not_known;
-  bool is_narrower = false;  // by how few bits the values of one run need: there the tensor is kept in a narrower format
+  bool is_narrower =
+      false;  // by how few bits the values of one run need: there the tensor is kept in a narrower format
 
   [[nodiscard]] double excess() const noexcept {
     return is_narrower || !(bound.value > 0) ? std::numeric_limits<double>::infinity() : change / bound.value;
@@ -67,12 +68,12 @@ struct part_change {
 struct parted_step {
   std::int64_t step = 0;
   std::vector<part_change> parts;
-  std::size_t compared = 0;       // tensors of the step
-  std::size_t over = 0;           // of them
-  bool is_first = false;          // no step before it was compared
-  std::optional<double> loss;     // how far the losses are apart, where both are known
+  std::size_t compared = 0;    // tensors of the step that are no weights
+  std::size_t over = 0;        // of them
+  bool is_first = false;       // no step before it was compared
+  std::optional<double> loss;  // how far the losses are apart, where both are known
   bool loss_agrees = false;
-  std::optional<double> factor;   // tensors of B are those of A times this
+  std::optional<double> factor;  // tensors of B are those of A times this
 
   // Nearly all that was compared.
   [[nodiscard]] bool is_everywhere() const noexcept { return compared > 2 && over * 10 >= compared * 9; }
@@ -131,7 +132,7 @@ struct run_differences {
   compared_scalar grad_norm;
   compared_scalar learning_rate;
   compared_scalar loss_scale;
-  std::uint64_t skips_known = 0;  // steps of which both say whether they were applied
+  std::uint64_t skips_known = 0;  // steps of which both say whether they were applied, or whether they overflowed
   std::uint64_t skipped_a = 0;    // of these
   std::uint64_t skipped_b = 0;
   std::vector<compared_tensor> tensors;
@@ -169,17 +170,25 @@ class run_comparison {
                                           bool step_scalars::*is_nan, std::size_t series);
   void see_exact(const paired_step& now, step_part part, double step_scalars::*of, compared_scalar& to,
                  parted_step& parted);
-  [[nodiscard]] bool is_over(const part_change& c) const noexcept;
+  // Of gradients, and of what is logged of a step.
+  [[nodiscard]] double of_format() const noexcept { return gradient_bound(roundoff_, gradients_, found_.steps - 1); }
+  [[nodiscard]] drift_bound usual_bound() const noexcept { return bounds_.usual(of_format()); }
+  [[nodiscard]] bool is_weight(const seen_row& row) const;
+  void see_tensors(const std::vector<seen_row>& rows, parted_step& parted);
   void see_overflow(const paired_step& now, const std::vector<seen_row>& rows, parted_step& parted);
   void keep(parted_step parted);
 
   run_differences found_;
-  drift_bounds bounds_;
+  drift_bounds bounds_;         // of the loss, the gradient's norm and tensors
+  drift_bounds weight_bounds_;  // of weights
+  double roundoff_ = 0;         // of the coarsest format
+  std::size_t gradients_ = 0;
+  std::vector<row_figures> first_weights_;  // by tensor: A's at the first step
+  std::vector<double> moved_;               // by tensor: how far it was from there at most
   std::vector<std::string> through_a_;
   std::vector<std::string> through_b_;
   double largest_number_ = std::numeric_limits<double>::infinity();
   double least_number_ = 0;
-  bool scales_part_ = false;
 };
 
 }  // namespace ulp
