@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <ulp/ask/questions/number_text.hpp>
@@ -129,8 +131,8 @@ class tensor_pairs {
     b_of_a_.resize(seen_a_, none);
     compared_.resize(seen_a_, none);
     const auto pair = [&](const auto& name_of) {
-      const std::map<std::string, std::size_t> free = unique_names(b_.tensors(), name_of, b_of_a_);
-      for (const auto& [name, a] : unique_names(a_.tensors(), name_of, taken_by_b())) {
+      const std::map<std::string, std::size_t> free = unique_names(b_.tensors(), name_of, paired_of_b());
+      for (const auto& [name, a] : unique_names(a_.tensors(), name_of, paired_of_a())) {
         const auto b = free.find(name);
         if (b == free.end() || !are_alike(a_.tensors()[a], b_.tensors()[b->second])) continue;
         b_of_a_[a] = b->second;
@@ -161,8 +163,13 @@ class tensor_pairs {
         row.repeats.push_back(
             repeat != nullptr && row.a != nullptr && repeat->table.numel == row.a->table.numel ? repeat : nullptr);
       }
-      if (row.a != nullptr && row.b != nullptr && row.a->factor_known() != row.b->factor_known())
-        unknown_factors_.insert_or_assign(i, true);
+      // Without a loss scale gradients are what they are.
+      const auto lacks_factor = [](const tensor_row& r, const step& of) {
+        return !r.factor_known() && !std::isnan(of.scalars.loss_scale);
+      };
+      if (row.a != nullptr && row.b != nullptr && row.a->factor_known() != row.b->factor_known() &&
+          (lacks_factor(*row.a, a) || lacks_factor(*row.b, b)))
+        unknown_factors_.insert(i);
     }
     return rows;
   }
@@ -171,12 +178,11 @@ class tensor_pairs {
     to.renamed = renamed_;
     to.unknown_factors = unknown_factors_.size();
     for (const auto& [name, size] : other_sizes_) to.other_sizes.push_back(size);
-    const std::vector<std::size_t> taken = taken_by_b();
+    const std::vector<bool> paired = paired_of_b();
     for (std::size_t i = 0; i < seen_a_; ++i)
       if (b_of_a_[i] == none && a_.selected().takes(a_.tensors()[i])) to.only_a.push_back(a_.tensors()[i].name);
     for (std::size_t j = 0; j < seen_b_; ++j)
-      if (std::ranges::find(b_of_a_, j) == b_of_a_.end() && a_.selected().takes(b_.tensors()[j]))
-        to.only_b.push_back(b_.tensors()[j].name);
+      if (!paired[j] && a_.selected().takes(b_.tensors()[j])) to.only_b.push_back(b_.tensors()[j].name);
   }
 
  private:
@@ -184,25 +190,30 @@ class tensor_pairs {
     return a.kind == b.kind || a.kind == tensor_kind::unknown || b.kind == tensor_kind::unknown;
   }
 
-  // For each of A's `taken[i]`: those of B that have a partner. Names that occur twice are none.
+  // Of tensors that are not taken yet; names that occur twice are none.
   template <typename NameOf>
   static std::map<std::string, std::size_t> unique_names(const std::vector<tensor_info>& tensors, const NameOf& name_of,
-                                                         const std::vector<std::size_t>& taken) {
+                                                         const std::vector<bool>& taken) {
     std::map<std::string, std::size_t> names;
     std::map<std::string, int> times;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const std::string name = name_of(tensors[i].name);
       ++times[name];
-      if (std::ranges::find(taken, i) == taken.end()) names[name] = i;
+      if (!taken[i]) names[name] = i;
     }
     std::erase_if(names, [&](const auto& entry) { return times[entry.first] > 1; });
     return names;
   }
-  [[nodiscard]] std::vector<std::size_t> taken_by_b() const {
-    std::vector<std::size_t> taken;
-    for (std::size_t i = 0; i < b_of_a_.size(); ++i)
-      if (b_of_a_[i] != none) taken.push_back(i);
-    return taken;
+  [[nodiscard]] std::vector<bool> paired_of_a() const {
+    std::vector<bool> paired(seen_a_);
+    for (std::size_t i = 0; i < seen_a_; ++i) paired[i] = b_of_a_[i] != none;
+    return paired;
+  }
+  [[nodiscard]] std::vector<bool> paired_of_b() const {
+    std::vector<bool> paired(seen_b_);
+    for (const std::size_t b : b_of_a_)
+      if (b != none) paired[b] = true;
+    return paired;
   }
 
   static std::vector<const tensor_row*> by_tensor(const step& of, std::size_t tensors) {
@@ -246,7 +257,7 @@ class tensor_pairs {
   std::vector<std::size_t> compared_;                           // likewise: its index in the comparison
   std::vector<std::map<std::string, std::size_t>> in_repeats_;  // tensors by name
   std::map<std::string, other_size> other_sizes_;
-  std::map<std::size_t, bool> unknown_factors_;
+  std::set<std::size_t> unknown_factors_;
 };
 
 run_text another(run_text run, const std::string& input) {

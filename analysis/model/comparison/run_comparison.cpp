@@ -282,7 +282,7 @@ void run_comparison::see_overflow(const paired_step& now, const std::vector<seen
     if (is_gradient(found_.tensors[r.tensor].kind) && !std::isnan(r.scaled_largest))
       largest = std::max(largest, r.scaled_largest);
   const bool is_near = largest * (1 + 16 * usual_bound().value) >= largest_number_;
-  const bool is_scaled = !std::isnan(now.a->loss_scale) && !std::isnan(now.b->loss_scale) &&
+  const bool is_scaled = std::isnan(now.a->loss_scale) != std::isnan(now.b->loss_scale) ||
                          relative_change(now.a->loss_scale, now.b->loss_scale) > as_printed;
   if (is_scaled || is_near) {
     found_.end = {now.key.step,

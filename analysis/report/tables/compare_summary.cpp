@@ -49,7 +49,11 @@ std::string_view key_of(end_of_judgement::reason why) {
   return "";
 }
 
-std::string percent(double share) { return fmt::format("{:.2g} %", 100 * share); }
+// A change of 1 or more is the logarithm of a factor.
+std::string percent(double change) {
+  if (change >= 1) return std::isinf(change) ? "all" : fmt::format("a factor {:.2g}", std::exp(change));
+  return fmt::format("{:.2g} %", 100 * change);
+}
 
 // "the gradient of layers.1.up.weight".
 std::string thing_of(const part_change& p, const run_differences& d) {
@@ -225,9 +229,10 @@ void add_bounds(lines& to, const compare_answer& r) {
                     count_text(d.repeats, "repeat"), percent(d.smallest_bound.value), percent(d.largest_bound.value));
   else
     text =
-        fmt::format("by the roundoff of {}{}: {} of a usual tensor's norm at the first step, {} at the last{}",
+        fmt::format("by the roundoff of {}{}: {} of {} at the first step, {} at the last that was judged{}",
                     d.format_assumed ? "a format that is assumed, as nothing tells it, " : "", d.format,
-                    percent(d.smallest_bound.value), percent(d.largest_bound.value),
+                    percent(d.smallest_bound.value), has_tables(r) ? "a usual tensor's norm" : "what was logged",
+                    percent(d.largest_bound.value),
                     d.repeats > 0 ? "; the repeats are the same as A, and tell nothing of another order of sums" : "");
   if (d.is_narrower_a || d.is_narrower_b)
     text += fmt::format("; {} keeps most tensors in a narrower format than {}", d.is_narrower_a ? "A" : "B",
@@ -238,8 +243,8 @@ void add_bounds(lines& to, const compare_answer& r) {
                  {"bound_format_assumed", d.format_assumed},
                  {"bounds_by_repeats", d.repeats > 0 && d.repeats_differ},
                  {"repeats", integer(d.repeats)},
-                 {"first_bound", d.smallest_bound.value},
-                 {"last_bound", d.largest_bound.value},
+                 {"bound_at_first", d.smallest_bound.value},
+                 {"bound_at_last", d.largest_bound.value},
                  {"narrower_run", d.is_narrower_a   ? table_value{std::string{"a"}}
                                   : d.is_narrower_b ? table_value{std::string{"b"}}
                                                     : table_value{}}}});
@@ -248,8 +253,7 @@ void add_bounds(lines& to, const compare_answer& r) {
 bool is_same(const run_differences& d) {
   const auto scalar = [](const compared_scalar& s) { return s.same == s.steps && s.only_a + s.only_b == 0; };
   return scalar(d.loss) && scalar(d.grad_norm) && scalar(d.learning_rate) && scalar(d.loss_scale) &&
-         std::ranges::all_of(d.tensors,
-                             [](const compared_tensor& t) { return t.same == t.steps && t.not_finite == 0; });
+         std::ranges::all_of(d.tensors, [](const compared_tensor& t) { return t.same == t.steps; });
 }
 
 std::string end_text(const end_of_judgement& end) {
@@ -266,7 +270,8 @@ std::string end_text(const end_of_judgement& end) {
           end.step);
     case end_of_judgement::reason::other_scale:
       return fmt::format(
-          "up to step {}: one run skipped it at another loss scale, and all later steps follow from that", end.step);
+          "up to step {}: one run skipped it, whose loss scale is another, or the only one; all later steps follow from that",
+          end.step);
   }
   return "";
 }
@@ -307,8 +312,8 @@ void add_first(lines& to, const compare_answer& r) {
                                               ? table_value{std::string{key_of(p->bound.by)}}
                                               : table_value{}});
     values.push_back({lead + "_narrower", p != nullptr ? table_value{p->is_narrower} : table_value{}});
-    values.push_back({lead + "_over", s ? integer(s->over) : table_value{}});
-    values.push_back({lead + "_compared", s ? integer(s->compared) : table_value{}});
+    values.push_back({lead + "_tensors_over", s ? integer(s->over) : table_value{}});
+    values.push_back({lead + "_tensors_compared", s ? integer(s->compared) : table_value{}});
     values.push_back({lead + "_everywhere", s ? table_value{s->is_everywhere()} : table_value{}});
     values.push_back({lead + "_loss_agrees", s && s->loss ? table_value{s->loss_agrees} : table_value{}});
     values.push_back({lead + "_factor", s && s->factor ? table_value{*s->factor} : table_value{}});
@@ -318,10 +323,10 @@ void add_first(lines& to, const compare_answer& r) {
   values.push_back({"judged_until", d.end ? table_value{d.end->step} : table_value{}});
   values.push_back({"judged_until_because", d.end ? table_value{std::string{key_of(d.end->why)}} : table_value{}});
   to.push_back({"first", d.first ? headline(*d.first, d) : agreement_text(r), std::move(values)});
-  if (d.first) to.push_back({"as from", origin_text(*d.first, d), {}});
+  if (d.first) to.push_back({"looks like", origin_text(*d.first, d), {}});
   if (d.first_tensors && d.first_tensors->step != d.first->step) {
     to.push_back({"then", headline(*d.first_tensors, d), {}});
-    to.push_back({"as from", origin_text(*d.first_tensors, d), {}});
+    to.push_back({"looks like", origin_text(*d.first_tensors, d), {}});
   } else if (d.first && !d.first_tensors) {
     to.push_back({"then",
                   fmt::format("no loss and no tensor differs by more than {} explains{}",

@@ -84,7 +84,7 @@ struct end_of_judgement {
   enum class reason : std::uint8_t {
     drifted,        // rounding may have brought the runs as far apart as two runs can be
     near_overflow,  // one run alone skipped it, and the other came as near to an overflow as rounding may move it
-    other_scale     // one run alone skipped it, with another loss scale
+    other_scale     // one run alone skipped it, and has another loss scale or the only one
   };
   std::int64_t step = 0;
   reason why = reason::drifted;
