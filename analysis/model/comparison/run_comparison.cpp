@@ -319,13 +319,12 @@ void run_comparison::see_tensors(const std::vector<seen_row>& rows, parted_step&
     if (!r.is_finite()) continue;
     if (r.typical() > 0) typical.emplace_back(part_of(found_.tensors[r.tensor].kind), r.typical());
     if (!is_weight(r)) continue;
-    if (first_weights_.size() <= r.tensor) {
-      first_weights_.resize(r.tensor + 1);
+    if (last_weights_.size() <= r.tensor) {
+      last_weights_.resize(r.tensor + 1);
       moved_.resize(r.tensor + 1);
     }
-    row_figures& first = first_weights_[r.tensor];
-    if (first.numel == 0) first = r.a;
-    moved_[r.tensor] = std::max(moved_[r.tensor], least_change(first, r.a));
+    const row_figures last = std::exchange(last_weights_[r.tensor], r.a);
+    if (last.numel > 0) moved_[r.tensor] = std::max(moved_[r.tensor], least_change(last, r.a));
     ways.push_back(moved_[r.tensor]);
   }
   std::ranges::sort(typical);

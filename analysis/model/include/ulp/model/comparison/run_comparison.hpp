@@ -76,7 +76,7 @@ struct parted_step {
   std::optional<double> factor;  // tensors of B are those of A times this
 
   // Nearly all that was compared.
-  [[nodiscard]] bool is_everywhere() const noexcept { return compared > 2 && over * 10 >= compared * 9; }
+  [[nodiscard]] bool is_everywhere() const noexcept { return compared > 2 && over * 5 >= compared * 4; }
 };
 
 // From a step on nothing is judged any more.
@@ -183,8 +183,8 @@ class run_comparison {
   drift_bounds weight_bounds_;  // of weights
   double roundoff_ = 0;         // of the coarsest format
   std::size_t gradients_ = 0;
-  std::vector<row_figures> first_weights_;  // by tensor: A's at the first step
-  std::vector<double> moved_;               // by tensor: how far it was from there at most
+  std::vector<row_figures> last_weights_;  // by tensor: A's at the step before
+  std::vector<double> moved_;              // by tensor: the farthest way from one step to the next
   std::vector<std::string> through_a_;
   std::vector<std::string> through_b_;
   double largest_number_ = std::numeric_limits<double>::infinity();
