@@ -1,8 +1,8 @@
 // How far apart two runs of the same thing may be: by the format they are computed in, by what they showed before, by repeats.
 //
 // The format. Rounding and another order of sums change a gradient by some roundoffs u of the coarsest format in which it is
-// computed: more with the root of the number of roundings on the way, for which the number of tensors stands, and slowly
-// more with the steps: u 4 sqrt(tensors) sqrt(1 + steps / 16). An update may turn where a gradient is within u of zero, which
+// computed: more with the depth of the network, for which the root of the number of tensors stands, as errors of either sign
+// add up, and slowly more with the steps: u 12 sqrt(sqrt(tensors)) sqrt(1 + steps / 16). An update may turn where a gradient is within u of zero, which
 // is a share u of its values and sqrt(u) of its norm: 8 sqrt(u), and of a weight that times the way that it goes in a step.
 // The history. Runs drift apart further by themselves, but not by leaps: at least 4 times the largest change that the pair
 // showed of the same tensor before, and twice that of any.
