@@ -195,7 +195,7 @@ std::vector<run_comparison::seen_row> run_comparison::rows_of(const paired_step&
   return rows;
 }
 
-// The coarsest of the tensors that both runs keep alike; where most are narrower in one run, of all.
+// The coarsest of the tensors that both runs keep alike, but for a few; where most are narrower in one run, of all.
 void run_comparison::choose_format(const std::vector<seen_row>& rows, const paired_step& now) {
   std::size_t told = 0;
   std::size_t narrower_a = 0;
@@ -212,10 +212,7 @@ void run_comparison::choose_format(const std::vector<seen_row>& rows, const pair
   found_.is_narrower_b = are_most(narrower_b);
   const bool all = found_.is_narrower_a || found_.is_narrower_b;
 
-  std::optional<format> coarsest;
-  const auto see = [&](const format& f) {
-    if (!coarsest || f.precision() < coarsest->precision()) coarsest = f;
-  };
+  std::vector<format> seen;
   std::size_t next = 0;
   for (const paired_row& pair : now.rows) {
     if (pair.a == nullptr || pair.b == nullptr) continue;
@@ -223,18 +220,23 @@ void run_comparison::choose_format(const std::vector<seen_row>& rows, const pair
     if (!all && (is_narrower(r.bits_a, r.bits_b) || is_narrower(r.bits_b, r.bits_a))) continue;
     for (const auto& [row, bits, through] : {std::tuple{pair.a, r.bits_a, through_a_[pair.tensor]},
                                              std::tuple{pair.b, r.bits_b, through_b_[pair.tensor]}}) {
-      if (const auto named = find_format(through); named && !through.empty()) see(*named);
-      if (const format* const of = format_of(*row, bits, found_.tensors[pair.tensor].kind)) see(*of);
+      if (const auto named = find_format(through); named && !through.empty())
+        seen.push_back(*named);
+      else if (const format* const of = format_of(*row, bits, found_.tensors[pair.tensor].kind))
+        seen.push_back(*of);
     }
   }
-  if (!coarsest) {
-    found_.format_assumed = true;
-    coarsest = std::isnan(now.a->loss_scale) && std::isnan(now.b->loss_scale) ? bfloat16 : float16;
+  format coarsest = std::isnan(now.a->loss_scale) && std::isnan(now.b->loss_scale) ? bfloat16 : float16;
+  found_.format_assumed = seen.empty();
+  if (!seen.empty()) {
+    // Gradients that are nothing but rounding have few bits in any format.
+    std::ranges::stable_sort(seen, {}, &format::precision);
+    coarsest = seen[seen.size() / 5];
   }
-  found_.format = to_string(*coarsest);
-  largest_number_ = std::ldexp(2 - 2 * roundoff_of(*coarsest), coarsest->last_exponent());
-  least_number_ = std::ldexp(1.0, coarsest->min_quantum_exponent());
-  roundoff_ = roundoff_of(*coarsest);
+  found_.format = to_string(coarsest);
+  largest_number_ = std::ldexp(2 - 2 * roundoff_of(coarsest), coarsest.last_exponent());
+  least_number_ = std::ldexp(1.0, coarsest.min_quantum_exponent());
+  roundoff_ = roundoff_of(coarsest);
   gradients_ = static_cast<std::size_t>(std::ranges::count_if(rows, [&](const seen_row& r) { return !is_weight(r); }));
 }
 
@@ -354,7 +356,9 @@ void run_comparison::see_tensors(const std::vector<seen_row>& rows, parted_step&
                   .bound = bounds.of(series, bound_of_format(r)),
                   .a = r.a.norm,
                   .b = r.b.norm};
-    c.is_narrower = !found_.is_narrower_a && !found_.is_narrower_b &&
+    // What is nothing but rounding has as few bits as it happens.
+    constexpr double smallest = 0x1p-10;
+    c.is_narrower = !found_.is_narrower_a && !found_.is_narrower_b && r.typical() > smallest * usual(c.part) &&
                     (is_narrower(r.bits_a, r.bits_b) || is_narrower(r.bits_b, r.bits_a));
     const bool differs = is_over(c) || c.is_narrower;
     if (!is_weight(r)) {
