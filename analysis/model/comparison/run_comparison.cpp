@@ -65,7 +65,7 @@ double storage_of(const tensor_row& row) {
 const format* format_of(const tensor_row& row, const significand_bits& bits, tensor_kind kind) {
   const format* const of_type = properties_of(row.type).of;
   if (of_type != nullptr && of_type->precision() < binary32.precision()) return of_type;
-  constexpr int enough_binades = 3;
+  constexpr int enough_binades = 2;
   if (kind == tensor_kind::weight || bits.binades < enough_binades) return nullptr;
   return bits.usual <= bfloat16.precision() ? &bfloat16 : bits.usual <= float16.precision() ? &float16 : &binary32;
 }

@@ -3,6 +3,7 @@
 #define ULP_MODEL_COMPARISON_ROW_CHANGE_HPP
 
 #include <cstdint>
+#include <vector>
 
 #include <ulp/model/cells/step.hpp>
 
@@ -10,6 +11,13 @@ namespace ulp {
 
 // What is compared of a table: its values divided by row.unit().
 struct row_figures {
+  // Magnitudes from `low` on, up to the next slot's.
+  struct slot {
+    double low = 0;
+    std::uint64_t count = 0;
+    friend bool operator==(const slot&, const slot&) = default;
+  };
+
   std::uint64_t numel = 0;
   std::uint64_t zeros = 0;
   std::uint64_t nonfinite = 0;
@@ -18,6 +26,11 @@ struct row_figures {
   double sum = not_known;  // sum of x, where exact sums are kept
   double largest = 0;      // not_known as in cell_table
   bool exact = true;       // norm and magnitudes are exact, or as the source reported them
+  // Where they are not: what the norm is at least and at most, and what is where, ascending.
+  double norm_low = 0;
+  double norm_high = 0;
+  std::vector<slot> slots;
+  double significand = 1;  // of the unit: slots begin at other magnitudes where it is another
 
   // Root mean square; 0 without values.
   [[nodiscard]] double typical() const noexcept;
@@ -29,7 +42,10 @@ struct row_figures {
 // Cauchy and Schwarz the norms, the sums and the magnitudes' sums differ by no more than ||a - b||, the latter two over
 // sqrt(numel), and the largest magnitudes likewise. Of the norms it is the logarithm of their ratio, which is the same where it is
 // small, and tells factors apart. 0 where both are zero, 1 where one is; infinite where one alone has infinities or NaN, and where
-// numel differs. An estimate where either figures are.
+// numel differs.
+// Without exact sums norms are intervals, and the slots speak: by how much values have to move in all, which is at most
+// sqrt(numel) ||a - b||. A value that goes over an edge seems to move by the width of its slot, so what chance adds is taken off,
+// and what is left is an estimate.
 [[nodiscard]] double least_change(const row_figures& a, const row_figures& b) noexcept;
 
 // How many leading bits of 24 the significands of a table need at most: as a sum of multiples of 2^t is one, trailing zeros of
