@@ -270,14 +270,22 @@ void run_comparison::see_exact(const paired_step& now, step_part part, double st
   const double b = now.b->*of;
   const bool differed = to.largest > as_printed;
   count(to, a, b, now.key.step);
-  if (differed || std::isnan(a) || std::isnan(b) || relative_change(a, b) <= as_printed) return;
+  const auto is_other = [&](const step_scalars* repeat) {
+    return repeat != nullptr && !(relative_change(repeat->*of, a) <= as_printed);
+  };
+  to.repeats_differ = to.repeats_differ || std::ranges::any_of(now.repeats, is_other);
+  if (differed || to.repeats_differ || !(relative_change(a, b) > as_printed)) return;
   parted.parts.push_back({.part = part, .change = relative_change(a, b), .a = a, .b = b});
 }
 
 void run_comparison::see_overflow(const paired_step& now, const std::vector<seen_row>& rows, parted_step& parted) {
   const auto differ = [](const std::optional<bool>& a, const std::optional<bool>& b) { return a && b && *a != *b; };
   const bool lost = std::ranges::any_of(rows, [&](const seen_row& r) { return r.one_is_finite(); });
+  const auto overflows = [](const step_scalars* s) { return s != nullptr && s->found_inf.value_or(false); };
+  same_overflow_ = same_overflow_ || overflows(now.a) || std::ranges::any_of(now.repeats, overflows);
   if (!lost && !differ(now.a->found_inf, now.b->found_inf) && !differ(skipped(*now.a), skipped(*now.b))) return;
+  // What is the same overflows in one step or in another.
+  if (bounds_.by_repeats() && same_overflow_) return;
 
   double largest = 0;
   for (const seen_row& r : rows)
@@ -400,7 +408,8 @@ void run_comparison::see(const paired_step& now) {
   if (found_.end) return;
 
   see_overflow(now, rows, parted);
-  if (!found_.end && usual_bound().value >= 0.5) found_.end = {now.key.step, end_of_judgement::reason::drifted};
+  if (!found_.end && !bounds_.by_repeats() && usual_bound().value >= 0.5)
+    found_.end = {now.key.step, end_of_judgement::reason::drifted};
   if (found_.end) {
     if (!parted.parts.empty()) keep(std::move(parted));
     return;

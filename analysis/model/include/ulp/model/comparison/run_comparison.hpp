@@ -99,6 +99,7 @@ struct compared_scalar {
   double largest = 0;                           // change
   double last_a = not_known;
   double last_b = not_known;
+  bool repeats_differ = false;  // from A: then it is nothing that was chosen
 };
 
 struct compared_tensor {
@@ -153,7 +154,9 @@ struct run_differences {
 
 class run_comparison {
  public:
-  explicit run_comparison(std::size_t repeats = 0) { found_.repeats = repeats; }
+  explicit run_comparison(std::size_t repeats = 0) : bounds_(repeats), weight_bounds_(repeats) {
+    found_.repeats = repeats;
+  }
 
   // A tensor that both have.
   std::size_t add_tensor(const tensor_info& a, const tensor_info& b);
@@ -189,6 +192,7 @@ class run_comparison {
   std::vector<std::string> through_b_;
   double largest_number_ = std::numeric_limits<double>::infinity();
   double least_number_ = 0;
+  bool same_overflow_ = false;  // A or a repeat overflowed so far
 };
 
 }  // namespace ulp
