@@ -303,7 +303,7 @@ compare_answer compare_runs(const compare_question& asked, listener& to) {
   for (const std::string& input : asked.repeats)
     repeats.push_back(std::make_unique<stepped_run>(another(asked.run, input), to));
 
-  run_comparison comparison(repeats.size());
+  run_comparison comparison(repeats.size(), !asked.is_smooth);
   tensor_pairs pairs(a, b, repeats);
   {
     work reading(to, "steps", std::max(a.step_count(), b.step_count()));

@@ -346,7 +346,9 @@ void run_comparison::see_tensors(const std::vector<seen_row>& rows, parted_step&
   const auto bound_of_format = [&](const seen_row& r) {
     const step_part part = part_of(found_.tensors[r.tensor].kind);
     if (part == step_part::weight)
-      return update_bound(roundoff_) * std::max(moved_[r.tensor], ways[ways.size() / 2]) + 8 * r.storage;
+      return std::max(update_bound(roundoff_), found_.kink ? 0.5 : 0) *
+                 std::max(moved_[r.tensor], ways[ways.size() / 2]) +
+             8 * r.storage;
     if (part == step_part::update) return std::max(update_bound(roundoff_), of_format());
     if (!(r.typical() > 0)) return of_format();
     // A tensor that is much smaller than the others is rounded with them.
@@ -379,6 +381,30 @@ void run_comparison::see_tensors(const std::vector<seen_row>& rows, parted_step&
     }
     if (!found_.first_tensors) bounds.see_pair(series, r.change);
   }
+}
+
+bool run_comparison::is_kink(const std::vector<seen_row>& rows, const parted_step& parted) const {
+  if (!parted.loss_agrees || bounds_.by_repeats()) return false;
+  std::vector<bool> is_changed(found_.tensors.size());
+  for (const part_change& p : parted.parts) {
+    const bool is_of_gradients =
+        p.tensor ? is_gradient(found_.tensors[*p.tensor].kind) : p.part == step_part::grad_norm;
+    if (!is_of_gradients || p.is_narrower || p.change > kink_bound) return false;
+    if (p.tensor) is_changed[*p.tensor] = true;
+  }
+  // Gradients of weights up to the last that changed, and how many of them did.
+  std::size_t weights = 0;
+  std::size_t last = 0;
+  std::size_t changed = 0;
+  for (const seen_row& r : rows) {
+    const tensor_kind kind = found_.tensors[r.tensor].kind;
+    if (kind == tensor_kind::activation_grad || !is_gradient(kind)) continue;
+    ++weights;
+    if (!is_changed[r.tensor]) continue;
+    last = weights;
+    ++changed;
+  }
+  return changed >= 2 && last < weights && changed * 5 >= last * 3;
 }
 
 void run_comparison::see(const paired_step& now) {
@@ -428,6 +454,12 @@ void run_comparison::see(const paired_step& now) {
   if (is_over(norm)) parted.parts.push_back(norm);
 
   see_tensors(rows, parted);
+  if (has_kinks_ && !found_.first_tensors && is_kink(rows, parted)) {
+    double most = 0;
+    for (const part_change& p : parted.parts) most = std::max(most, p.change);
+    if (!found_.kink) found_.kink = {parted.step, most};
+    parted.parts.clear();
+  }
   if (!parted.parts.empty()) keep(std::move(parted));
   bounds_.end_step();
   weight_bounds_.end_step();

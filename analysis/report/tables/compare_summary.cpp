@@ -234,6 +234,11 @@ void add_bounds(lines& to, const compare_answer& r) {
                     percent(d.smallest_bound.value), has_tables(r) ? "a usual tensor's norm" : "what was logged",
                     percent(d.largest_bound.value),
                     d.repeats > 0 ? "; the repeats are the same as A, and tell nothing of another order of sums" : "");
+  if (d.kink)
+    text += fmt::format(
+        "; {} from step {} on, where the gradients of the first layers jumped by up to {} and the losses agree: as a ReLU or a "
+        "maximum does at its kink (--smooth, if the network has none)",
+        percent(kink_bound), d.kink->step, percent(d.kink->largest));
   if (d.is_narrower_a || d.is_narrower_b)
     text += fmt::format("; {} keeps most tensors in a narrower format than {}", d.is_narrower_a ? "A" : "B",
                         d.is_narrower_a ? "B" : "A");
@@ -243,6 +248,8 @@ void add_bounds(lines& to, const compare_answer& r) {
                  {"bound_format_assumed", d.format_assumed},
                  {"bounds_by_repeats", d.repeats > 0 && d.repeats_differ},
                  {"repeats", integer(d.repeats)},
+                 {"kink_step", d.kink ? table_value{d.kink->step} : table_value{}},
+                 {"kink_change", d.kink ? table_value{d.kink->largest} : table_value{}},
                  {"bound_at_first", d.smallest_bound.value},
                  {"bound_at_last", d.largest_bound.value},
                  {"narrower_run", d.is_narrower_a   ? table_value{std::string{"a"}}

@@ -18,6 +18,7 @@ struct compare_question {
   run_text run;                      // the first, with what is selected of all
   std::string other;                 // the second
   std::vector<std::string> repeats;  // more runs of what the first is
+  bool is_smooth = false;            // the networks have no kinks, such as ReLU
 };
 
 struct compared_run {

@@ -3,6 +3,7 @@
 #ifndef ULP_MODEL_COMPARISON_RUN_COMPARISON_HPP
 #define ULP_MODEL_COMPARISON_RUN_COMPARISON_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -90,6 +91,13 @@ struct end_of_judgement {
   reason why = reason::drifted;
 };
 
+// A step whose gradients are over their bounds as a kink explains: the losses agree, the changes are small, and it is the
+// first tensors of the network that change, not the last.
+struct kink {
+  std::int64_t step = 0;
+  double largest = 0;  // change
+};
+
 struct compared_scalar {
   std::uint64_t steps = 0;  // where both have it
   std::uint64_t only_a = 0;
@@ -141,6 +149,7 @@ struct run_differences {
   std::optional<parted_step> first;
   std::optional<parted_step> first_tensors;  // the first with a tensor or a loss in it; often the same
   std::optional<end_of_judgement> end;
+  std::optional<ulp::kink> kink;  // the first
 
   std::string format;           // whose roundoff the bounds are made of
   bool format_assumed = false;  // no value told it
@@ -154,7 +163,9 @@ struct run_differences {
 
 class run_comparison {
  public:
-  explicit run_comparison(std::size_t repeats = 0) : bounds_(repeats), weight_bounds_(repeats) {
+  // `has_kinks`: whether the networks may have any.
+  explicit run_comparison(std::size_t repeats = 0, bool has_kinks = true)
+      : bounds_(repeats), weight_bounds_(repeats), has_kinks_(has_kinks) {
     found_.repeats = repeats;
   }
 
@@ -174,7 +185,10 @@ class run_comparison {
   void see_exact(const paired_step& now, step_part part, double step_scalars::*of, compared_scalar& to,
                  parted_step& parted);
   // Of gradients, and of what is logged of a step.
-  [[nodiscard]] double of_format() const noexcept { return gradient_bound(roundoff_, gradients_, found_.steps - 1); }
+  [[nodiscard]] double of_format() const noexcept {
+    return std::max(gradient_bound(roundoff_, gradients_, found_.steps - 1), found_.kink ? kink_bound : 0);
+  }
+  [[nodiscard]] bool is_kink(const std::vector<seen_row>& rows, const parted_step& parted) const;
   [[nodiscard]] drift_bound usual_bound() const noexcept { return bounds_.usual(of_format()); }
   [[nodiscard]] bool is_weight(const seen_row& row) const;
   void see_tensors(const std::vector<seen_row>& rows, parted_step& parted);
@@ -192,6 +206,7 @@ class run_comparison {
   std::vector<std::string> through_b_;
   double largest_number_ = std::numeric_limits<double>::infinity();
   double least_number_ = 0;
+  bool has_kinks_ = true;
   bool same_overflow_ = false;  // A or a repeat overflowed so far
 };
 
