@@ -270,7 +270,8 @@ std::string range_text(const compared_run& run) {
                                           : fmt::format("steps {} to {}", *run.first_step, run.last_step);
 }
 
-void check_anything_compared(const compare_answer& answer, const stepped_run& a, const stepped_run& b) {
+void check_anything_compared(const compare_answer& answer, const compare_question& question, const stepped_run& a,
+                             const stepped_run& b) {
   const compare_answer& r = answer;
   if (r.found.steps == 0)
     throw std::invalid_argument(fmt::format("{}: no step in common with {}: the first has {}, the second {}", r.b.name,
@@ -278,6 +279,12 @@ void check_anything_compared(const compare_answer& answer, const stepped_run& a,
   const run_differences& d = r.found;
   const bool any = d.loss.steps + d.grad_norm.steps + d.learning_rate.steps + d.loss_scale.steps + d.skips_known > 0 ||
                    std::ranges::any_of(d.tensors, [](const compared_tensor& t) { return t.steps > 0; });
+  const run_text& asked = question.run;
+  const bool has_tensors = !a.tensors().empty() && !b.tensors().empty();
+  if (has_tensors && d.tensors.empty() && r.only_a.empty() && r.only_b.empty() && r.other_sizes.empty() &&
+      (!asked.tensor.empty() || !asked.kinds.empty() || !asked.roles.empty()))
+    throw std::invalid_argument(fmt::format("{}: --tensor, --kind and --role select none of its tensors, such as {}",
+                                            r.a.name, a.tensors().front().name));
   if (any) return;
   const auto names = [](const std::vector<tensor_info>& tensors) {
     return tensors.empty() ? std::string{"no tensors"} : fmt::format("tensors such as {}", tensors.front().name);
@@ -347,7 +354,7 @@ compare_answer compare_runs(const compare_question& asked, listener& to) {
   compare_answer answer{.found = comparison.found(), .a = a.of(), .b = b.of()};
   for (const auto& r : repeats) answer.repeats.push_back(r->of());
   pairs.tell(answer);
-  check_anything_compared(answer, a, b);
+  check_anything_compared(answer, asked, a, b);
   return answer;
 }
 

@@ -76,6 +76,13 @@ double moves(const std::vector<row_figures::slot>& a, const std::vector<row_figu
 
 double row_figures::typical() const noexcept { return numel == 0 ? 0 : norm / std::sqrt(static_cast<double>(numel)); }
 
+bool operator==(const row_figures& a, const row_figures& b) noexcept {
+  const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+  return a.numel == b.numel && a.zeros == b.zeros && a.nonfinite == b.nonfinite && same(a.norm, b.norm) &&
+         same(a.magnitudes, b.magnitudes) && same(a.sum, b.sum) && same(a.largest, b.largest) && a.exact == b.exact &&
+         a.slots == b.slots;
+}
+
 row_figures figures_of(const tensor_row& row) {
   const cell_table& t = row.table;
   const value_sum squares = squares_sum(t);

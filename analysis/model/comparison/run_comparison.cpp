@@ -258,8 +258,8 @@ part_change run_comparison::scalar_change(const paired_step& now, step_part part
     }
     bounds_.see_pair(series, c.change);
   }
-  // Below 1 a loss is a difference of larger numbers.
-  c.bound = bounds_.of(series, of_format() * std::max(1.0, 1 / std::max(std::abs(c.a), std::abs(c.b))));
+  // A mean over many values has a smaller error than they have; below 1 a loss is a difference of larger numbers.
+  c.bound = bounds_.of(series, of_format() / 4 * std::max(1.0, 1 / std::max(std::abs(c.a), std::abs(c.b))));
   return c;
 }
 

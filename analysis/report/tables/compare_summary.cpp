@@ -139,6 +139,7 @@ std::string origin_text(const parted_step& s, const run_differences& d) {
     return s.loss_agrees
                ? "an overflow in the backward pass of one run alone; rounding does not bring the other near it"
                : "an overflow in one run alone; rounding does not bring the other near it";
+  if (std::isinf(p.change)) return "a value that is not finite in one run alone";
   if (p.is_narrower)
     return fmt::format("{}: another format of this tensor or its layer, or a sum that lacks parts",
                        d.tensors[*p.tensor].name);
@@ -215,14 +216,15 @@ void add_compared(lines& to, const compare_answer& r) {
   to.push_back({"compared",
                 text,
                 {{"steps", integer(d.steps)},
-                 {"first_compared", d.first_step},
-                 {"last_compared", d.last_step},
+                 {"compared_from", d.first_step},
+                 {"compared_to", d.last_step},
                  {"tensors", integer(tensors)}}});
 }
 
 void add_bounds(lines& to, const compare_answer& r) {
   const run_differences& d = r.found;
   std::string text;
+  const double share = has_tables(r) ? 1 : 0.25;  // of the loss
   if (d.repeats > 0 && d.repeats_differ)
     text =
         fmt::format("by {}: what they differ among themselves, {} of a usual tensor at the first step, {} at the last",
@@ -231,8 +233,8 @@ void add_bounds(lines& to, const compare_answer& r) {
     text =
         fmt::format("by the roundoff of {}{}: {} of {} at the first step, {} at the last that was judged{}",
                     d.format_assumed ? "a format that is assumed, as nothing tells it, " : "", d.format,
-                    percent(d.smallest_bound.value), has_tables(r) ? "a usual tensor's norm" : "what was logged",
-                    percent(d.largest_bound.value),
+                    percent(share * d.smallest_bound.value), has_tables(r) ? "a usual tensor's norm" : "the loss",
+                    percent(share * d.largest_bound.value),
                     d.repeats > 0 ? "; the repeats are the same as A, and tell nothing of another order of sums" : "");
   if (d.kink)
     text += fmt::format(
