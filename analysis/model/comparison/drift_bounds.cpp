@@ -7,7 +7,7 @@ namespace ulp {
 
 double gradient_bound(double roundoff, std::size_t tensors, std::uint64_t step) noexcept {
   const auto depth = static_cast<double>(std::max<std::size_t>(tensors, 1));
-  return roundoff * 16 * std::sqrt(std::sqrt(depth)) * std::sqrt(1 + static_cast<double>(step) / 16);
+  return roundoff * 12 * std::sqrt(std::sqrt(depth)) * std::sqrt(1 + static_cast<double>(step) / 16);
 }
 
 double update_bound(double roundoff) noexcept { return 8 * std::sqrt(roundoff); }

@@ -136,7 +136,8 @@ significand_bits bits_of(const cell_table& table) {
 }
 
 bool is_narrower(const significand_bits& shorter, const significand_bits& longer) noexcept {
-  return (longer.usual - shorter.most) * shorter.binades >= longest;
+  constexpr int of_float16 = 11;
+  return shorter.most <= of_float16 && (longer.usual - shorter.most) * shorter.binades >= longest;
 }
 
 }  // namespace ulp

@@ -351,9 +351,10 @@ void run_comparison::see_tensors(const std::vector<seen_row>& rows, parted_step&
              8 * r.storage;
     if (part == step_part::update) return std::max(update_bound(roundoff_), of_format());
     if (!(r.typical() > 0)) return of_format();
-    // A tensor that is much smaller than the others is rounded with them.
-    return of_format() * (std::max(1.0, usual(part) / r.typical() / 4) +
-                          least_number_ / 2 / r.least_factor / r.typical() / roundoff_);
+    // A tensor that is much smaller than the others is rounded with them; few values do not average out.
+    const double small = std::max(1.0, usual(part) / r.typical() / 4);
+    const double few = 1 + 8 / std::sqrt(static_cast<double>(r.a.numel));
+    return of_format() * (small * few + least_number_ / 2 / r.least_factor / r.typical() / roundoff_);
   };
   for (const seen_row& r : rows) {
     if (!r.is_finite()) continue;

@@ -2,8 +2,8 @@
 //
 // The format. Rounding and another order of sums change a gradient by some roundoffs u of the coarsest format in which it is
 // computed: more with the depth of the network, for which the root of the number of tensors stands, as errors of either sign
-// add up, and slowly more with the steps: u 16 sqrt(sqrt(tensors)) sqrt(1 + steps / 16); the
-// loss, a quarter of that. An update may turn where a gradient is within u of zero, which
+// add up, and slowly more with the steps: u 12 sqrt(sqrt(tensors)) sqrt(1 + steps / 16); of
+// few values, among which errors do not average out, 1 + 8 / sqrt(numel) times that, and of the loss a quarter. An update may turn where a gradient is within u of zero, which
 // is a share u of its values and sqrt(u) of its norm: 8 sqrt(u), and of a weight that times the way that it goes in a step.
 // Kinks. A unit of a ReLU or a maximum that lies within rounding of its kink may fall on the other side: the loss hardly changes, but
 // gradients before it jump by far more than u, and what follows drifts from there: at least 5 % after a kink.

@@ -60,8 +60,8 @@ struct significand_bits {
 };
 [[nodiscard]] significand_bits bits_of(const cell_table& table);
 
-// Whether it would take more luck than one case in 2^24 for significands as long as those of `longer` usually are to look like
-// `shorter`.
+// Whether `shorter` is as short as values of a 16-bit format, and it would take more luck than one case in 2^24 for significands
+// as long as those of `longer` usually are to look like it.
 [[nodiscard]] bool is_narrower(const significand_bits& shorter, const significand_bits& longer) noexcept;
 
 }  // namespace ulp
