@@ -62,7 +62,7 @@ command compare_command() {
       "--repeat", &o->asked.repeats,
       "another run of what A is, on another device or with another seed: what such runs differ is explained; repeat it "
       "for several",
-      {.type = "RUN", .check = a_name});
+      {.type = "FILE", .check = a_name});
   made.add("--smooth", &o->asked.is_smooth,
            "the network has no kinks, such as ReLU or max pooling: small jumps of gradients are not explained by them");
   add_options(made, options_of(o->asked.run));
