@@ -72,7 +72,8 @@ command compare_command() {
   made.add("--show", &o->show, "number of rows to print", {.type = "N", .show_default = true, .check = whole_number});
   add_output(made, o->output);
   made.footer =
-      "Tables of values do not tell which value is whose. A change is therefore the least that two of them prove: it is real "
+      "Tables of values do not tell which value is whose. A change is therefore the least that two of them "
+      "prove: it is real "
       "where it is reported, and may be larger. docs/compare-runs.md says what it is held against.\n"
       "Example:\n"
       "  ulp compare examples/digits.ulp examples/digits.ulp";

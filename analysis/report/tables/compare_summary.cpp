@@ -151,25 +151,29 @@ std::string origin_text(const parted_step& s, const run_differences& d) {
                             s.is_everywhere() ? "" : "; it begins in this tensor");
   if (s.factor)
     return fmt::format(
-        "the gradients of B are {:.4g} times those of A: a loss scale that was not divided out, a sum in place of a mean over "
+        "the gradients of B are {:.4g} times those of A: a loss scale that was not divided out, a sum in place "
+        "of a mean over "
         "ranks or micro-batches, or another batch size",
         *s.factor);
   if (s.is_everywhere() && s.is_first && s.loss_agrees)
     return "the losses agree, and nearly all gradients differ: another reduction over ranks or micro-batches, another "
            "backward pass, or other data of nearly the same loss";
   if (s.is_everywhere() && s.is_first)
-    return "everything differs from the first step: another seed, other data or another initialization, or a forward pass "
+    return "everything differs from the first step: another seed, other data or another initialization, or a "
+           "forward pass "
            "that differs early in the network";
   const double typical = p.tensor ? p.change : s.loss.value_or(0);
   if (s.is_everywhere() && !s.loss_agrees)
     return fmt::format("the steps before agree: the update of the step before ({}), or other data from this step on",
                        typical < 0.05 ? "a small change: epsilon, decay, learning rate" : "optimizer, learning rate");
   if (s.is_everywhere())
-    return "the steps before agree, and so do the losses: the update before it by little (epsilon, decay), or the reduction "
+    return "the steps before agree, and so do the losses: the update before it by little (epsilon, decay), or "
+           "the reduction "
            "of the gradients in this step";
   if (p.part == step_part::loss) return "the forward pass, or what the loss is a mean over";
   if (s.loss_agrees && s.over == 1)
-    return "one tensor alone, and the losses agree: its reduction over ranks or micro-batches, its layer's backward pass, or "
+    return "one tensor alone, and the losses agree: its reduction over ranks or micro-batches, its layer's "
+           "backward pass, or "
            "what was done to its gradient";
   if (s.loss_agrees)
     return "the losses agree: the backward pass from this tensor's layer on, or what was done to these gradients";
@@ -238,7 +242,8 @@ void add_bounds(lines& to, const compare_answer& r) {
                     d.repeats > 0 ? "; the repeats are the same as A, and tell nothing of another order of sums" : "");
   if (d.kink)
     text += fmt::format(
-        "; {} from step {} on, where the gradients of the first layers jumped by up to {} and the losses agree: as a ReLU or a "
+        "; {} from step {} on, where the gradients of the first layers jumped by up to {} and the losses "
+        "agree: as a ReLU or a "
         "maximum does at its kink (--smooth, if the network has none)",
         percent(kink_bound), d.kink->step, percent(d.kink->largest));
   if (d.is_narrower_a || d.is_narrower_b)
@@ -279,7 +284,8 @@ std::string end_text(const end_of_judgement& end) {
           end.step);
     case end_of_judgement::reason::other_scale:
       return fmt::format(
-          "up to step {}: one run skipped it, whose loss scale is another, or the only one; all later steps follow from that",
+          "up to step {}: one run skipped it, whose loss scale is another, or the only one; all later steps "
+          "follow from that",
           end.step);
   }
   return "";

@@ -1,5 +1,5 @@
-// Pins what `ulp compare` says of inputs of every kind: the same, another scaler, NaN, other names and sizes, and what cannot be
-// compared.
+// Pins what `ulp compare` says of inputs of every kind: the same, another scaler, NaN, other names and sizes, and what
+// cannot be compared.
 #include <nlohmann/json.hpp>
 #include <string>
 

@@ -1,5 +1,5 @@
-// Pins what is found between pairs of trainings that differ by one planted fault, and that nothing is where they differ by the
-// order of sums alone. All of one pair are trained with different orders of sums.
+// Pins what is found between pairs of trainings that differ by one planted fault, and that nothing is where they differ
+// by the order of sums alone. All of one pair are trained with different orders of sums.
 #include <ulp/model/comparison/run_comparison.hpp>
 
 #include <algorithm>
@@ -55,7 +55,8 @@ fault layer_in(const format& f, const std::string& layer, std::int64_t from = 0)
   };
 }
 
-// Of two micro-batches, which stand for ranks, the first alone makes the mean of a gradient; of all tensors where none is named.
+// Of two micro-batches, which stand for ranks, the first alone makes the mean of a gradient; of all tensors where none
+// is named.
 fault lost_reduction(const std::string& tensor, std::int64_t from) {
   return [=, kept = std::make_shared<std::map<std::string, std::vector<float>, std::less<>>>()](
              const site& at, std::span<float> values) {

@@ -1,5 +1,5 @@
-// Pins that a change told by two tables is never larger than the change of the values they were counted from, and how it is for
-// a factor, a missing tensor and values that are not finite; and the widths of significands.
+// Pins that a change told by two tables is never larger than the change of the values they were counted from, and how
+// it is for a factor, a missing tensor and values that are not finite; and the widths of significands.
 #include <ulp/model/comparison/row_change.hpp>
 
 #include <cmath>

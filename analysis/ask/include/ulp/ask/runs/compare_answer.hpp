@@ -49,9 +49,9 @@ struct compare_answer {
   std::size_t unknown_factors = 0;      // tensors of which one run alone tells the factor
 };
 
-// Steps are paired by their number, tensors by name, where none is the same by their name less what wraps modules ("module.",
-// "_orig_mod.", "_fsdp_wrapped_module.", "_forward_module.", "_checkpoint_wrapped_module."). Throws input_error; std::invalid_argument
-// where they have no step in common, or nothing in it.
+// Steps are paired by their number, tensors by name, where none is the same by their name less what wraps modules
+// ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_forward_module.", "_checkpoint_wrapped_module."). Throws
+// input_error; std::invalid_argument where they have no step in common, or nothing in it.
 [[nodiscard]] compare_answer compare_runs(const compare_question& asked, listener& to);
 
 }  // namespace ulp

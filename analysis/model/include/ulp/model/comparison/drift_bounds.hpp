@@ -1,16 +1,21 @@
-// How far apart two runs of the same thing may be: by the format they are computed in, by what they showed before, by repeats.
+// How far apart two runs of the same thing may be: by the format they are computed in, by what they showed before, by
+// repeats.
 //
-// The format. Rounding and another order of sums change a gradient by some roundoffs u of the coarsest format in which it is
-// computed: more with the depth of the network, for which the root of the number of tensors stands, as errors of either sign
-// add up, and slowly more with the steps: u 12 sqrt(sqrt(tensors)) sqrt(1 + steps / 16); of
-// few values, among which errors do not average out, 1 + 8 / sqrt(numel) times that, and of the loss a quarter. An update may turn where a gradient is within u of zero, which
-// is a share u of its values and sqrt(u) of its norm: 8 sqrt(u), and of a weight that times the way that it goes in a step.
-// Kinks. A unit of a ReLU or a maximum that lies within rounding of its kink may fall on the other side: the loss hardly changes, but
-// gradients before it jump by far more than u, and what follows drifts from there: at least 5 % after a kink.
-// The history. Runs drift apart further by themselves, but not by leaps: at least 4 times the largest change that the pair
-// showed of the same tensor before, and twice that of any.
-// Repeats. The spread of n + 1 runs that are the same, up to this step, takes the place of both in the same way, times 1 + 3 / n in
-// place of 4, but no less than a quarter of the format's bound: roundings in one place may begin to differ late.
+// The format. Rounding and another order of sums change a gradient by some roundoffs u of the coarsest format in which
+// it is computed: more with the depth of the network, for which the root of the number of tensors stands, as errors of
+// either sign add up, and slowly more with the steps: u 12 sqrt(sqrt(tensors)) sqrt(1 + steps / 16); of few values,
+// among which errors do not average out, 1 + 8 / sqrt(numel) times that, and of the loss a quarter. An update may turn
+// where a gradient is within u of zero, which is a share u of its values and sqrt(u) of its norm: 8 sqrt(u), and of a
+// weight that times the way that it goes in a step.
+// Kinks. A unit of a ReLU or a maximum that lies within rounding of
+// its kink may fall on the other side: the loss hardly changes, but gradients before it jump by far more than u, and
+// what follows drifts from there: at least 5 % after a kink.
+// The history. Runs drift apart further by themselves, but
+// not by leaps: at least 4 times the largest change that the pair showed of the same tensor before, and twice that of
+// any.
+// Repeats. The spread of n + 1 runs that are the same, up to this step, takes the place of both in the same way, times
+// 1 + 3 / n in place of 4, but no less than a quarter of the format's bound: roundings in one place may begin to differ
+// late.
 // docs/compare-runs.md has the measurements.
 #ifndef ULP_MODEL_COMPARISON_DRIFT_BOUNDS_HPP
 #define ULP_MODEL_COMPARISON_DRIFT_BOUNDS_HPP

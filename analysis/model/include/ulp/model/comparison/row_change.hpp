@@ -1,4 +1,5 @@
-// How far one tensor is from the same tensor of another run at one step, as far as two tables tell: values are not paired.
+// How far one tensor is from the same tensor of another run at one step, as far as two tables tell: values are not
+// paired.
 #ifndef ULP_MODEL_COMPARISON_ROW_CHANGE_HPP
 #define ULP_MODEL_COMPARISON_ROW_CHANGE_HPP
 
@@ -39,29 +40,29 @@ struct row_figures {
 };
 [[nodiscard]] row_figures figures_of(const tensor_row& row);
 
-// How large ||a - b|| is at least, relative to the larger norm, whichever value of one belongs to which of the other: by
-// Cauchy and Schwarz the norms, the sums and the magnitudes' sums differ by no more than ||a - b||, the latter two over
-// sqrt(numel), and the largest magnitudes likewise. Of the norms it is the logarithm of their ratio, which is the same where it is
-// small, and tells factors apart. 0 where both are zero, 1 where one is; infinite where one alone has infinities or NaN, and where
-// numel differs.
+// How large ||a - b|| is at least, relative to the larger norm, whichever value of one belongs to which of the other:
+// by Cauchy and Schwarz the norms, the sums and the magnitudes' sums differ by no more than ||a - b||, the latter two
+// over sqrt(numel), and the largest magnitudes likewise. Of the norms it is the logarithm of their ratio, which is the
+// same where it is small, and tells factors apart. 0 where both are zero, 1 where one is; infinite where one alone has
+// infinities or NaN, and where numel differs.
 // Without exact sums norms are intervals, and the slots speak: by how much values have to move in all, which is at most
-// sqrt(numel) ||a - b||. A value that goes over an edge seems to move by the width of its slot, so what chance adds is taken off,
-// and what is left is an estimate.
+// sqrt(numel) ||a - b||. A value that goes over an edge seems to move by the width of its slot, so what chance adds is
+// taken off, and what is left is an estimate.
 [[nodiscard]] double least_change(const row_figures& a, const row_figures& b) noexcept;
 
-// How many leading bits of 24 the significands of a table need at most: as a sum of multiples of 2^t is one, trailing zeros of
-// the exact sums tell; 11 of values that are float16 numbers.
+// How many leading bits of 24 the significands of a table need at most: as a sum of multiples of 2^t is one, trailing
+// zeros of the exact sums tell; 11 of values that are float16 numbers.
 struct significand_bits {
   int most = 0;   // of all binades; 0: no exact sums, or no values
   int usual = 0;  // the median over them
-  int binades =
-      0;  // that have values: in each a sum of longer significands looks like a shorter one in one case of 2^(their difference)
+  // That have values: in each a sum of longer significands looks like a shorter one in one case of 2^(their difference).
+  int binades = 0;
   friend bool operator==(const significand_bits&, const significand_bits&) = default;
 };
 [[nodiscard]] significand_bits bits_of(const cell_table& table);
 
-// Whether `shorter` is as short as values of a 16-bit format, and it would take more luck than one case in 2^24 for significands
-// as long as those of `longer` usually are to look like it.
+// Whether `shorter` is as short as values of a 16-bit format, and it would take more luck than one case in 2^24 for
+// significands as long as those of `longer` usually are to look like it.
 [[nodiscard]] bool is_narrower(const significand_bits& shorter, const significand_bits& longer) noexcept;
 
 }  // namespace ulp

@@ -1,5 +1,5 @@
-// Two runs step by step: where they part by more than rounding, another order of sums or, with repeats, another seed explains.
-// What is compared of a tensor is in row_change.hpp, what a change is held against in drift_bounds.hpp.
+// Two runs step by step: where they part by more than rounding, another order of sums or, with repeats, another seed
+// explains. What is compared of a tensor is in row_change.hpp, what a change is held against in drift_bounds.hpp.
 #ifndef ULP_MODEL_COMPARISON_RUN_COMPARISON_HPP
 #define ULP_MODEL_COMPARISON_RUN_COMPARISON_HPP
 
@@ -64,8 +64,8 @@ struct part_change {
   }
 };
 
-// A step in which something differs, and all that does: first what comes to be first, of tensors of one kind first the largest
-// over its bound.
+// A step in which something differs, and all that does: first what comes to be first, of tensors of one kind first the
+// largest over its bound.
 struct parted_step {
   std::int64_t step = 0;
   std::vector<part_change> parts;
@@ -91,8 +91,8 @@ struct end_of_judgement {
   reason why = reason::drifted;
 };
 
-// A step whose gradients are over their bounds as a kink explains: the losses agree, the changes are small, and it is the
-// first tensors of the network that change, not the last.
+// A step whose gradients are over their bounds as a kink explains: the losses agree, the changes are small, and it is
+// the first tensors of the network that change, not the last.
 struct kink {
   std::int64_t step = 0;
   double largest = 0;  // change
