@@ -51,9 +51,9 @@ struct row_figures {
 [[nodiscard]] double least_change(const row_figures& a, const row_figures& b) noexcept;
 
 // How many leading bits of 24 the significands of a table need at most: as a sum of multiples of 2^t is one, trailing
-// zeros of the exact sums tell; 11 of values that are float16 numbers.
+// zeros of the exact sums tell; 11 of values that are float16 numbers. Without sums the two extremes stand for binades.
 struct significand_bits {
-  int most = 0;   // of all binades; 0: no exact sums, or no values
+  int most = 0;   // of all binades; 0: no values
   int usual = 0;  // the median over them
   // That have values: in each a sum of longer significands looks like a shorter one in one case of 2^(their difference).
   int binades = 0;
