@@ -41,7 +41,7 @@ TEST_CASE("a run is the same as itself, and its text does not say more than was 
 }
 
 TEST_CASE("logs: another scaler, a loss that is lost, and steps of one alone") {
-  const temporary_directory dir;
+  const temporary_dir dir;
   const auto write = [&](const std::string& name, const std::string& text) {
     write_file((dir.path() / name).string(), text);
     return (dir.path() / name).string();
@@ -75,7 +75,7 @@ TEST_CASE("logs: another scaler, a loss that is lost, and steps of one alone") {
 }
 
 TEST_CASE("dumps: names that wrap modules are paired, other sizes and names are told") {
-  const temporary_directory dir;
+  const temporary_dir dir;
   const auto dump = [&](const std::string& name, const std::string& header, const std::string& bytes) {
     const std::string path = (dir.path() / name).string();
     std::string length(8, '\0');
