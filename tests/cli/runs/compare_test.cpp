@@ -46,9 +46,11 @@ TEST_CASE("logs: another scaler, a loss that is lost, and steps of one alone") {
     write_file((dir.path() / name).string(), text);
     return (dir.path() / name).string();
   };
-  const std::string a = write("a.csv", "step,loss,scale\n0,2.5,1024\n1,2.4,1024\n2,2.3,1024\n3,2.2,2048\n");
-  const std::string b = write("b.csv", "step,loss,scale\n0,2.5,1024\n1,2.4,1024\n2,2.3,2048\n");
-  const std::string lost = write("lost.csv", "step,loss,scale\n0,2.5,1024\n1,nan,1024\n2,2.3,1024\n3,2.2,2048\n");
+  const std::string begin = "step,scale,skipped,loss\n0,2048,0,2.5\n1,2048,1,2.4\n";
+  const std::string a = write("a.csv", begin + "2,1024,0,2.3\n3,1024,0,2.2\n");
+  const std::string b = write("b.csv", begin + "2,512,0,2.3\n");
+  const std::string kept = write("kept.csv", "step,loss\n0,1.5\n1,1.4\n2,1.3\n");
+  const std::string lost = write("lost.csv", "step,loss\n0,1.5\n1,1.4\n2,nan\n");
   const std::string far = write("far.csv", "step,loss,scale\n10,2.5,1024\n11,2.4,1024\n");
 
   const auto scaled = summary_of(a + " " + b);
@@ -59,9 +61,9 @@ TEST_CASE("logs: another scaler, a loss that is lost, and steps of one alone") {
   CHECK(scaled.at("steps") == 3);
   CHECK(scaled.at("steps_only_a") == 1);
 
-  for (const std::string& pair : {a + " " + lost, lost + " " + a}) {
+  for (const std::string& pair : {kept + " " + lost, lost + " " + kept}) {
     const auto without = summary_of(pair);
-    CHECK(without.at("first_step") == 1);
+    CHECK(without.at("first_step") == 2);
     CHECK(without.at("first_part") == "loss");
   }
   CHECK_THAT(error_of(a + " " + far), Contains("no step in common"));
