@@ -20,6 +20,7 @@ class usage_error : public std::runtime_error {
 
 [[nodiscard]] command advise_command();
 [[nodiscard]] command check_command();
+[[nodiscard]] command compare_command();
 [[nodiscard]] command convert_command();
 [[nodiscard]] command diff_command();
 [[nodiscard]] command eval_command();

@@ -251,7 +251,7 @@ candidates arguments(const typed_line& line) {
 }
 
 bool is_file(const option& o) {
-  static constexpr std::array places{"INPUT", "OUTPUT", "FILE", "PROBE"};
+  static constexpr std::array places{"INPUT", "OUTPUT", "FILE", "PROBE", "A", "B"};
   return std::ranges::find(places, o.name) != places.end() || o.details.type.starts_with("FILE") ||
          o.details.type.ends_with(".ulp") || o.details.type.ends_with(".npz");
 }

@@ -190,6 +190,7 @@ printed all_commands() {
       {"ulp replay", "replay tests/data/golden/inputs/loop_walk.csv --scaler deepspeed --format fp16", "steps"},
       {"ulp sweep --recipe", "sweep " + digits + " --recipe te_delayed,te_current --set amax_history_len=1,16", ""},
       {"ulp sweep", "sweep " + digits + " --scaler pytorch,cerebras --format fp16", ""},
+      {"ulp compare", "compare " + digits + " examples/digits.ulp", "tensors"},
       {"ulp info", "info " + digits, "tensors"},
       {"ulp plan", "plan " + digits + " --hardware cs", "tensors"},
       {"ulp watch", "watch " + digits + " --scaler pytorch", "tensors"},

@@ -87,7 +87,7 @@ forbid("^report:" "^ulp/io/(dumps|inputs|merge|recording|source|table|tensorboar
 # not listed is an error. Rooms that are not here have no order.
 # model: what was recorded; what a conversion makes of it; the cheapest conversion; what weights lose; what gives scales, and to which tensors; a run,
 # step by step; how good a policy was; many runs; why a run failed. Optimizers and the precision of sums stand on the first of these alone.
-set(layers_model cells outcomes plan updates machines machines/fp8 machines/loss_scale recipe replay hindsight sweep causes optimizers precision)
+set(layers_model cells comparison outcomes plan updates machines machines/fp8 machines/loss_scale recipe replay hindsight sweep causes optimizers precision)
 set(layers_io
   bytes output encoding database                       # bytes, files, SQLite
   source                                               # what a run is read through

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include <ulp/train/training.hpp>
+
 namespace ulp::train {
 
 // Row after row. Real is float, or double where a test compares gradients with differences.
@@ -42,16 +44,17 @@ class matrix {
   std::vector<Real> values_;
 };
 
-// Element (i, j) is the sum of a(i, k) * b(k, j) from 0 on, in ascending order of k, each operation rounded to Real.
+// Element (i, j) is the sum of a(i, k) * b(k, j) from 0 on, each operation rounded to Real.
 template <typename Real>
-[[nodiscard]] matrix<Real> product(const matrix<Real>& a, const matrix<Real>& b);
+[[nodiscard]] matrix<Real> product(const matrix<Real>& a, const matrix<Real>& b,
+                                   sum_order order = sum_order::ascending);
 
 template <typename Real>
 [[nodiscard]] matrix<Real> transposed(const matrix<Real>& a);
 
-// One row: the sums of the columns, from the first row on.
+// One row: the sums of the columns.
 template <typename Real>
-[[nodiscard]] matrix<Real> column_sums(const matrix<Real>& a);
+[[nodiscard]] matrix<Real> column_sums(const matrix<Real>& a, sum_order order = sum_order::ascending);
 
 // `rows` by `columns` of it, from (row, column) on.
 template <typename Real>

@@ -106,7 +106,7 @@ struct training::state {
     double loss = 0;
     for (const auto& p : network->parameters()) p->clear_gradient();
     for (std::int32_t m = 0; m < options.microbatches; ++m) {
-      const train::pass<float> in{.hook = &counting, .step = next, .microbatch = m};
+      const train::pass<float> in{.hook = &counting, .step = next, .microbatch = m, .sums = options.sums};
       loss += network->loss(draw(m), in);
       network->backward(static_cast<float>(scale) / static_cast<float>(options.microbatches), in);
       for (const auto& p : network->parameters()) p->accumulate(in);

@@ -21,7 +21,7 @@ matrix<Real> linear<Real>::forward(matrix<Real> input, const pass<Real>& in) {
   input_unit_ = in.keep_operand(site_kind::activation, name_ + ".input", input_);
   low_weight_ = weight_->value;
   weight_unit_ = in.keep_operand(site_kind::weight, weight_->name, low_weight_);
-  matrix<Real> output = product(input_, transposed(low_weight_));
+  matrix<Real> output = product(input_, transposed(low_weight_), in.sums);
   output *= input_unit_ * weight_unit_;
   if (bias_ != nullptr) {
     const matrix<Real> bias = bias_->cast(in);
@@ -35,15 +35,15 @@ matrix<Real> linear<Real>::forward(matrix<Real> input, const pass<Real>& in) {
 template <typename Real>
 matrix<Real> linear<Real>::backward(matrix<Real> gradient, const pass<Real>& in) {
   const Real unit = in.keep_operand(site_kind::activation_grad, name_ + ".output", gradient);
-  matrix<Real> of_weight = product(transposed(gradient), input_);
+  matrix<Real> of_weight = product(transposed(gradient), input_, in.sums);
   of_weight *= unit * input_unit_;
   weight_->add_gradient(std::move(of_weight), tensor_role::low, in);
   if (bias_ != nullptr) {
-    matrix<Real> of_bias = column_sums(gradient);
+    matrix<Real> of_bias = column_sums(gradient, in.sums);
     of_bias *= unit;
     bias_->add_gradient(std::move(of_bias), tensor_role::low, in);
   }
-  matrix<Real> of_input = product(gradient, low_weight_);
+  matrix<Real> of_input = product(gradient, low_weight_, in.sums);
   of_input *= unit * weight_unit_;
   in.keep(site_kind::activation_grad, tensor_role::low, name_ + ".input", of_input);
   return of_input;

@@ -21,6 +21,7 @@ struct pass {
   rounding_hook* hook = nullptr;  // not null where Real is float
   std::int64_t step = 0;
   std::int32_t microbatch = 0;
+  sum_order sums = sum_order::ascending;
 
   void keep(site_kind kind, tensor_role role, std::string_view tensor, matrix<Real>& values) const {
     if constexpr (std::is_same_v<Real, float>) hook->round(site_of(kind, role, tensor, values), values.values());

@@ -30,6 +30,13 @@ enum class network_kind : std::uint8_t {
 
 enum class optimizer_kind : std::uint8_t { sgd, adam };
 
+// In which the products of linear layers add up their terms, each sum rounded to float32: what kernels differ in.
+enum class sum_order : std::uint8_t {
+  ascending,
+  descending,
+  split  // both halves ascending, then their sum, as split-K kernels do
+};
+
 struct training_options {
   network_kind network = network_kind::transformer;
   std::size_t width = 16;  // of a character in the network, even; hidden layers are four times as wide
@@ -43,7 +50,8 @@ struct training_options {
   std::optional<optimizer_recipe> recipe;
   // Constant; nullopt: that of the recipe's parameters, else 0.1 with SGD, 0.003 with Adam.
   std::optional<double> learning_rate;
-  std::uint64_t seed = 1;         // of the initial weights and the batches
+  std::uint64_t seed = 1;  // of the initial weights and the batches
+  sum_order sums = sum_order::ascending;
   bool activation_grads = false;  // low ones are recorded too
   bool joint = false;             // weights are recorded too, and what updates add to them: joint_table.hpp
 

@@ -1,0 +1,108 @@
+// Pins what `ulp compare` says of inputs of every kind: the same, another scaler, NaN, other names and sizes, and what
+// cannot be compared.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+namespace {
+
+const std::string digits = "examples/digits.ulp";
+
+nlohmann::json summary_of(const std::string& arguments) {
+  const auto ran = run_ulp("compare " + arguments + " --json");
+  CAPTURE(arguments, ran.err);
+  REQUIRE(ran.exit_code == 0);
+  return nlohmann::json::parse(ran.out).at("summary");
+}
+
+std::string error_of(const std::string& arguments) {
+  const auto ran = run_ulp("compare " + arguments + " --quiet");
+  CAPTURE(arguments);
+  CHECK(ran.exit_code == 2);
+  CHECK(ran.out.empty());
+  return ran.err;
+}
+
+}  // namespace
+
+TEST_CASE("a run is the same as itself, and its text does not say more than was compared") {
+  const auto all = summary_of(digits + " " + digits);
+  CHECK(all.at("verdict") == "same");
+  CHECK(all.at("tensors") == 11);
+  CHECK(all.at("judged_until").is_null());
+  const auto text = run_ulp("compare " + digits + " " + digits);
+  CHECK_THAT(text.out, Contains("what was not recorded was not compared"));
+  CHECK_THAT(text.out, Contains("values with infinities or NaN"));
+}
+
+TEST_CASE("logs: another scaler, a loss that is lost, and steps of one alone") {
+  const temporary_dir dir;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    write_file((dir.path() / name).string(), text);
+    return (dir.path() / name).string();
+  };
+  const std::string begin = "step,scale,skipped,loss\n0,2048,0,2.5\n1,2048,1,2.4\n";
+  const std::string a = write("a.csv", begin + "2,1024,0,2.3\n3,1024,0,2.2\n");
+  const std::string b = write("b.csv", begin + "2,512,0,2.3\n");
+  const std::string kept = write("kept.csv", "step,loss\n0,1.5\n1,1.4\n2,1.3\n");
+  const std::string lost = write("lost.csv", "step,loss\n0,1.5\n1,1.4\n2,nan\n");
+  const std::string far = write("far.csv", "step,loss,scale\n10,2.5,1024\n11,2.4,1024\n");
+
+  const auto scaled = summary_of(a + " " + b);
+  CHECK(scaled.at("verdict") == "differs");
+  CHECK(scaled.at("first_step") == 2);
+  CHECK(scaled.at("first_part") == "loss_scale");
+  CHECK(scaled.at("values_step").is_null());
+  CHECK(scaled.at("steps") == 3);
+  CHECK(scaled.at("steps_only_a") == 1);
+
+  for (const std::string& pair : {kept + " " + lost, lost + " " + kept}) {
+    const auto without = summary_of(pair);
+    CHECK(without.at("first_step") == 2);
+    CHECK(without.at("first_part") == "loss");
+  }
+  CHECK_THAT(error_of(a + " " + far), Contains("no step in common"));
+  CHECK_THAT(error_of("- -"), Contains("standard input is one run only"));
+  CHECK_THAT(error_of(a + " " + write("empty.csv", "")), Contains("is empty"));
+
+  // A log and a recording have what was logged in common.
+  const auto mixed = summary_of(digits + " " + a);
+  CHECK(mixed.at("tensors") == 0);
+  CHECK(mixed.at("tensors_only_a") == 11);
+}
+
+TEST_CASE("dumps: names that wrap modules are paired, other sizes and names are told") {
+  const temporary_dir dir;
+  const auto dump = [&](const std::string& name, const std::string& header, const std::string& bytes) {
+    const std::string path = (dir.path() / name).string();
+    std::string length(8, '\0');
+    length[0] = static_cast<char>(header.size());
+    write_file(path, length + header + bytes);
+    return path;
+  };
+  const std::string values("\x00\x00\x80\x3f\x00\x00\x00\x40\x00\x00\x40\x40\x00\x00\x80\x40", 16);  // 1, 2, 3, 4
+  const std::string four = R"(":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})";
+  const std::string a = dump("a.safetensors", R"({"fc.weight)" + four, values);
+  const std::string wrapped = dump("b.safetensors", R"({"module._orig_mod.fc.weight)" + four, values);
+  const auto same = summary_of(a + " " + wrapped);
+  CHECK(same.at("verdict") == "same");
+  CHECK(same.at("tensors_renamed") == 1);
+
+  const std::string smaller =
+      dump("c.safetensors", R"({"fc.weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", values.substr(0, 8));
+  CHECK_THAT(error_of(a + " " + smaller), Contains("no tensor of the same name and size"));
+  const std::string other = dump("d.safetensors", R"({"conv)" + four, values);
+  CHECK_THAT(error_of(a + " " + other), Contains("tensors such as fc.weight"));
+  CHECK_THAT(error_of(a + " " + a + " --tensor nothing"), Contains("select none of its tensors"));
+
+  std::string twice = values;
+  for (const std::size_t at : {3, 7, 11, 15}) twice[at] = '\x41';
+  const auto changed = summary_of(a + " " + dump("e.safetensors", R"({"fc.weight)" + four, twice));
+  CHECK(changed.at("verdict") == "differs");
+  CHECK(changed.at("first_tensor") == "fc.weight");
+}
