@@ -165,7 +165,8 @@ candidates limits() {
 std::vector<std::string> names_of_tensors(const std::string& file) {
   std::vector<std::string> names;
   try {
-    for (const number_array& array : number_file(file).arrays()) names.push_back(array.name);
+    const number_file dump(file);
+    for (const number_array& array : dump.arrays()) names.push_back(array.name);
     return names;
   } catch (const std::exception&) {
   }

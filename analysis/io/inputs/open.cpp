@@ -75,9 +75,10 @@ class noted_source final : public forwarding_source {
 
 std::optional<input_format> input_format_of(const std::string& path, std::uint64_t largest_text) {
   try {
-    const io::file_kind& kind = io::file_kind_of(path);
+    const read_limits limits;
+    const io::file_kind& kind = io::file_kind_of(path, limits);
     const input_format format{kind.name, kind.globs, kind.is_dump()};
-    if (kind.is_dump()) (void)kind.open_dump(path, {});
+    if (kind.is_dump()) (void)kind.open_dump(path, limits);
     if (&kind != &io::file_kinds().back()) return format;
     if (!io::is_named_as(path, kind)) return {};
     if (std::filesystem::file_size(path) <= largest_text) (void)io::open_text(path, {});
