@@ -78,9 +78,9 @@ double row_figures::typical() const noexcept { return numel == 0 ? 0 : norm / st
 
 bool operator==(const row_figures& a, const row_figures& b) noexcept {
   const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
-  return a.numel == b.numel && a.zeros == b.zeros && a.nonfinite == b.nonfinite && same(a.norm, b.norm) &&
-         same(a.magnitudes, b.magnitudes) && same(a.sum, b.sum) && same(a.largest, b.largest) && a.exact == b.exact &&
-         a.slots == b.slots;
+  return a.numel == b.numel && a.zeros == b.zeros && a.nonfinite == b.nonfinite && a.nans == b.nans &&
+         same(a.norm, b.norm) && same(a.magnitudes, b.magnitudes) && same(a.sum, b.sum) && same(a.largest, b.largest) &&
+         a.exact == b.exact && a.slots == b.slots;
 }
 
 row_figures figures_of(const tensor_row& row) {
@@ -92,6 +92,7 @@ row_figures figures_of(const tensor_row& row) {
   row_figures f{.numel = t.numel,
                 .zeros = t.zeros,
                 .nonfinite = t.nonfinite(),
+                .nans = t.nans,
                 .norm = std::sqrt(squares.value) / row.unit(),
                 .magnitudes = magnitudes.value / row.unit(),
                 .sum = has_signs ? signed_sum(t) / row.unit() : not_known,

@@ -201,7 +201,7 @@ void add_compared(lines& to, const compare_answer& r) {
   const run_differences& d = r.found;
   std::vector<std::string> what;
   const auto tensors = static_cast<std::uint64_t>(
-      std::ranges::count_if(d.tensors, [](const compared_tensor& t) { return t.steps > 0; }));
+      std::ranges::count_if(d.tensors, [](const compared_tensor& t) { return t.steps > t.not_finite; }));
   const bool estimated = std::ranges::any_of(d.tensors, [](const compared_tensor& t) { return t.estimated; });
   if (tensors > 0)
     what.push_back(fmt::format("{} by {}norms, sums, largest values and zeros", count_text(tensors, "tensor"),
@@ -297,17 +297,29 @@ std::string verdict_of(const run_differences& d) {
   return is_same(d) ? "same" : "explained";
 }
 
+// Tensors in steps, in which one of the runs has infinities or NaN.
+std::uint64_t lost_rows(const run_differences& d) {
+  std::uint64_t lost = 0;
+  for (const compared_tensor& t : d.tensors) lost += t.not_finite;
+  return lost;
+}
+
 std::string agreement_text(const compare_answer& r) {
   const run_differences& d = r.found;
-  if (is_same(d))
-    return has_tables(r)
-               ? "none: all that was compared is the same to the last bit. Tables do not tell which value is whose, "
-                 "and what was not recorded was not compared"
-               : "none: what both logged is the same";
-  return fmt::format("none that is larger than {} explains{}",
-                     d.repeats > 0 && d.repeats_differ ? "the spread of the repeats"
-                                                       : "rounding or another order of sums",
-                     d.end ? fmt::format(", up to step {}", d.end->step) : "");
+  if (is_same(d)) {
+    if (!has_tables(r)) return "none: what both logged is the same";
+    if (std::ranges::any_of(d.tensors, [](const compared_tensor& t) { return t.estimated; }))
+      return "none: all that was compared is the same. Without exact sums that is how many values are in each cell, and "
+             "the largest and the least: smaller changes are not seen (record with sums)";
+    return "none: all that was compared is the same, counts and exact sums. Tables do not tell which value is whose, and "
+           "what was not recorded was not compared";
+  }
+  return fmt::format(
+      "none {}that is larger than {} explains{}{}", lost_rows(d) > 0 ? "of what could be compared " : "",
+      d.repeats > 0 && d.repeats_differ ? "the spread of the repeats" : "rounding or another order of sums",
+      d.end ? fmt::format(", up to step {}", d.end->step) : "",
+      d.loss_scale.first_different ? fmt::format("; the loss scale differs at step {}", *d.loss_scale.first_different)
+                                   : "");
 }
 
 void add_first(lines& to, const compare_answer& r) {
@@ -413,13 +425,13 @@ void add_left_out(lines& to, const compare_answer& r) {
                     names_text(sizes)));
   if (r.a.alone + r.b.alone > 0)
     add(fmt::format("steps of one run alone: {} of A, {} of B", grouped(r.a.alone), grouped(r.b.alone)));
-  std::uint64_t lost = 0;
   std::uint64_t rows = 0;
+  std::vector<std::string> lost;
   for (const compared_tensor& t : r.found.tensors) {
-    lost += t.not_finite;
+    if (t.not_finite > 0) lost.push_back(fmt::format("{} in {}", t.name, count_text(t.not_finite, "step")));
     rows += t.only_a + t.only_b;
   }
-  if (lost > 0) add(fmt::format("values with infinities or NaN: {}", count_text(lost, "tensor-step")));
+  if (!lost.empty()) add(fmt::format("values beside infinities or NaN: {}", names_text(lost)));
   if (rows > 0) add(fmt::format("tensors that one run lacks in a step: {}", count_text(rows, "tensor-step")));
   if (r.unknown_factors > 0)
     add(fmt::format(

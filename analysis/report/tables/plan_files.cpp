@@ -248,10 +248,11 @@ plan_file for_torchao(const plan_answer& plan) {
                    : "config = Float8LinearConfig(round_scales_to_power_of_2=True)  # gradients in float8_e5m2\n";
   made.text += "filter_fqns = " + list_of(layers_left_out(layers)) + "\n\n\n";
   made.text +=
+      "def in_float8(module, fqn):\n"
+      "    # What multiplies FP8 takes multiples of 16.\n"
+      "    return fqn not in filter_fqns and all(n % 16 == 0 for n in module.weight.shape)\n\n\n"
       "def convert(model):\n"
-      "    return convert_to_float8_training(\n"
-      "        model, config=config, module_filter_fn=lambda module, fqn: fqn not in filter_fqns\n"
-      "    )\n";
+      "    return convert_to_float8_training(model, config=config, module_filter_fn=in_float8)\n";
   return made;
 }
 

@@ -37,7 +37,7 @@ TEST_CASE("a run is the same as itself, and its text does not say more than was 
   CHECK(all.at("judged_until").is_null());
   const auto text = run_ulp("compare " + digits + " " + digits);
   CHECK_THAT(text.out, Contains("what was not recorded was not compared"));
-  CHECK_THAT(text.out, Contains("values with infinities or NaN"));
+  CHECK_THAT(text.out, Contains("values beside infinities or NaN"));
 }
 
 TEST_CASE("logs: another scaler, a loss that is lost, and steps of one alone") {

@@ -102,3 +102,10 @@ TEST_CASE("significands are as long as the format that values were rounded to") 
   CHECK_FALSE(is_narrower(bits_of(count_cells(std::vector<float>{1.5F})), wide));
   CHECK(bits_of(cell_table{}).most == 0);
 }
+
+TEST_CASE("an infinity in the place of a NaN is another value") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const auto with = [](float last) { return figures_of(row_of({1, 2, last})); };
+  CHECK(with(infinity) == with(infinity));
+  CHECK_FALSE(with(infinity) == with(std::numeric_limits<float>::quiet_NaN()));
+}

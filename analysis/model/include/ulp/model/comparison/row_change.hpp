@@ -22,6 +22,7 @@ struct row_figures {
   std::uint64_t numel = 0;
   std::uint64_t zeros = 0;
   std::uint64_t nonfinite = 0;
+  std::uint64_t nans = 0;  // of these
   double norm = 0;         // of the finite values
   double magnitudes = 0;   // sum of |x|
   double sum = not_known;  // sum of x, where exact sums are kept
