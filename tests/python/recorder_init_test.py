@@ -150,9 +150,9 @@ class Recorded(support.InFolder):
         model = network()
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
         for arguments, said in (
-            ((optimizer, model), "optimizer: a Sequential is neither an optimizer"),
-            ((model.parameters(), optimizer), "model: a generator is no module of torch"),
-            ((model, 5), "optimizer: a int is neither"),
+            ((optimizer, model), "optimizer: Sequential is neither an optimizer"),
+            ((model.parameters(), optimizer), "model: generator is no module of torch"),
+            ((model, 5), "optimizer: int is neither"),
         ):
             with self.assertRaisesRegex(error, said):
                 recorder.init(*arguments, path=self.path("a.ulp"))

@@ -1214,7 +1214,7 @@ class Updates(support.InFolder):
         model = network()
         other = torch.optim.SGD(network().parameters(), 0.25)
         for options, text in (
-            (dict(optimizer=3), "not iterable"), (dict(optimizer=[3]), "neither an optimizer"),
+            (dict(optimizer=3), "optimizer: int is neither an optimizer of torch"), (dict(optimizer=[3]), "neither an optimizer"),
             (dict(scaler=3), "a int has no get_scale"), (dict(scaler=scaler_of(2.0), model=None), "need a model"),
         ):  # fmt: skip
             with self.assertRaisesRegex((recorder.RecorderError, TypeError), text):

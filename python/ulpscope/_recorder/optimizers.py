@@ -91,7 +91,7 @@ def optimizers_in(optimizer):
     several = optimizer.values() if isinstance(optimizer, dict) else optimizer
     several = list(several) if hasattr(several, "__iter__") else [several]
     if not all(hasattr(each, "param_groups") for each in several):
-        raise RecorderError(f"optimizer: a {type(optimizer).__name__} is neither an optimizer of torch nor several of them")
+        raise RecorderError(f"optimizer: {type(optimizer).__name__} is neither an optimizer of torch nor several of them")
     return several
 
 

@@ -175,7 +175,7 @@ class Recorder:
         if run_id is not None and (len(run_id.encode()) > 1024 or not run_id.isprintable()):
             raise RecorderError("run_id: at most 1024 bytes, without control characters")
         if model is not None and not hasattr(model, "named_modules"):
-            raise RecorderError(f"model: a {type(model).__name__} is no module of torch")
+            raise RecorderError(f"model: {type(model).__name__} is no module of torch")
         model, replicas, has_graph = unwrapped(model)
         place = Place.of(model, rank, world, shards, local)
         if not place.records:
