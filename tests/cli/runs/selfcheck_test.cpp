@@ -81,7 +81,8 @@ TEST_CASE("selfcheck verifies this machine") {
 
 // A folder for temporary files that is not there: a recording cannot be written.
 TEST_CASE("a check that fails is told, and the exit code says so") {
-  const auto run = run_shell("TMPDIR=/nonexistent ulp selfcheck");
+  const temporary_dir dir;
+  const auto run = run_shell("TMPDIR=" + (dir / "absent").string() + " ulp selfcheck");
   CAPTURE(run.out, run.err);
   CHECK(run.exit_code == 1);
   CHECK(run.out.find("FAILED") != std::string::npos);
