@@ -1,6 +1,6 @@
 # One function per kind of target. Each carries what every target of its kind needs; nothing is set globally.
 
-# How this project is compiled; never exported. Contraction changes results, so it is off everywhere.
+# How this project is compiled; never installed. Contraction changes results, so it is off everywhere.
 add_library(ulp_compile INTERFACE)
 target_compile_features(ulp_compile INTERFACE cxx_std_20)
 target_compile_options(ulp_compile INTERFACE
@@ -12,6 +12,7 @@ target_compile_options(ulp_compile INTERFACE
   # False positives on string concatenation (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<BOOL:${ULP_DEVELOPER}>:-Werror>)
+install(TARGETS ulp_compile EXPORT ulpscope-build-targets)  # a set that is exported from the build folder alone
 
 # ulp_at_low_cost(TARGET): code that reads, writes and tells, but does not count. At -O1 it is compiled in three quarters of
 # the time, and the program is as fast.

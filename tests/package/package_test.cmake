@@ -1,9 +1,10 @@
-# cmake -D MODE=installed|folder|fetched|formats -D ROOT=<project> -D BUILD=<build folder> -D DIR=<scratch> -D VERSION=...
+# cmake -D MODE=installed|built|folder|fetched|formats -D ROOT=<project> -D BUILD=<build folder> -D DIR=<scratch> -D VERSION=...
 #   -D LIBDIR=... -D BINDIR=... -D INCLUDEDIR=... -D DATADIR=... -D MANDIR=... -D BUILD_TYPE=... -D VIEWER=<built?> -D MPI=<built?>
 #   -D PYTHON=<interpreter>
 #   -P package_test.cmake
 # installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it; and once
 #   more for the component formats, where no other package can be found, and by pkg-config without CMake.
+# built: builds and runs the consumer against the build folder, which nothing was installed from.
 # folder: compiles the consumer with the project as a folder of its tree; nothing is linked, as that would build all once more.
 # fetched: builds and runs it by FetchContent with ulp::formats alone, and compares the list of what was built.
 # formats: builds and installs ulp::formats alone where no other package can be found, and the consumer against it; then, for
@@ -43,7 +44,7 @@ endfunction()
 # Everything is built by the same compiler with the same instrumentation.
 load_cache(${BUILD} READ_WITH_PREFIX cached_
   CMAKE_GENERATOR CMAKE_CXX_COMPILER CMAKE_CXX_FLAGS CMAKE_CXX_COMPILER_LAUNCHER)
-if(NOT MODE STREQUAL "installed" AND NOT cached_CMAKE_CXX_COMPILER_LAUNCHER)
+if(NOT MODE MATCHES "installed|built" AND NOT cached_CMAKE_CXX_COMPILER_LAUNCHER)
   set(BUILD_TYPE "")  # all is compiled again, unless ccache has it: that it is found matters here, not its speed
 endif()
 
@@ -158,6 +159,8 @@ if(MODE STREQUAL "installed")
   use(${DIR}/build "${all}" ${from_prefix})
   use(${DIR}/formats formats ${from_prefix} -D COMPONENTS=formats ${nothing_else} -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
   use_by_pkg_config()
+elseif(MODE STREQUAL "built")
+  use(${DIR}/build "${all}" -D ulpscope_DIR=${BUILD} -D ULPSCOPE_VERSION=${VERSION})
 elseif(MODE STREQUAL "folder")
   list(JOIN all "," names)
   configure_project(${ROOT}/tests/package/consumer ${DIR}/build
