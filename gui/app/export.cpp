@@ -30,7 +30,8 @@ QString subtitle(const view& v) {
 }
 
 QString context_of(const view& v) {
-  return context_of(v.state(), [&v](restriction::kind of) { return v.heeds(of); });
+  return context_of(
+      v.state(), [&v](restriction::kind of) { return v.heeds(of); }, v.only_step());
 }
 
 // What is shown of which run, as one line.

@@ -64,11 +64,15 @@ QString scales_note(const view_state& state, const heeded& by) {
   return result && result->per_layer ? QObject::tr("at the least of the layers' scales") : QString();
 }
 
-QString context_of(const view_state& state, const heeded& by) {
+QString context_of(const view_state& state, const heeded& by, std::optional<std::int64_t> only) {
   if (state.current_run() == nullptr) return {};
   QStringList texts;
-  for (const restriction& r : restrictions_of(state, by)) texts << r.text;
-  if (texts.isEmpty()) texts << QObject::tr("all steps, all tensors");
+  for (const restriction& r : restrictions_of(state, by))
+    if (!only || r.of != restriction::kind::steps) texts << r.text;
+  if (only)
+    texts.prepend(texts.isEmpty() ? QObject::tr("step %1, all tensors").arg(*only) : QObject::tr("step %1").arg(*only));
+  else if (texts.isEmpty())
+    texts << QObject::tr("all steps, all tensors");
   if (const QString note = scales_note(state, by); !note.isEmpty()) texts << note;
   return texts.join(", ");
 }

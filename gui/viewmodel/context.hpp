@@ -5,6 +5,7 @@
 #include <QString>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "view_state.hpp"
@@ -28,8 +29,10 @@ void lift(restriction::kind of, view_state& state);
 // What counts at the scales of the replay does not say: that each layer had a scale of its own. Mostly empty.
 [[nodiscard]] QString scales_note(const view_state& state, const heeded& by = heeds_all);
 
-// "steps 100 to 400, filter ^conv"; "all steps, all tensors"; empty while nothing is open.
-[[nodiscard]] QString context_of(const view_state& state, const heeded& by = heeds_all);
+// "steps 100 to 400, filter ^conv"; "all steps, all tensors"; empty while nothing is open. only: the one step that is shown,
+// whatever the others are.
+[[nodiscard]] QString context_of(const view_state& state, const heeded& by = heeds_all,
+                                 std::optional<std::int64_t> only = std::nullopt);
 
 }  // namespace ulp::gui
 

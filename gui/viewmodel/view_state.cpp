@@ -10,6 +10,18 @@
 #include <ulp/model/recipe/scaling.hpp>
 
 namespace ulp::gui {
+namespace {
+
+// The first step that overflowed, as the run logged it or its gradients show; the first of all where none did.
+std::int64_t first_to_look_at(const std::vector<pictured_step>& steps) {
+  const auto at = std::ranges::find_if(steps, [](const pictured_step& s) {
+    return s.scalars.found_inf == true || s.scalars.applied == false || (s.known && std::isinf(s.max_abs));
+  });
+  if (at != steps.end()) return at->key.step;
+  return steps.empty() ? 0 : steps.front().key.step;
+}
+
+}  // namespace
 
 view_state::view_state(document& doc, QObject* parent) : QObject(parent), doc_(doc) {
   soon_.setSingleShot(true);
@@ -32,7 +44,7 @@ void view_state::look_at_run() {
   const bool known = std::ranges::any_of(doc_.runs(), [&](const auto& r) { return r->text.inputs == inputs_; });
   if (!known) {
     inputs_ = doc_.run()->text.inputs;
-    cursor_ = run_->picture.steps().empty() ? 0 : run_->picture.steps().front().key.step;
+    cursor_ = first_to_look_at(run_->picture.steps());
     shows_whole_ = true;
   }
   const step_range all = whole();

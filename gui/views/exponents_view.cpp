@@ -308,7 +308,10 @@ void exponents_view::set_axes(const QString& magnitude, const QString& values, d
                    .first = left,
                    .last = right,
                    .marks = {{left - ends + 1, tr("0")}, {right + ends - 1, tr("inf, NaN")}}},
-                  {.title = values, .low = foot, .high = std::ceil(std::log10(most)) + 0.3, .format = "10^%.0f"});
+                  {.title = tr("%1 (log)").arg(values),
+                   .low = foot,
+                   .high = std::ceil(std::log10(most)) + 0.3,
+                   .format = "10^%.0f"});
 }
 
 QString exponents_view::fill(const theme& colours) {

@@ -31,6 +31,9 @@ class exponents_view final : public chart_view {
   [[nodiscard]] bool heeds(restriction::kind of) const override {
     return of != restriction::kind::tried_scale || !shows_blocks();
   }
+  [[nodiscard]] std::optional<std::int64_t> only_step() const override {
+    return counted_.first == counted_.last ? std::optional(counted_.first) : std::nullopt;
+  }
   [[nodiscard]] QString shown_under() const override;
 
  protected:

@@ -87,6 +87,7 @@ QString scale_view::fill(const theme& colours) {
   clamps_->clear();
   difference_->setEnabled(state().doc().replays().size() > 1 || difference_->isChecked());
   if (state().current_run() == nullptr) return why_empty();
+  look_at(state().shared_run());
   const auto& replays = state().doc().replays();
   const auto shown = state().shown();
   const auto left = static_cast<double>(shown.first);
@@ -110,6 +111,13 @@ QString scale_view::fill(const theme& colours) {
     for (const replay_entry& r : replays)
       if (!r.failure.isEmpty()) return r.failure;
     return tr("Replaying ...");
+  }
+  if (!difference && logged_->size() > 0) {
+    const stepped_line line = stepped(
+        logged_->size(), [&](std::size_t i) { return logged_->step(i); }, logged_->known(), shown, fineness(),
+        [&](std::size_t i) { return logged_->drawn(i); });
+    seen.merge(line.range());
+    lines.insert(lines.begin(), {tr("logged by the run"), QPen(colours.text, 3), points_of(line), line.is_noise()});
   }
   const auto& front = state().front().result;
   clamps_->setText(front ? clamp_text(*front) : QString());
@@ -171,15 +179,29 @@ QString scale_view::fill(const theme& colours) {
   std::vector<chart_ticks> skips;
   for (std::size_t i = 0; i < replays.size(); ++i)
     if (replays[i].result) skips.push_back(ticks(replays[i].result->skipped, colours.line(i).color()));
+  if (!overflows_.empty()) skips.push_back(ticks(overflows_, colours.text));
   const bool any = std::ranges::any_of(skips, [](const chart_ticks& t) { return !t.at.empty(); });
-  plot().set_axes(steps_axis(any ? tr("step (ticks at the bottom: skipped)") : tr("step")),
-                  {.title = difference ? tr("binades above the first replay") : tr("loss scale"),
-                   .low = low,
-                   .high = high,
-                   .format = difference ? "%.0f" : "2^%.0f"});
+  plot().set_axes(
+      steps_axis(any ? !overflows_.empty()
+                           ? tr("step (ticks at the bottom: skipped by a replay, and overflows that the run logged)")
+                           : tr("step (ticks at the bottom: skipped)")
+                     : tr("step")),
+      {.title = difference ? tr("binades above the first replay") : tr("loss scale"),
+       .low = low,
+       .high = high,
+       .format = difference ? "%.0f" : "2^%.0f"});
   lines.push_back(cursor_line(colours, low, high));
   plot().show({.lines = std::move(lines), .foot = std::move(skips)});
   return {};
+}
+
+void scale_view::look_at(const std::shared_ptr<const loaded_run>& run) {
+  if (run == of_) return;
+  of_ = run;
+  logged_.emplace(std::shared_ptr<const run_picture>(run, &run->picture), logged_value::scale);
+  overflows_.clear();
+  for (const pictured_step& s : run->picture.steps())
+    if (s.scalars.found_inf == true || s.scalars.applied == false) overflows_.push_back(s.key.step);
 }
 
 stepped_line scale_view::scales_of(const drawn_replay& result) const {
@@ -220,7 +242,8 @@ table scale_view::data() const {
 
 QString scale_view::legend() const {
   return tr(
-      "The loss scale of each replay. The thin line is the critical scale, the largest at which the step would not "
+      "The loss scale of each replay, and the thick line that which the run in front logged, with ticks of "
+      "its colour where it overflowed. The thin line is the critical scale, the largest at which the step would not "
       "overflow in the tensors that the scaler checks; others may be larger. Dotted and dashed: where the recording "
       "does not decide, the least and the greatest scale that the replay in front may have used, as far as it is "
       "another. The key tells how many steps are skipped, and the scale after the last one; ~ marks an estimate. "

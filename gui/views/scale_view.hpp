@@ -7,6 +7,8 @@
 #include <array>
 #include <memory>
 
+#include <ulp/report/pictures/logged_series.hpp>
+
 #include "chart_view.hpp"
 #include "stepped.hpp"
 
@@ -26,6 +28,8 @@ class scale_view final : public chart_view {
   [[nodiscard]] QString fill(const theme& colours) override;
 
  private:
+  // What the run logged, found anew where it is another.
+  void look_at(const std::shared_ptr<const loaded_run>& run);
   // What each replay did at a step.
   [[nodiscard]] QString told_of(std::int64_t step) const;
   [[nodiscard]] stepped_line scales_of(const drawn_replay& result) const;
@@ -34,6 +38,9 @@ class scale_view final : public chart_view {
   QPushButton* difference_;
   QPushButton* critical_;
   QLabel* clamps_;
+  std::shared_ptr<const loaded_run> of_;
+  std::optional<logged_series> logged_;
+  std::vector<std::int64_t> overflows_;  // that it logged
   struct difference {
     std::shared_ptr<const drawn_replay> of;
     std::shared_ptr<const drawn_replay> to;

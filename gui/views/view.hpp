@@ -27,6 +27,8 @@ class view : public QWidget {
   [[nodiscard]] const QString& question() const noexcept { return question_; }
   // Whether what it shows depends on it.
   [[nodiscard]] virtual bool heeds(restriction::kind) const { return true; }
+  // The one step that it shows; nullopt where it shows all that are chosen.
+  [[nodiscard]] virtual std::optional<std::int64_t> only_step() const { return std::nullopt; }
   // What its marks and colours mean, in a few sentences.
   [[nodiscard]] virtual QString legend() const = 0;
 

@@ -73,6 +73,7 @@ class panels_test : public QObject {
     context_bar bar(s.state);
     bar.show();
     QCOMPARE(context_of(s.state), QString("all steps, all tensors"));
+    QCOMPARE(context_of(s.state, heeds_all, 7), QString("step 7, all tensors"));
     QVERIFY(bar.findChildren<QToolButton*>().isEmpty());
     s.state.set_filter("conv & x|conv");
     s.state.set_shown({100, 300});
@@ -81,6 +82,7 @@ class panels_test : public QObject {
     QTRY_COMPARE(bar.findChildren<QToolButton*>().size(), 4);
     const QString name = QString::fromStdString(s.state.current_run()->tensors[1].name);
     QCOMPARE(context_of(s.state), "steps 100 to 300, tensor " + name + ", filter conv & x|conv, tried 2^-3");
+    QCOMPARE(context_of(s.state, heeds_all, 7), "step 7, tensor " + name + ", filter conv & x|conv, tried 2^-3");
     // Above a view that heeds steps alone.
     bar.show_for([](restriction::kind of) { return of == restriction::kind::steps; });
     QTRY_COMPARE(bar.findChildren<QToolButton*>().size(), 1);

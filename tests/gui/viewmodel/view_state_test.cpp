@@ -132,6 +132,22 @@ class view_state_test : public QObject {
     QCOMPARE(all, (signals_told{view_state::cursor, view_state::scale}));
   }
 
+  void it_opens_at_the_first_overflow_that_was_logged() {
+    document doc;
+    view_state state(doc);
+    const auto run = std::make_shared<gui::loaded_run>();
+    run->text.inputs = {"overflowing.ulp"};
+    for (int n = 0; n < 5; ++n) {
+      step now;
+      now.key.step = n;
+      now.scalars.found_inf = n >= 3;
+      run->picture.add(now, {});
+    }
+    doc.set({run}, {gui::replay_entry{}});
+    QCoreApplication::processEvents();
+    QCOMPARE(state.cursor_step(), 3);
+  }
+
   void the_cursor_stands_on_steps_of_the_run() {
     const std::vector<std::pair<std::int64_t, std::int64_t>> wishes{{0, 0},   {10, 10}, {14, 10},  {19, 10},
                                                                     {89, 80}, {90, 90}, {500, 90}, {-3, 0}};

@@ -342,6 +342,15 @@ class charts_view_test : public QObject {
              qPrintable(names.join('\n')));
   }
 
+  void the_logged_scale_is_drawn() {
+    const temporary_dir dir;
+    write_file(dir / "log.csv", "step,scale,found_inf\n0,65536,0\n1,65536,1\n2,32768,0\n");
+    const stage s("scale", load_run({.inputs = {(dir / "log.csv").string()}}, ulp::nobody()), {skipping_spec()});
+    QStringList names;
+    for (const legend_entry& e : s.plot().legend()) names << e.text;
+    QVERIFY2(names.contains("logged by the run"), qPrintable(names.join('\n')));
+  }
+
   void small_pictures_keep_their_chart() {
     const stage s("exponents", digits(), {skipping_spec()});
     QImage picture(448, 244, QImage::Format_RGB32);  // of an export of 480 x 320
