@@ -393,7 +393,9 @@ class _Multiplied(torch.autograd.Function):
     """The output of a _Product, and what comes back through it."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], product: _Product) -> torch.Tensor:
+    def forward(
+        ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], product: _Product
+    ) -> torch.Tensor:
         ctx.product = product
         ctx.save_for_backward(x, weight)
         return product.take_output()
