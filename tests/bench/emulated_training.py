@@ -1,6 +1,6 @@
 """What a float32 training foretells of the same training in few bits: a character transformer of torch, trained as if.
 
-    python3 tests/bench/emulated_training.py [--steps 300] [--seeds 5] [recipes | plan | alone]
+    python3 tests/bench/emulated_training.py [--steps 200] [--seeds 5] [recipes | plan | alone]
 
 recipes  Six recipes. The operands of all linear layers in float32, kept at some steps, tell which share of its energy each tensor
          would lose (`ulp outcomes`); the training under the recipe tells what it loses. And the loss of the training itself.
@@ -118,7 +118,7 @@ class Training:
         hooks = [m.register_forward_hook(self.keep(name)) for name, m in self.layers.items()] if dumps else []
         for step in range(steps):
             self.keeps = step % every == 0
-            at = torch.randint(0, len(text) - 33, (16,), generator=batches)
+            at = torch.randint(0, len(text) - 33, (8,), generator=batches)
             batch = torch.stack([text[i : i + 33] for i in at])
             optimizer.zero_grad()
             loss = F.cross_entropy(self.model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
@@ -209,7 +209,11 @@ def verdict(above, spread, learnt):
     return "worse" if above > spread else "not told apart"
 
 
-def recipes(recorded, steps, out=print):
+def print_now(line):
+    print(line, flush=True)
+
+
+def recipes(recorded, steps, out=print_now):
     """A row for each recipe, and what is said of it by both."""
     losses = [r.training.loss for r in recorded]
     mean, spread = mean_and_sd(losses)
@@ -238,7 +242,7 @@ def recipes(recorded, steps, out=print):
     return rows
 
 
-def alone(recorded, steps, out=print):
+def alone(recorded, steps, out=print_now):
     """Each tensor in MXFP4 and all others in float32."""
     above = {}
     told = {}
@@ -313,15 +317,18 @@ def last_in_16_bits(numel, layers, budget):
     return chosen
 
 
-def plan(recorded, steps, draws=3, lose="1e-3", out=print):
+def planned(recorded, lose, *more):
+    """What `ulp plan` says: in full, or with a framework's words asked for, those."""
+    return json.loads(ulp("plan", recorded.run, "--hardware", "blackwell", "--lose", lose, *(more or ["--json"])))
+
+
+def plan(recorded, steps, draws=3, lose="1e-3", out=print_now):
     mean, spread = mean_and_sd([r.training.loss for r in recorded])
     out(f"float32: loss {mean:.4f}, {spread:.4f} from seed to seed\n")
     out("| seed | bits an element | plan, loss above float32 | random plans | last 15 % in bfloat16 |\n|---|---|---|---|---|")
     better, aboves, chance = 0, [], random.Random(0)
     for seed, r in enumerate(recorded):
-        asked = "plan", r.run, "--hardware", "blackwell", "--lose", lose
-        recipe = json.loads(ulp(*asked, "--for", "emulate"))
-        told = json.loads(ulp(*asked, "--json"))
+        recipe, told = planned(r, lose, "--for", "emulate"), planned(r, lose)
         numel = {row["tensor"]: row["numel"] for row in told["tensors"]}
         budget = told["summary"]["bits"]
         above = Training(seed, steps, recipe).loss - r.training.loss
@@ -342,7 +349,7 @@ def plan(recorded, steps, draws=3, lose="1e-3", out=print):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=("recipes", "plan", "alone"), nargs="?", default="recipes")
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -514,6 +514,22 @@ class InBlocks(Case):
         self.assertTrue(torch.equal(one(x), before))
         self.assertFalse(any(module._forward_hooks or "weight" in vars(module) for module in one.modules()))
 
+    def test_a_recorder_beside_it(self):
+        """Sees the gradient of the output as it comes, and the gradient of the weight that is made of it in blocks."""
+        layer, x, g = self.layer()
+        model = nn.Sequential(layer)
+        with ulpscope.emulate(model, "mxfp4"):
+            with ulpscope.Recorder(self.path("a.ulp"), model, activations="0", strict=True) as recorder:
+                model(x).backward(g)
+                recorder.step(0, loss_scale=1)
+        rows = {}
+        for line in support.ulp("export", self.path("a.ulp"), "--json-lines").splitlines():
+            row = json.loads(line)
+            if "tensor" in row:
+                rows[row["tensor"]] = row["max_abs"]
+        self.assertEqual(rows["0"], float(g.abs().max()))
+        self.assertEqual(rows["0.weight"], float(layer.weight.grad.abs().max()))
+
     def test_a_current_scale(self):
         """The powers of two of TransformerEngine's current scaling."""
         torch.manual_seed(0)
