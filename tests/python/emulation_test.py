@@ -437,7 +437,7 @@ class InBlocks(Case):
             self.same(got, expected)
 
     def test_squares_and_one_scale_are_the_same_both_ways(self):
-        for name in ("fp8_128x128,block=16x16", "te_mxfp8_e4m3_32x32_pytest", "fp8_tensor", "te_current_e5m2_f32"):
+        for name in ("fp8_128x128,block=16x16", "te_mxfp8_e4m3_32x32_pytest", "te_nvfp4_16x16", "fp8_tensor", "te_current_e5m2_f32"):
             layer, x, g = self.layer()
             x.requires_grad_()
             with self.subTest(name=name), ulpscope.emulate(layer, name):
