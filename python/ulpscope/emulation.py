@@ -20,8 +20,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from . import _arrays
-from ._formats import Format, format_name
+from . import _arrays, _blocks
+from ._formats import Format, finfo, format_name
 from ._recorder.graph import autocast_type
 from ._recorder.hooks import Hook, Hooks
 from ._recorder.model import unwrapped
@@ -31,7 +31,7 @@ __all__ = ["Emulation", "emulate"]
 
 KINDS = ("activation", "weight", "activation_grad", "weight_grad")
 OPERANDS = KINDS[:3]  # of the products of a layer, forward and backward
-OPTIONS = ("format", "rounding", "bits", "seed", "saturate", "ftz", "daz", "scale")
+OPTIONS = ("format", "rounding", "bits", "seed", "saturate", "ftz", "daz", "scale", "dialect")
 
 # All that have one weight, and read one tensor.
 LAYERS = (nn.Linear, nn.modules.conv._ConvNd)
@@ -54,9 +54,11 @@ def emulate(model: nn.Module, recipe: Recipe) -> Emulation:
                 {"activation": "e4m3fn", "weight": "e4m3fn", "activation_grad": "e5m2", "^head$": None}
                 {"": "bfloat16", "^blocks": {"activation_grad": {"format": "e5m2", "rounding": "sr", "seed": 1}}}
 
-    A treatment is a format, as ulpscope.quantize takes it; or a dictionary of `format` and any of quantize's rounding,
-    bits, seed, saturate, ftz, daz and scale; or None, which leaves tensors as they are. Without a kind, a format is for
-    the first three, and None for all four:
+    A treatment is a format, as ulpscope.quantize takes it, blocks too; or a dictionary of `format` and any of quantize's
+    rounding, bits, seed, saturate, ftz, daz, scale and dialect; or None, which leaves tensors as they are. The scale may be
+    "current": in each call the greatest power of two that takes the tensor's largest magnitude to no more than the format's
+    largest number (1 where it is zero or not finite). Without a kind, a format is for the first three, and None for all
+    four:
 
     activation       the input of a layer, for the output and for the gradient of the weight
     weight           the weight, for the output and for the gradient of the input
@@ -68,6 +70,15 @@ def emulate(model: nn.Module, recipe: Recipe) -> Emulation:
     input, and other modules are not rounded. A warning names modules that multiply without calling a layer, such as
     nn.MultiheadAttention; in evaluation, nn.TransformerEncoderLayer may do so too.
 
+    Blocks ("mxfp8", "nvfp4", "fp8_1x128", ...) lie along the axis that a product sums over, as matrix units read them. So
+    each operand is quantized twice: input and weight along their last axis for the output, the gradient of the output along
+    its last and the weight along its first for the gradient of the input, gradient and input along the tokens for the
+    gradient of the weight. Blocks that are squares, and one scale for the tensor, are the same both ways. The gradient of
+    the bias is the sum of what came, before it was quantized, as in TransformerEngine. weight_grad is quantized along
+    its last axis. Blocks are for nn.Linear; convolutions and classes with a `forward` of their own take formats with
+    one scale or none. Through such layers torch takes first derivatives only, and a Recorder sees the gradients of their
+    outputs as they come, of unknown parts.
+
     Tensors keep their types. NaN, infinity and overflow become what quantize makes of them. With a scale, x * scale is
     rounded once, exactly, then divided by the scale in float32 (float64 for doubles). Tensors of 16 bits are rounded to
     float32, then to their own type. It has these numbers, but for the largest of a format (float16's 65504 is 65536 in
@@ -77,7 +88,8 @@ def emulate(model: nn.Module, recipe: Recipe) -> Emulation:
 
     Stochastic rounding takes the random bits of (seed, ulpscope.stream_of(name, step)). The name is "KIND/LAYER", and
     "KIND/LAYER[1]" and so on for further calls of a layer in a step; "weight/" and the name of the parameter for weights,
-    so that a tied weight is the same wherever it is used; "weight_grad/LAYER.weight". Each forward pass of the model
+    so that a tied weight is the same wherever it is used; "weight_grad/LAYER.weight"; with "^T" behind it where blocks run
+    along the other axis than the last. Each forward pass of the model
     with gradients on begins a step, the first is 0; Emulation.step() numbers them otherwise. Gradient checkpointing
     repeats the bits of the forward pass, where a checkpointed part calls each layer once and the backward pass comes
     before the next forward pass.
@@ -86,8 +98,8 @@ def emulate(model: nn.Module, recipe: Recipe) -> Emulation:
     rounded wherever the backward pass runs. A Recorder of the model, made before or after, sees them rounded. Compiled
     models are compiled anew, in pieces between the layers; fullgraph=True cannot.
 
-    Raises ValueError for recipes that name what is not there, weights that are a parametrization and models that are
-    emulated already, TypeError for what is no recipe or model, before anything is changed.
+    Raises ValueError for recipes that name what is not there, blocks for other layers than nn.Linear, weights that are a
+    parametrization and models that are emulated already, TypeError for what is no recipe or model, before anything is changed.
 
     >>> model = torch.nn.Linear(1, 1, bias=False)
     >>> with ulpscope.emulate(model, {"weight": "float8_e4m3fn"}), torch.no_grad():
@@ -107,6 +119,8 @@ class Emulation:
         root, _, _ = unwrapped(model)
         modules = _layers_of(root)
         plan = _plan(recipe, modules)
+        for name, of in plan.items():
+            _check_blocks(name, modules[name], of)
         _warn_of_others(root)
         self._steps, self._hooks = _Steps(), Hooks()
         parameters = {id(parameter): plain(name) for name, parameter in root.named_parameters()}
@@ -149,13 +163,21 @@ class Emulation:
 class _Treatment:
     """What becomes of the numbers of a tensor."""
 
-    def __init__(self, format: Format, rounding: str = "nearest-even", *, scale: float = 1, **how: Any) -> None:
+    follows_axis = False  # whether it is another along another axis
+    is_whole = True  # whether the shape of a tensor is nothing to it
+
+    def __init__(
+        self, format: Format, rounding: str = "nearest-even", *, scale: Union[float, str] = 1, **how: Any
+    ) -> None:
         self._format, self._scale = format_name(format), scale
-        self._how = {"rounding": rounding, "scale": scale, **how}
+        self._how = {"rounding": rounding, **how}
+        if isinstance(scale, str) and scale != "current":
+            raise ValueError(f"scale: {scale!r} is neither a number nor 'current'")
+        if "dialect" in how:
+            raise ValueError(f"dialect: {self._format} is no format of blocks; `block_formats()` has them")
 
     def __str__(self) -> str:
-        usual = {"rounding": "nearest-even", "scale": 1}
-        return " ".join([self._format, *(f"{k}={v}" for k, v in self._how.items() if v != usual.get(k))])
+        return _in_words(self._format, {**self._how, "scale": self._scale})
 
     def __call__(self, x: torch.Tensor, stream: int, type_: Optional[torch.dtype] = None) -> torch.Tensor:
         """x rounded, and then cast to that type."""
@@ -165,12 +187,50 @@ class _Treatment:
 
     def round(self, x: torch.Tensor, y: torch.Tensor, stream: int) -> None:
         """Into y. Narrow types do not hold every format, nor every product with a scale."""
+        scale = _current_scale(x, self._format) if self._scale == "current" else self._scale
         wide = y if y.element_size() >= 4 else torch.empty_like(x, dtype=torch.float32)
-        _arrays.quantize(x, self._format, stream=stream, out=wide, **self._how)
-        if self._scale != 1:
-            wide.div_(wide.new_full((), self._scale))  # by a number, devices would multiply by its inverse
+        _arrays.quantize(x, self._format, stream=stream, out=wide, scale=scale, **self._how)
+        if scale != 1:
+            wide.div_(wide.new_full((), scale))  # by a number, devices would multiply by its inverse
         if wide is not y:
             y.copy_(wide)
+
+
+class _InBlocks(_Treatment):
+    """Of a format of blocks. Those of several rows, or along an axis, are of matrices, whose rows are all but the last axis."""
+
+    def __init__(self, format: str, rounding: str = "nearest-even", *, dialect: Optional[str] = None, **how: Any) -> None:
+        self._row = row = _blocks.Row(format, dialect)
+        self._format = format
+        self._how = {"rounding": rounding, "dialect": dialect, **how}
+        if row.transposes:
+            raise ValueError(f"format: {row.name} transforms a matrix, which both operands of a product would have to be")
+        self.is_whole = row.height == 0
+        self.follows_axis = row.height != 0 and row.height != row.width
+
+    def __str__(self) -> str:
+        return _in_words(self._format, self._how)
+
+    def round(self, x: torch.Tensor, y: torch.Tensor, stream: int) -> None:
+        y.copy_(self.matrix(x.reshape(-1, x.shape[-1] if x.dim() else 1), stream).reshape(x.shape))
+
+    def matrix(self, x: torch.Tensor, stream: int) -> torch.Tensor:
+        """Along the last axis, in float32."""
+        return _arrays.quantize(x.detach().cpu(), self._format, stream=stream, **self._how).to(x.device)
+
+
+def _in_words(format: str, how: Mapping[str, Any]) -> str:
+    usual = {"rounding": "nearest-even", "scale": 1, "dialect": None}
+    return " ".join([format, *(f"{k}={v}" for k, v in how.items() if k not in usual or v != usual[k])])
+
+
+def _current_scale(x: torch.Tensor, format: str) -> float:
+    """By float32's division, as TransformerEngine's current scaling with powers of two."""
+    amax = x.abs().max().float() if x.numel() else torch.zeros(())
+    if not 0 < amax < float("inf"):
+        return 1.0
+    quotient = torch.full_like(amax, finfo(format).max) / amax
+    return 2.0 ** min(int(torch.frexp(quotient)[1]) - 1, 127) if torch.isfinite(quotient) else 2.0**127
 
 
 def _copy(x: torch.Tensor, type_: Optional[torch.dtype]) -> torch.Tensor:
@@ -206,8 +266,9 @@ class _Steps:
         self._is_said = True
         self._calls = self._training = _Calls()
 
-    def stream(self, name: str, call: int = 0) -> int:
-        return _arrays.stream_of(f"{name}[{call}]" if call else name, max(self._number, 0))
+    def stream(self, name: str, call: int = 0, across: bool = False) -> int:
+        """across: along the other axis than the last."""
+        return _arrays.stream_of((f"{name}[{call}]" if call else name) + "^T" * across, max(self._number, 0))
 
     def call_of(self, layer: _Layer) -> int:
         return self._calls.number(layer)
@@ -249,8 +310,15 @@ class _Layer:
 
     def _before(self, module: nn.Module, inputs: Tuple[Any, ...]) -> Optional[Tuple[Any, ...]]:
         _show_weight(module)  # of a pass that ended in an error
-        call = self._steps.call_of(self)
-        self._call = call
+        self._call = call = self._steps.call_of(self)
+        self._product: Optional[_Product] = None
+        in_blocks = any(self.of[kind].follows_axis for kind in OPERANDS if kind in self.of)
+        if (in_blocks or "activation" in self.of) and not inputs:
+            raise TypeError(f"layer {self.name}: its input is a keyword argument, which hooks do not see; pass it by position")
+        if in_blocks:
+            self._product = _Product(self.of, self._streams(call), inputs[0], module.weight)
+            _hide_weight(module, self._product.operand("weight"))
+            return (self._product.operand("activation"), *inputs[1:])
         if "weight" in self.of or "weight_grad" in self.of:
             weight, treatment = module.weight, self.of.get("weight")
             type_ = _autocast_type(module, weight)
@@ -259,18 +327,93 @@ class _Layer:
             _hide_weight(module, used)
         if "activation" not in self.of:
             return None
-        if not inputs:
-            raise TypeError(f"layer {self.name}: its input is a keyword argument, which hooks do not see; pass it by position")
         return (self.of["activation"](inputs[0], self._steps.stream(f"activation/{self.name}", call)), *inputs[1:])
 
-    def _after(self, module: nn.Module, inputs: Tuple[Any, ...], output: torch.Tensor) -> None:
+    def _after(self, module: nn.Module, inputs: Tuple[Any, ...], output: torch.Tensor) -> Optional[torch.Tensor]:
         _show_weight(module)
+        product, self._product = self._product, None
+        if product is not None:
+            return product.in_graph(module.bias, output)
         self._round_gradient("activation_grad", output, f"activation_grad/{self.name}", self._call)
+        return None
+
+    def _streams(self, call: int) -> Dict[Tuple[str, bool], int]:
+        """By kind, and whether it is along the other axis than the last."""
+        names = {
+            "activation": (f"activation/{self.name}", call),
+            "weight": (self._weight, 0),
+            "activation_grad": (f"activation_grad/{self.name}", call),
+            "weight_grad": (self._weight_grad, call),
+        }
+        return {(kind, across): self._steps.stream(*of, across) for kind, of in names.items() for across in (False, True)}
 
     def _round_gradient(self, kind: str, of: torch.Tensor, name: str, call: int) -> None:
         if kind in self.of and of.requires_grad:
             treatment, stream = self.of[kind], self._steps.stream(name, call)
             of.register_hook(lambda gradient: treatment(gradient, stream))
+
+
+class _Product:
+    """One call of a linear layer whose operands are in blocks along the axis that is summed over."""
+
+    def __init__(
+        self, of: Dict[str, _Treatment], streams: Dict[Tuple[str, bool], int], x: torch.Tensor, weight: torch.Tensor
+    ) -> None:
+        self._of, self._streams, self._x, self._weight = of, streams, x, weight
+
+    def operand(self, kind: str) -> torch.Tensor:
+        """For the output: what the layer multiplies, without a gradient."""
+        of = self._x if kind == "activation" else self._weight
+        return self.quantized(kind, of, False).to(of.dtype).reshape(of.shape)
+
+    def in_graph(self, bias: Optional[torch.Tensor], output: torch.Tensor) -> torch.Tensor:
+        self._output = output.detach()
+        made: torch.Tensor = _Multiplied.apply(self._x, self._weight, bias, self)
+        return made
+
+    def take_output(self) -> torch.Tensor:
+        """Once. Everything else goes with the graph."""
+        output = self._output
+        del self._output, self._x, self._weight
+        return output
+
+    def quantized(self, kind: str, x: torch.Tensor, across: bool) -> torch.Tensor:
+        """As a matrix. Across: along its first axis."""
+        matrix, treatment = x.detach().reshape(-1, x.shape[-1]), self._of.get(kind)
+        if treatment is None:
+            return matrix
+        across = across and treatment.follows_axis
+        stream = self._streams[kind, across]
+        if across:
+            return treatment(matrix.t().contiguous(), stream).t()
+        return treatment(matrix, stream)
+
+
+class _Multiplied(torch.autograd.Function):
+    """The output of a _Product, and what comes back through it."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], product: _Product
+    ) -> torch.Tensor:
+        ctx.product = product
+        ctx.save_for_backward(x, weight)
+        return product.take_output()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: torch.Tensor) -> Tuple[Optional[torch.Tensor], ...]:
+        of, type_, (x, weight) = ctx.product, gradient.dtype, ctx.saved_tensors
+        made: List[Optional[torch.Tensor]] = [None, None, None, None]
+        if ctx.needs_input_grad[0]:
+            g, w = of.quantized("activation_grad", gradient, False), of.quantized("weight", weight, True)
+            made[0] = (g @ w.to(type_)).to(x.dtype).reshape(x.shape)
+        if ctx.needs_input_grad[1]:
+            g, a = of.quantized("activation_grad", gradient, True), of.quantized("activation", x, True)
+            made[1] = of.quantized("weight_grad", (g.t() @ a.to(type_)), False).to(weight.dtype)
+        if ctx.needs_input_grad[2]:
+            made[2] = gradient.reshape(-1, gradient.shape[-1]).sum(0)
+        return tuple(made)
 
 
 def _autocast_type(module: nn.Module, weight: torch.Tensor) -> Optional[torch.dtype]:
@@ -343,6 +486,18 @@ def _layers_of(root: nn.Module) -> Dict[str, nn.Module]:
     return found
 
 
+def _check_blocks(name: str, module: nn.Module, of: Mapping[str, _Treatment]) -> None:
+    for kind, treatment in of.items():
+        if treatment.is_whole or type(module).forward is nn.Linear.forward:
+            continue
+        why = f"is a {type(module).__name__}" + (" with a forward of its own" if isinstance(module, nn.Linear) else "")
+        raise ValueError(
+            f"recipe: {kind} of {name or 'the model'}: {treatment} has scales for blocks of a matrix, which emulate lays along "
+            f"the sums of an nn.Linear; {name or 'this'} {why}. Leave it out with {{{'^' + re.escape(name) + '$'!r}: None}}, "
+            "or give it a format with one scale"
+        )
+
+
 def _warn_of_others(root: nn.Module) -> None:
     others = [(plain(name), type(module).__name__) for name, module in root.named_modules() if isinstance(module, NOT_LAYERS)]
     if others:
@@ -410,9 +565,9 @@ def _treatment(recipe: Any, types: Iterable[torch.dtype], place: str) -> _Treatm
     if "format" not in options:
         raise ValueError(f"{place}: has no format; write {{'format': 'float16', ...}}")
     try:
-        treatment = _Treatment(**options)
+        treatment = (_InBlocks if _blocks.is_named(options["format"]) else _Treatment)(**options)
         for dtype in types:
-            treatment(torch.empty(0, dtype=dtype), 0)
+            treatment(torch.empty((0, 1), dtype=dtype), 0)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{place}: {error}") from None
     return treatment

@@ -386,6 +386,194 @@ class Model(Case):
             torch.testing.assert_close(compiled(self.X), plain, rtol=1e-6, atol=1e-6)
 
 
+class InBlocks(Case):
+    """Against ulpscope.quantize of numpy's arrays, which golden files pin, and torch's own products."""
+
+    def along(self, x, treatment, axis, **how):
+        if treatment is None:
+            return x.detach()
+        made = ulpscope.quantize(np.ascontiguousarray(x.detach().numpy()), treatment, axis=axis, **how)
+        return torch.from_numpy(np.ascontiguousarray(made))
+
+    def layer(self, tokens=40, inputs=70, outputs=50):
+        torch.manual_seed(3)
+        spread = torch.exp2(torch.randint(-12, 3, (tokens, 1)).float())
+        return nn.Linear(inputs, outputs), torch.randn(tokens, inputs) * spread, torch.randn(tokens, outputs) * spread
+
+    def test_each_product_in_blocks_along_its_sum(self):
+        for names in (
+            ("mxfp8", "mxfp8", "mxfp8_e5m2"),
+            ("mxfp4", "mxfp4", "mxfp4"),
+            ("nvfp4", "nvfp4", "nvfp4"),
+            ("fp8_1x128,block=16", "fp8_1x128,block=16", "fp8_1x128,block=16"),
+            ("fp8_row", "fp8_row", "fp8_row"),
+            ("te_mxfp8_e4m3_cppref", None, "torchao_mxe2m1_rceil"),
+        ):
+            x_in, w_in, g_in = names
+            layer, x, g = self.layer()
+            x.requires_grad_()
+            recipe = dict(zip(emulation.OPERANDS, names))
+            with self.subTest(names=names), ulpscope.emulate(layer, recipe) as emulated:
+                self.assertEqual(emulated.layers[""], {kind: name for kind, name in recipe.items() if name})
+                y = layer(x)
+                y.backward(g)
+                self.assertTrue(torch.equal(y, F.linear(self.along(x, x_in, 1), self.along(layer.weight, w_in, 1), layer.bias)))
+                self.assertTrue(torch.equal(x.grad, self.along(g, g_in, 1) @ self.along(layer.weight, w_in, 0)))
+                self.assertTrue(torch.equal(layer.weight.grad, self.along(g, g_in, 0).t() @ self.along(x, x_in, 0)))
+                self.assertTrue(torch.equal(layer.bias.grad, g.sum(0)))
+                self.assertFalse(torch.equal(self.along(g, g_in, 0), self.along(g, g_in, 1)))  # or nothing was shown
+
+    def test_tokens_of_several_axes_are_one_matrix(self):
+        layer, x, g = self.layer()
+        expected = {}
+        for shape in ((40,), (5, 8), (2, 4, 5)):
+            layer.zero_grad()
+            leaf = x.reshape(*shape, 70).clone().requires_grad_()
+            with ulpscope.emulate(layer, "nvfp4"):
+                y = layer(leaf)
+                y.backward(g.reshape(*shape, 50))
+            got = {"y": y.detach().reshape(40, 50), "x": leaf.grad.reshape(40, 70), "w": layer.weight.grad.clone()}
+            expected = expected or got
+            self.same(got, expected)
+
+    def test_squares_and_one_scale_are_the_same_both_ways(self):
+        for name in ("fp8_128x128,block=16x16", "te_mxfp8_e4m3_32x32_pytest", "te_nvfp4_16x16", "fp8_tensor", "te_current_e5m2_f32"):
+            layer, x, g = self.layer()
+            x.requires_grad_()
+            with self.subTest(name=name), ulpscope.emulate(layer, name):
+                y = layer(x)
+                y.backward(g)
+                xq, wq, gq = (self.along(of, name, 1) for of in (x, layer.weight, g))
+                self.assertTrue(torch.equal(self.along(x.t(), name, 1).t(), xq))
+                self.assertTrue(torch.equal(y, F.linear(xq, wq, layer.bias)))
+                self.assertTrue(torch.equal(x.grad, gq @ wq))
+                self.assertTrue(torch.equal(layer.weight.grad, gq.t() @ xq))
+
+    def test_the_gradient_of_the_weight(self):
+        layer, x, g = self.layer()
+        with ulpscope.emulate(layer, {"": "mxfp8", "weight_grad": "mxfp4"}):
+            layer(x).backward(g)
+        plain = self.along(g, "mxfp8", 0).t() @ self.along(x, "mxfp8", 0)
+        self.assertTrue(torch.equal(layer.weight.grad, self.along(plain, "mxfp4", 1)))
+
+    def test_random_bits(self):
+        how = {"format": "mxfp4", "rounding": "sr", "bits": 8, "seed": 5}
+        layer, x, g = self.layer()
+        with ulpscope.emulate(layer, how):
+            for step in range(2):
+                layer.zero_grad()
+                leaf = x.clone().requires_grad_()
+                y = layer(leaf)
+                y.backward(g)
+
+        def along(x, name, axis):
+            options = {key: of for key, of in how.items() if key != "format"}
+            return self.along(x, "mxfp4", axis, stream=ulpscope.stream_of(name, 1), **options)
+
+        self.assertTrue(
+            torch.equal(y, F.linear(along(x, "activation/", 1), along(layer.weight, "weight/weight", 1), layer.bias))
+        )
+        self.assertTrue(torch.equal(leaf.grad, along(g, "activation_grad/", 1) @ along(layer.weight, "weight/weight^T", 0)))
+        expected = along(g, "activation_grad/^T", 0).t() @ along(x, "activation/^T", 0)
+        self.assertTrue(torch.equal(layer.weight.grad, expected))
+
+    def test_in_a_network(self):
+        """Accumulation, a tied weight, changes in place after the layer, checkpointing, no gradients, autocast, and its end."""
+
+        class Network(nn.Module):
+            def __init__(self, checkpointed):
+                super().__init__()
+                torch.manual_seed(0)
+                self.one, self.two, self.head = nn.Linear(32, 32), nn.Linear(32, 32, bias=False), nn.Linear(32, 8)
+                self.two.weight, self.checkpointed = self.one.weight, checkpointed
+
+            def part(self, x):
+                return F.relu(self.one(x), inplace=True)
+
+            def forward(self, x):
+                x = checkpoint(self.part, x, use_reentrant=False) if self.checkpointed else self.part(x)
+                return self.head(F.relu(self.two(x), inplace=True))
+
+        x = torch.linspace(-2, 2, 16 * 32).reshape(16, 32)
+        how = {"format": "mxfp8", "rounding": "sr", "seed": 1}
+        one, other = Network(False), Network(True)
+        before = one(x).detach()
+        ulpscope.emulate(other, how)
+        with ulpscope.emulate(one, how):
+            expected = gradients(one, x)
+            self.same(gradients(other, x), expected)
+            self.assertTrue(all(g.any() for g in expected.values()))
+            for context in (torch.no_grad(), torch.inference_mode()):
+                with context:
+                    self.assertFalse(torch.equal(one(x), before))
+            self.assertTrue(torch.equal(copy.deepcopy(one)(x), before))
+            with torch.autocast("cpu", torch.bfloat16):
+                y = one(x)
+            self.assertEqual(y.dtype, torch.bfloat16)
+            y.float().sum().backward()
+        self.assertTrue(torch.equal(one(x), before))
+        self.assertFalse(any(module._forward_hooks or "weight" in vars(module) for module in one.modules()))
+
+    def test_a_recorder_beside_it(self):
+        """Sees the gradient of the output as it comes, and the gradient of the weight that is made of it in blocks."""
+        layer, x, g = self.layer()
+        model = nn.Sequential(layer)
+        with ulpscope.emulate(model, "mxfp4"):
+            with ulpscope.Recorder(self.path("a.ulp"), model, activations="0", strict=True) as recorder:
+                model(x).backward(g)
+                recorder.step(0, loss_scale=1)
+        rows = {}
+        for line in support.ulp("export", self.path("a.ulp"), "--json-lines").splitlines():
+            row = json.loads(line)
+            if "tensor" in row:
+                rows[row["tensor"]] = row["max_abs"]
+        self.assertEqual(rows["0"], float(g.abs().max()))
+        self.assertEqual(rows["0.weight"], float(layer.weight.grad.abs().max()))
+
+    def test_a_current_scale(self):
+        """The powers of two of TransformerEngine's current scaling."""
+        torch.manual_seed(0)
+        for format, row in (("float8_e4m3fn", "te_current_e4m3_pow2"), ("float8_e5m2", "te_current_e5m2_pow2")):
+            treatment = emulation._Treatment(format, scale="current")
+            for factor in (0, 1, 448, 3e-39, 1e-45, 2.0**-126, 1e38, *torch.rand(50).tolist()):
+                x = torch.randn(100).clamp(-3, 3) * factor
+                if factor == 448:
+                    x[0], x[1:] = 448.0, x[1:].clamp(-448, 448)
+                with self.subTest(format=format, factor=factor):
+                    self.assertTrue(torch.equal(treatment(x, 0), torch.from_numpy(ulpscope.quantize(x.numpy(), row))))
+        x = torch.randn(100)
+        y = emulation._Treatment("float8_e4m3fn,max=240", scale="current")(x, 0)
+        scale = 2.0 ** np.floor(np.log2(240 / float(x.abs().max())))
+        self.assertTrue(torch.equal(y, ulpscope.quantize(x, "float8_e4m3fn,max=240", scale=scale) / scale))
+        self.assertEqual(emulation._Treatment("float16", scale="current")(torch.zeros(0), 0).numel(), 0)
+        model = network()  # convolutions, too
+        with ulpscope.emulate(model, {"format": "float8_e4m3fn", "scale": "current"}) as emulated:
+            self.assertEqual(emulated.layers["conv"]["weight"], "float8_e4m3fn scale=current")
+            one = gradients(model, Model.X)
+        model = network()
+        with ulpscope.emulate(model, "te_current_e4m3_pow2"):
+            self.same(gradients(model, Model.X), one)
+
+    def test_errors(self):
+        class Own(nn.Linear):
+            def forward(self, x):
+                return super().forward(x) + 1
+
+        for model, words, recipe in (
+            (network(), r"recipe: activation of conv: mxfp8 has .* conv is a Conv2d\. Leave it out with \{'\^conv\$': None\}", "mxfp8"),
+            (nn.Sequential(Own(2, 2)), r"weight of 0: nvfp4 has .*0 is a Own with a forward of its own", {"weight": "nvfp4"}),
+            (network(), r"weight_grad of conv: fp8_128x128", {"weight_grad": "fp8_128x128"}),
+            (network(), r"recipe: format: te_nvfp4_1x16_rht_columnwise transforms", "te_nvfp4_1x16_rht_columnwise"),
+            (network(), r"recipe: scale: is not for mxfp8", {"format": "mxfp8", "scale": "current"}),
+            (network(), r"recipe: scale: 'currant' is neither", {"format": "float16", "scale": "currant"}),
+            (network(), r"recipe: dialect: float16 is no format of blocks", {"format": "float16", "dialect": "te"}),
+            (network(), r"recipe: .*dialect", {"format": "mxfp8", "dialect": "nobody"}),
+        ):
+            with self.subTest(words=words), self.assertRaisesRegex(ValueError, words):
+                ulpscope.emulate(model, recipe)
+            self.assertFalse(any(module._forward_pre_hooks for module in model.modules()))
+
+
 class Random(Case):
     """Stochastic rounding: bits of (seed, tensor, step)."""
 

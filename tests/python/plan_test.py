@@ -341,6 +341,43 @@ class Files(InFolder):
         self.assertIn("float16", emulated.layers["fc"]["weight_grad"])
         emulated.remove()
 
+    def test_all_of_a_plan_is_emulated(self):
+        """What emulate rounds each tensor to loses the share that the plan tells, and trains."""
+        try:
+            import torch
+
+            import ulpscope
+        except ImportError:
+            self.skipTest("torch, or the compiled package, is not there")
+        arrays, kinds = arrays_in(self.dump), {"agrad": "activation_grad", "wgrad": "weight_grad"}
+        seen = set()
+        for hardware, lose in itertools.product(("hopper", "blackwell", "trainium"), ("1e-3", "1.2e-3", "1e-2", "2e-2")):
+            asked = (self.dump, *LAYERS[:-1], lose, "--hardware", hardware)
+            layers = (torch.nn.ModuleDict({"fc": torch.nn.Linear(64, 64)}) for _ in range(4))
+            model = torch.nn.ModuleDict({"layers": torch.nn.ModuleList(layers)})
+            with ulpscope.emulate(model, json.loads(ulp("plan", *asked, "--for", "emulate"))) as emulated:
+                of = {layer.name: layer.of for layer in emulated._layers}
+                for row in plan(*asked)["tensors"]:
+                    kind, _, name = row["tensor"].removesuffix(".weight").partition("/")
+                    treatment = of.get(name, {}).get(kinds.get(kind, kind), lambda x, stream: x)
+                    x = arrays[row["tensor"]]
+                    y = treatment(torch.from_numpy(x.astype(np.float32)), 0).numpy().astype(np.float64)
+                    lost = np.sum((x - y) ** 2) / np.sum(x**2)
+                    with self.subTest(tensor=row["tensor"], treatment=row["treatment"]):
+                        self.assertAlmostEqual(lost, row["lost_share_high"], delta=1e-9 * lost)
+                    seen.add(row["treatment"])
+                for layer in model["layers"]:
+                    layer["fc"](torch.randn(16, 64)).pow(2).sum().backward()
+                    self.assertTrue(torch.isfinite(layer["fc"].weight.grad).all())
+        self.assertGreaterEqual(len(seen), 6, seen)
+
+    def test_convolutions_are_in_no_blocks(self):
+        path = self.path("conv.safetensors")
+        save(path, {"wgrad/conv.weight": np.random.default_rng(0).standard_normal((8, 4, 3, 3)).astype(np.float32)})
+        asked = path, "--hardware", "blackwell", "--lose", "0.05"
+        self.assertEqual([row["treatment"] for row in plan(*asked)["tensors"]], ["mxfp4"])
+        self.assertEqual(json.loads(ulp("plan", *asked, "--for", "emulate")), {})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -121,16 +121,19 @@ class Torch(support.InFolder):
         for i in (2, 5):
             model[i].register_forward_hook(
                 lambda m, x, y, i=i: (
-                    seen.update({f"out{i}": y.detach()}),
+                    seen.update({f"out{i}": y.detach(), f"in{i}": x[0].detach()}),
                     y.register_hook(lambda g: seen.update({i: g})),
                     None,
                 )[2]
             )
-        steps, tensors = self.record(model, activations="^2$", forward="^5$")
+        steps, tensors = self.record(model, activations="^2$", forward="^5$", inputs="^[25]$")
         self.assertEqual((steps[0]["2"][1], steps[0]["2"][3]), (8 * 16, float(seen[2].abs().max())))
         self.assertEqual((steps[0]["forward/5"][1], steps[0]["forward/5"][3]), (8 * 4, float(seen["out5"].abs().max())))
         self.assertNotIn("5", steps[0])
         self.assertEqual((tensors["2"][2], tensors["forward/5"][2]), ("activation_grad", "activation"))
+        for i in (2, 5):
+            self.assertEqual((steps[0][f"activation/{i}"][1:4:2]), (seen[f"in{i}"].numel(), float(seen[f"in{i}"].abs().max())))
+            self.assertEqual(tensors[f"activation/{i}"][2], "activation")
 
     def test_activations_several_times_and_several_outputs(self):
         class Twice(nn.Module):

@@ -87,10 +87,32 @@ std::string exactly_named(const std::string& name) {
   return text + "$";
 }
 
+// What emulate() takes for it: a format, a row of blocks, or a format with a scale.
+ordered_json emulated_treatment(const plan_answer& plan, const plan_treatment& chosen, const tensor_info& info) {
+  if (chosen.scale == plan_scale::block) return std::string{chosen.row};
+  const std::string format{chosen.format_name};
+  if (chosen.scale == plan_scale::tensor) return {{"format", format}, {"scale", "current"}};
+  if (chosen.scale == plan_scale::run && is_scaled(info) && plan.setting.scale)
+    return {{"format", format}, {"scale", std::ldexp(1.0, plan.setting.scale->log2)}};
+  return format;
+}
+
+// Layers whose weights have more than two dimensions: convolutions, of which emulate() has no blocks.
+std::set<std::string> convolutions_in(const plan_answer& plan) {
+  std::set<std::string> names;
+  for (const planned_tensor& t : plan.tensors) {
+    const tensor_info& info = plan.info[t.tensor];
+    const bool is_weight = info.kind == tensor_kind::weight || info.kind == tensor_kind::weight_grad;
+    if (is_weight && info.shape.size() > 2) names.insert(layer_of(info.name));
+  }
+  return names;
+}
+
 // {"^layer$": {"weight_grad": {"format": "float16", "scale": 4096.0}}}, a JSON object that emulate() takes once it is
 // loaded.
 plan_file for_emulate(const plan_answer& plan) {
   ordered_json recipe = ordered_json::object();
+  const std::set<std::string> convolutions = convolutions_in(plan);
   std::uint64_t left = 0;
   for (const planned_tensor& t : plan.tensors) {
     const tensor_info& info = plan.info[t.tensor];
@@ -99,22 +121,20 @@ plan_file for_emulate(const plan_answer& plan) {
                          info.kind == tensor_kind::activation_grad || info.kind == tensor_kind::weight_grad;
     if (!is_kind || info.name.starts_with("forward/") || info.name.ends_with(".bias")) continue;
     if ((info.kind == tensor_kind::weight || info.kind == tensor_kind::weight_grad) && !may_be_narrow(info)) continue;
-    if (chosen.is_narrow()) {
+    if (chosen.elements().width() == 32) continue;
+    const std::string layer = layer_of(info.name);
+    if (chosen.scale == plan_scale::block && convolutions.contains(layer)) {
       ++left;
       continue;
     }
-    if (chosen.elements().width() == 32) continue;
-    ordered_json treatment = std::string{chosen.format_name};
-    if (chosen.scale == plan_scale::run && is_scaled(info) && plan.setting.scale)
-      treatment = {{"format", std::string{chosen.format_name}}, {"scale", std::ldexp(1.0, plan.setting.scale->log2)}};
-    recipe[exactly_named(layer_of(info.name))][std::string{to_string(info.kind)}] = treatment;
+    recipe[exactly_named(layer)][std::string{to_string(info.kind)}] = emulated_treatment(plan, chosen, info);
   }
   plan_file made{.text = recipe.dump(2) + "\n", .notes = {}};
   if (left > 0)
     made.notes.push_back(
-        fmt::format("{} in 8 bits or fewer are left as they are: ulpscope.emulate has no scale that follows the tensor",
+        fmt::format("{} of convolutions in blocks are left as they are: ulpscope.emulate has blocks of linear layers",
                     count_text(left, "tensor")));
-  if (recipe.empty()) made.notes.push_back("no matrix of a layer is in 16 bits: the recipe is empty");
+  if (recipe.empty()) made.notes.push_back("no matrix of a layer is in 16 bits or fewer: the recipe is empty");
   return made;
 }
 

@@ -22,14 +22,14 @@ def unwrapped(model):
     return model, replicas, model is not None and not is_compiled
 
 
-def modules_to_watch(model, path, activations, forward):
-    """Of (name, module, kind) each whose outputs, or their gradients, are recorded."""
+def modules_to_watch(model, path, of):
+    """(name, module, what) for each regular expression in {what is recorded: expression} and the modules that it finds."""
     modules = {}
     for name, module in () if model is None else model.named_modules():
         modules.setdefault(plain(name), module)  # what is compiled keeps its graph whole: the hook is around it
     watched = []
-    for regex, kind in ((activations, "activation_grad"), (forward, "activation")):
-        found = [(name, module, kind) for name, module in modules.items() if regex and re.search(regex, name)]
+    for what, regex in of.items():
+        found = [(name, module, what) for name, module in modules.items() if regex and re.search(regex, name)]
         if regex and not found:
             raise RecorderError(f"{os.fspath(path)}: {regex!r} matches no module name")
         watched += found

@@ -87,6 +87,8 @@ class Recorder:
     activations  A regular expression, searched in module names: the gradients of their outputs are recorded.
     forward      The same, for the outputs themselves: their maxima show what overflows before any gradient does.
                  Anything that checkpointing computes twice may be counted twice.
+    inputs       The same, for what these modules read, as `activation/NAME`: with weights and activations, all that their products
+                 multiply, as `ulp plan` and `ulp outcomes` ask of a layer in 8 bits.
     gradients    A regular expression, searched in names of parameters: only the gradients of these are recorded.
     weights      The same: these parameters are recorded too, as `weight/NAME`, before the optimizer's step.
     updates      The same: what the optimizer's step adds to these, as `update/NAME`: float32, after minus before. Keeps a
@@ -140,6 +142,7 @@ class Recorder:
         sums=False,
         activations=None,
         forward=None,
+        inputs=None,
         gradients=None,
         weights=None,
         updates=None,
@@ -200,7 +203,7 @@ class Recorder:
         check_scaler(scaler)
         if kernels.has_devices():
             self.counting += ", kernels" if kernels.are_there() else ", torch"
-        watched = modules_to_watch(model, path, activations, forward)
+        watched = modules_to_watch(model, path, {"gradient": activations, "output": forward, "input": inputs})
         if fp8_scales and every != 1:
             raise RecorderError(f"fp8_scales, every={every}: a scale depends on all steps; record every one")
         self._scales = Scales(model, fp8_scales, os.fspath(path)) if fp8_scales and self._scope.tells_more else None
@@ -238,8 +241,8 @@ class Recorder:
     def _watch(self, watched, local, has_graph):
         """Places hooks."""
         scope, schedule, seen = self._scope, self._schedule, self._seen
-        for name, module, kind in watched:
-            watch = Watch(name, kind, schedule, self._taker, seen, scope.sums)
+        for name, module, what in watched:
+            watch = Watch(name, what, schedule, self._taker, seen, scope.sums)
             self._hooks.append(module.register_forward_hook(Hook(watch.see)))
         if self._updates is not None:
             self._updates.watch()

@@ -21,7 +21,7 @@ def role_rules(roles, model):
             prefix = plain(prefix)
             own += [(f"{prefix}.{name}".lstrip("."), p, is_low) for name, p in module._parameters.items() if p is not None]
             if is_low:
-                roles.update({prefix: "low", f"forward/{prefix}": "low"})  # what it puts out
+                roles.update(dict.fromkeys((prefix, f"forward/{prefix}", f"activation/{prefix}"), "low"))  # what goes out and in
         cast = {id(parameter) for _, parameter, is_low in own if is_low}  # by any module that has it, of whatever name
         roles.update({name: "low" if id(parameter) in cast else "float32" for name, parameter, _ in own})
         return roles.get

@@ -34,27 +34,32 @@ class Seen:
         return problems
 
 
-class Watch:
-    """Takes the outputs of a module, or their gradients, into Seen: `see` is a forward hook."""
+# What is recorded of a module: what begins its name, and its kind.
+WATCHED = {"gradient": ("", "activation_grad"), "output": ("forward/", "activation"), "input": ("activation/", "activation")}
 
-    def __init__(self, name, kind, schedule, taker, seen, sums):
-        self._name, self._kind, self._schedule = name, kind, schedule
+
+class Watch:
+    """Takes the inputs of a module, its outputs or their gradients into Seen: `see` is a forward hook."""
+
+    def __init__(self, name, what, schedule, taker, seen, sums):
+        self._name, self._what, self._schedule = name, what, schedule
         self._taker, self._seen, self._sums = taker, seen, sums
 
     def see(self, module, inputs, output):
         if not self._schedule.is_due or not loaded_torch().is_grad_enabled():
             return
-        tensors = tensors_in(output)
+        tensors = tensors_in(inputs if self._what == "input" else output)
         for i, tensor in enumerate(tensors):
             label = self._name if len(tensors) == 1 else f"{self._name}[{i}]"
-            if self._kind == "activation":
-                self._take("forward/" + label, tensor)
+            if self._what != "gradient":
+                self._take(label, tensor)
             elif tensor.requires_grad:
                 tensor.register_hook(lambda gradient, label=label: self._take(label, gradient))
 
     def _take(self, label, tensor):
         try:
-            taken = self._taker.take(label, self._kind, (), 0, None, tensor, self._seen.unfit)
+            begin, kind = WATCHED[self._what]
+            taken = self._taker.take(begin + label, kind, (), 0, None, tensor, self._seen.unfit)
             if taken is not None:
                 taken[-1].count(self._sums)
                 self._seen.watched.append(taken)
