@@ -19,6 +19,7 @@ struct compare_arguments {
   compare_question asked;
   std::string first;
   row_order order;
+  std::string align = "step";
   std::uint64_t show = 40;
   output_options output;
 };
@@ -65,6 +66,13 @@ command compare_command() {
       {.type = "FILE", .check = a_name});
   made.add("--smooth", &o->asked.is_smooth,
            "the network has no kinks, such as ReLU or max pooling: small jumps of gradients are not explained by them");
+  made.add("--align", &o->align,
+           "which steps are compared: those of one number or, for runs that advance at different speeds, those of one "
+           "loss",
+           {.show_default = true, .one_of = {"step", "loss"}});
+  made.add("--loss-window", &o->asked.loss_window,
+           "losses that --align loss smooths together, by their median; an odd number",
+           {.type = "N", .show_default = true, .check = positive});
   add_options(made, options_of(o->asked.run));
   made.add("--sort", &o->order.sort, "largest first by this key of --json and --csv: largest_change, zeros_b ...",
            {.type = "KEY"});
@@ -75,10 +83,12 @@ command compare_command() {
       "Tables of values do not tell which value is whose. A change is therefore the least that two of them "
       "prove: it is real "
       "where it is reported, and may be larger. docs/compare-runs.md says what it is held against.\n"
-      "Example:\n"
-      "  ulp compare examples/digits.ulp examples/digits.ulp";
+      "Examples:\n"
+      "  ulp compare examples/digits.ulp examples/digits.ulp\n"
+      "  ulp compare examples/digits.ulp examples/digits.ulp --align loss";
   made.run = [o] {
     o->asked.run.inputs = {o->first};
+    o->asked.by = o->align == "loss" ? run_alignment::loss : run_alignment::step;
     return run(*o);
   };
   return made;

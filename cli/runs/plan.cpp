@@ -23,12 +23,6 @@ struct plan_arguments {
   output_options output;
 };
 
-std::vector<std::string> hardware_names() {
-  std::vector<std::string> names;
-  for (const plan_hardware& h : plan_hardware_catalog()) names.emplace_back(h.name);
-  return names;
-}
-
 int run(const plan_arguments& o) {
   refuse_overwriting_inputs(o.output, o.asked.run.files());
   if (!o.framework.empty() && o.output.machine_stdout())
@@ -59,7 +53,7 @@ command plan_command() {
   command made{.name = "plan", .help = "find for each tensor the fewest bits that lose little enough"};
   add_run(made, o->asked.run);
   made.add("--hardware", &o->asked.hardware, "only treatments that it has",
-           {.show_default = true, .one_of = hardware_names()});
+           {.show_default = true, .one_of = plan_hardware_names()});
   made.add(
       "--lose", &o->asked.lose,
       "the share of a tensor's energy, its sum of squares, that rounding and underflow may take in any step (1e-3)",

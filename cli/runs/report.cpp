@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/runs/compare_answer.hpp>
 #include <ulp/ask/runs/compared_blocks.hpp>
 #include <ulp/ask/runs/fp8_answer.hpp>
 #include <ulp/ask/runs/page_answer.hpp>
+#include <ulp/ask/runs/plan_answer.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 #include <ulp/report/page/page.hpp>
@@ -30,6 +32,9 @@ struct report_arguments {
   std::string epsilon = "1e-5";
   std::string recipe;
   std::vector<std::string> blocks;
+  plan_question plan{.hardware = {}};
+  std::vector<std::string> others;
+  std::string align = "step";
   std::string output;
 };
 
@@ -47,6 +52,11 @@ int run(const report_arguments& o) {
   refuse_blocks_as_format(o.what.format);
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config.path);
+  read.insert(read.end(), o.others.begin(), o.others.end());
+  if (o.plan.hardware.empty() && !(o.plan.lose.empty() && o.plan.budget.empty()))
+    throw usage_error("--lose and --budget: are of a plan; add --hardware NAME, such as any");
+  if (!o.others.empty() && o.run.inputs.size() > 1)
+    throw usage_error("--compare: takes one INPUT to compare with, a recording for instance");
   refuse_overwriting_inputs({.csv = o.output}, read);
   scenario_text what = o.what;
   std::optional<fp8_question> scales;
@@ -64,6 +74,16 @@ int run(const report_arguments& o) {
   constexpr std::size_t tensors_drawn = 30;
   if (scales) add_recipe(page, drawn_fp8_over(*scales, tensors_drawn, on_stderr()));
   if (std::vector<compared_blocks> blocks = blocks_of(o); !blocks.empty()) add_blocks(page, o.run, std::move(blocks));
+  if (!o.plan.hardware.empty()) {
+    plan_question planned = o.plan;
+    planned.run = o.run;
+    add_plan(page, planned, plan_over(planned, on_stderr()));
+  }
+  for (const std::string& other : o.others) {
+    const compare_question compared{
+        .run = o.run, .other = other, .by = o.align == "loss" ? run_alignment::loss : run_alignment::step};
+    add_comparison(page, compared, compare_runs(compared, on_stderr()));
+  }
   if (own && !(scales && scales->own)) print_configuration(*own, true);  // else its replay has told of it
   for (const std::string& line : page.notes) note(line);
   page.notes = told();
@@ -100,6 +120,16 @@ command report_command() {
            "adds a section on formats whose blocks share a scale (see ulp formats --blocks; default: the usual ones, "
            "where the recording was made with ulp record --blocks)",
            {.type = "NAME,...", .split_at_commas = true});
+  made.add("--hardware", &o->plan.hardware, "adds a map of what each tensor may be kept in there, as ulp plan has it",
+           {.type = "NAME", .one_of = plan_hardware_names()});
+  made.add("--lose", &o->plan.lose, "the share of a tensor's energy that it may lose (1e-3)", {.type = "X"});
+  made.add("--budget", &o->plan.budget, "instead: so many bits, as in ulp plan",
+           {.type = "BITS", .excludes = "--lose"});
+  made.add("--compare", &o->others,
+           "adds where the run parts from another one, as ulp compare has it; repeat it for several",
+           {.type = "FILE", .check = a_name});
+  made.add("--align", &o->align, "of --compare: which steps are compared, those of one number or of one loss",
+           {.show_default = true, .one_of = {"step", "loss"}});
   made.add("--epsilon", &o->epsilon, "the share of the magnitude of gradients that underflow may take",
            {.type = "X", .show_default = true});
   made.footer =

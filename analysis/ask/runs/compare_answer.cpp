@@ -87,6 +87,8 @@ class stepped_run {
     if (!now_) return;
     of_.steps += now_->tries.size();
     of_.last_step = now_->number;
+    if (const double loss = now_->tries.back().scalars.loss; std::isfinite(loss))
+      of_.losses.push_back({now_->number, loss});
     if (!of_.first_step) of_.first_step = now_->number;
     of_.has_tensors = of_.has_tensors || !now_->tries.front().tensors.empty();
   }
@@ -295,7 +297,52 @@ void check_anything_compared(const compare_answer& answer, const compare_questio
       r.b.name, r.a.name, names(a.tensors()), names(b.tensors())));
 }
 
+std::vector<step_loss> losses_of(const run_text& run, listener& to) {
+  stepped_run steps(run, to);
+  work reading(to, "losses", steps.step_count());
+  for (; steps.now(); steps.advance()) reading.advance();
+  return std::move(steps.of().losses);
+}
+
+std::string levels_text(const std::vector<step_loss>& records) {
+  return fmt::format("{:.6g} to {:.6g}", records.front().loss, records.back().loss);
+}
+
+std::vector<loss_pair> pairs_by_loss(const compare_question& asked, listener& to) {
+  if (asked.loss_window % 2 == 0)
+    throw std::invalid_argument(fmt::format("--loss-window: {} is even; give an odd number of losses, such as {}",
+                                            asked.loss_window, usual_loss_window));
+  if (!asked.repeats.empty())
+    throw std::invalid_argument("--repeat: tells what runs differ at the same step; remove it, or --align loss");
+  const auto records_of = [&](const std::string& input) {
+    if (input == "-")
+      throw std::invalid_argument("-: --align loss reads a run twice, and standard input is read once; name a file");
+    std::vector<step_loss> records = loss_records(losses_of(another(asked.run, input), to), asked.loss_window);
+    if (records.empty())
+      throw std::invalid_argument(fmt::format(
+          "{}: no finite loss in its steps, which --align loss needs; record the loss, or align by step", input));
+    return records;
+  };
+  const std::string& name_a = asked.run.inputs.front();
+  const std::vector<step_loss> a = records_of(name_a);
+  const std::vector<step_loss> b = records_of(asked.other);
+  std::vector<loss_pair> pairs = pair_by_loss(a, b);
+  if (!pairs.empty()) return pairs;
+  const bool overlap = a.front().loss >= b.back().loss && b.front().loss >= a.back().loss;
+  throw std::invalid_argument(
+      fmt::format("{}: never at the loss of {}, smoothed over {}: {} here, {} there{}", asked.other, name_a,
+                  count_text(asked.loss_window, "step"), levels_text(b), levels_text(a),
+                  overlap ? fmt::format("; these meet, but no two steps are within {:.0f} %: log the loss more often",
+                                        100 * equal_losses)
+                          : "; align by step"));
+}
+
 }  // namespace
+
+std::int64_t compare_answer::step_of_b(std::int64_t step_of_a) const {
+  const auto pair = std::ranges::lower_bound(pairs, step_of_a, {}, &loss_pair::a);
+  return pair != pairs.end() && pair->a == step_of_a ? pair->b : step_of_a;
+}
 
 compare_answer compare_runs(const compare_question& asked, listener& to) {
   std::vector<std::string> inputs{asked.other};
@@ -303,6 +350,9 @@ compare_answer compare_runs(const compare_question& asked, listener& to) {
   inputs.insert(inputs.end(), asked.repeats.begin(), asked.repeats.end());
   if (std::ranges::count(inputs, "-") > 1)
     throw std::invalid_argument("-: standard input is one run only; name a file for the other");
+  const bool by_loss = asked.by == run_alignment::loss;
+  compare_answer answer{.by = asked.by, .loss_window = asked.loss_window};
+  if (by_loss) answer.pairs = pairs_by_loss(asked, to);
 
   stepped_run a(asked.run, to);
   stepped_run b(another(asked.run, asked.other), to);
@@ -310,10 +360,26 @@ compare_answer compare_runs(const compare_question& asked, listener& to) {
   for (const std::string& input : asked.repeats)
     repeats.push_back(std::make_unique<stepped_run>(another(asked.run, input), to));
 
-  run_comparison comparison(repeats.size(), !asked.is_smooth);
+  run_comparison comparison(repeats.size(), !asked.is_smooth, asked.by);
   tensor_pairs pairs(a, b, repeats);
   {
     work reading(to, "steps", std::max(a.step_count(), b.step_count()));
+    if (by_loss) {
+      for (const loss_pair& pair : answer.pairs) {
+        for (; a.now()->number < pair.a; a.pass()) reading.advance();
+        for (; b.now()->number < pair.b; b.pass()) continue;
+        pairs.see_names();
+        const step& of_a = a.now()->tries.back();
+        const step& of_b = b.now()->tries.back();
+        paired_step now{.key = of_a.key, .a = &of_a.scalars, .b = &of_b.scalars};
+        now.rows = pairs.rows_of(of_a, of_b, {}, comparison);
+        comparison.see(now);
+        a.advance();
+        b.advance();
+      }
+      for (stepped_run* const rest : {&a, &b})
+        while (rest->now()) rest->pass();
+    }
     while (a.now() || b.now()) {
       reading.advance();
       if (!b.now() || (a.now() && a.now()->number < b.now()->number)) {
@@ -351,7 +417,9 @@ compare_answer compare_runs(const compare_question& asked, listener& to) {
     }
   }
 
-  compare_answer answer{.found = comparison.found(), .a = a.of(), .b = b.of()};
+  answer.found = comparison.found();
+  answer.a = a.of();
+  answer.b = b.of();
   for (const auto& r : repeats) answer.repeats.push_back(r->of());
   pairs.tell(answer);
   check_anything_compared(answer, asked, a, b);

@@ -384,6 +384,42 @@ void run_comparison::see_tensors(const std::vector<seen_row>& rows, parted_step&
   }
 }
 
+// At equal losses, which no bound of rounding is for.
+void run_comparison::see_ratios(const std::vector<seen_row>& rows, const paired_step& now, parted_step& parted) {
+  const auto judge = [&](std::size_t series, part_change& c) {
+    if (ratios_.size() <= series) ratios_.resize(series + 1);
+    usual_ratio& usual = ratios_[series];
+    const bool has_ratio = c.a > 0 && c.b > 0;
+    const double ratio = has_ratio ? std::log(c.b / c.a) : 0;
+    if (usual.is_known()) {
+      c.usual_ratio = std::exp(usual.median());
+      c.bound = {std::max(usual.bound(), of_format()), bound_source::history};
+      if (has_ratio)
+        c.change = std::abs(ratio - usual.median());
+      else if (c.a > 0 || c.b > 0)
+        c.change = std::numeric_limits<double>::infinity();
+    }
+    if (has_ratio && !is_over(c)) usual.see(std::log(c.a), std::log(c.b));
+    return usual.is_known() && is_over(c);
+  };
+
+  part_change norm{.part = step_part::grad_norm, .a = now.a->grad_norm, .b = now.b->grad_norm};
+  if (std::isfinite(norm.a) && std::isfinite(norm.b) && judge(0, norm)) parted.parts.push_back(norm);
+  for (const seen_row& r : rows) {
+    if (!r.is_finite()) continue;
+    compared_tensor& t = found_.tensors[r.tensor];
+    part_change c{.part = part_of(t.kind), .tensor = r.tensor, .a = r.a.norm, .b = r.b.norm};
+    c.is_narrower = !found_.is_narrower_a && !found_.is_narrower_b &&
+                    (is_narrower(r.bits_a, r.bits_b) || is_narrower(r.bits_b, r.bits_a));
+    const bool differs = judge(1 + r.tensor, c) || c.is_narrower;
+    ++parted.compared;
+    if (!differs) continue;
+    ++parted.over;
+    if (!t.first_over) t.first_over = parted.step;
+    parted.parts.push_back(c);
+  }
+}
+
 bool run_comparison::is_kink(const std::vector<seen_row>& rows, const parted_step& parted) const {
   if (!parted.loss_agrees || bounds_.by_repeats()) return false;
   std::vector<bool> is_changed(found_.tensors.size());
@@ -418,8 +454,10 @@ void run_comparison::see(const paired_step& now) {
   }
   found_.last_step = now.key.step;
 
-  see_exact(now, step_part::learning_rate, &step_scalars::learning_rate, found_.learning_rate, parted);
-  see_exact(now, step_part::loss_scale, &step_scalars::loss_scale, found_.loss_scale, parted);
+  parted_step chosen = parted;  // what is at equal losses as it happens
+  parted_step& exact = by_ == run_alignment::loss ? chosen : parted;
+  see_exact(now, step_part::learning_rate, &step_scalars::learning_rate, found_.learning_rate, exact);
+  see_exact(now, step_part::loss_scale, &step_scalars::loss_scale, found_.loss_scale, exact);
   count(found_.loss, now.a->loss, now.b->loss, now.key.step);
   count(found_.grad_norm, now.a->grad_norm, now.b->grad_norm, now.key.step);
   const std::optional<bool> skipped_a = skipped(*now.a);
@@ -428,6 +466,11 @@ void run_comparison::see(const paired_step& now) {
     ++found_.skips_known;
     found_.skipped_a += *skipped_a ? 1 : 0;
     found_.skipped_b += *skipped_b ? 1 : 0;
+  }
+  if (by_ == run_alignment::loss) {
+    see_ratios(rows, now, parted);
+    if (!parted.parts.empty()) keep(std::move(parted));
+    return;
   }
   for (const seen_row& r : rows)
     for (const double change : r.repeated)

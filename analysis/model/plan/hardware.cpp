@@ -120,6 +120,12 @@ std::span<const plan_hardware> plan_hardware_catalog() {
   return all;
 }
 
+std::vector<std::string> plan_hardware_names() {
+  std::vector<std::string> names;
+  for (const plan_hardware& h : plan_hardware_catalog()) names.emplace_back(h.name);
+  return names;
+}
+
 const plan_hardware& plan_hardware_named(std::string_view name) {
   std::vector<std::string_view> names;
   std::string listed;

@@ -45,9 +45,9 @@ std::string html_of(const report_page& page) {
                       escaped(page.format_name), page_style, picture_style);
   text += fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {}, {}</p>\n", escaped(page.format_name),
                       escaped(page.input), count_text(page.steps, "step"), count_text(page.tensors.size(), "tensor"));
-  for (const auto section :
-       {summary_section, notes_section, logged_section, window_section, scale_section, recipe_section, block_section,
-        loss_section, norm_section, findings_section, matrix_section, commands_section})
+  for (const auto section : {summary_section, notes_section, comparison_section, logged_section, window_section,
+                             scale_section, recipe_section, plan_section, block_section, loss_section, norm_section,
+                             findings_section, matrix_section, commands_section})
     text += section(page);
   return text + "</body></html>\n";
 }

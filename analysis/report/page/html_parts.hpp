@@ -57,6 +57,10 @@ inline constexpr std::string_view missing_text = "no data: no finite nonzero gra
 [[nodiscard]] std::string recipe_section(const report_page& page);
 // Formats whose blocks share a scale.
 [[nodiscard]] std::string block_section(const report_page& page);
+// Where the run parts from others.
+[[nodiscard]] std::string comparison_section(const report_page& page);
+// What each tensor may be kept in.
+[[nodiscard]] std::string plan_section(const report_page& page);
 // Underflow by tensor and step.
 [[nodiscard]] std::string loss_section(const report_page& page);
 [[nodiscard]] std::string norm_section(const report_page& page);

@@ -124,4 +124,25 @@ void add_blocks(report_page& page, const run_text& run, std::vector<compared_blo
   page.blocks = std::move(blocks);
 }
 
+void add_plan(report_page& page, const plan_question& asked, plan_answer plan) {
+  page.commands.push_back(
+      {fmt::format("ulp plan {}{}{}{}", command_words(asked.run), option_text("--hardware", asked.hardware),
+                   asked.lose.empty() ? "" : option_text("--lose", asked.lose),
+                   asked.budget.empty() ? "" : option_text("--budget", asked.budget)),
+       ""});
+  page.plan = std::move(plan);
+}
+
+void add_comparison(report_page& page, const compare_question& asked, compare_answer found) {
+  const bool by_loss = asked.by == run_alignment::loss;
+  run_text both = asked.run;
+  both.inputs.push_back(asked.other);
+  page.commands.push_back({fmt::format("ulp compare {}{}{}", command_words(both), by_loss ? " --align loss" : "",
+                                       by_loss && asked.loss_window != usual_loss_window
+                                           ? fmt::format(" --loss-window {}", asked.loss_window)
+                                           : ""),
+                           ""});
+  page.comparisons.push_back(std::move(found));
+}
+
 }  // namespace ulp

@@ -83,8 +83,14 @@ std::string bound_text(const drift_bound& bound, const run_differences& d) {
   return "";
 }
 
+// "a factor 3.1"
+std::string factor_text(double log) { return std::isinf(log) ? "all" : fmt::format("a factor {:.3g}", std::exp(log)); }
+
 std::string change_text(const part_change& p, const run_differences& d) {
   const std::string values = fmt::format("{:.6g} in A, {:.6g} in B", p.a, p.b);
+  if (!std::isnan(p.usual_ratio) && !p.is_narrower)
+    return fmt::format("norm {}: {} off the {:.3g} times A's that B's usually is; the pairs before explain {}", values,
+                       factor_text(p.change), p.usual_ratio, factor_text(p.bound.value));
   switch (p.part) {
     case step_part::learning_rate:
     case step_part::loss_scale: return fmt::format("{} in A, {} in B", as_power(p.a), as_power(p.b));
@@ -119,9 +125,17 @@ std::string others_text(const parted_step& s) {
                      count_text(s.compared, s.over == s.compared ? "tensor" : "tensor") + " differ so");
 }
 
-std::string headline(const parted_step& s, const run_differences& d) {
+// "step 12", "step 12 of A and 30 of B, loss 0.612"
+std::string place_of(const parted_step& s, const compare_answer& r) {
+  const auto pair = std::ranges::find(r.pairs, s.step, &loss_pair::a);
+  return pair == r.pairs.end() ? fmt::format("step {}", s.step)
+                               : fmt::format("step {} of A and {} of B, loss {:.4g}", s.step, pair->b, pair->level_a);
+}
+
+std::string headline(const parted_step& s, const compare_answer& r) {
+  const run_differences& d = r.found;
   const part_change& p = s.parts.front();
-  std::string text = fmt::format("step {}, {}: {}.", s.step, thing_of(p, d), change_text(p, d));
+  std::string text = fmt::format("{}, {}: {}.", place_of(s, r), thing_of(p, d), change_text(p, d));
   if (const part_change* const tensor = tensor_behind(s))
     text += fmt::format(" First of its tensors is {}: {}.", thing_of(*tensor, d), change_text(*tensor, d));
   if (s.over > 0) text += others_text(s);
@@ -131,6 +145,11 @@ std::string headline(const parted_step& s, const run_differences& d) {
 // What a difference of this shape comes from.
 std::string origin_text(const parted_step& s, const run_differences& d) {
   const part_change& p = s.parts.front();
+  if (!std::isnan(p.usual_ratio) && !p.is_narrower)
+    return s.is_everywhere() ? "all that was compared leaves its usual size at the same loss: a scale that was not "
+                               "divided out, another schedule, or other data from here on"
+                             : "this part of the network is not trained as in the other run: its learning rate, its "
+                               "decay, or what is done to its gradient";
   if (p.part == step_part::learning_rate) return "another learning rate, or another schedule of it";
   if (p.part == step_part::loss_scale)
     return s.is_first ? "another initial loss scale"
@@ -199,13 +218,14 @@ bool has_tables(const compare_answer& r) {
 
 void add_compared(lines& to, const compare_answer& r) {
   const run_differences& d = r.found;
+  const bool by_loss = r.by == run_alignment::loss;
   std::vector<std::string> what;
   const auto tensors = static_cast<std::uint64_t>(
       std::ranges::count_if(d.tensors, [](const compared_tensor& t) { return t.steps > t.not_finite; }));
   const bool estimated = std::ranges::any_of(d.tensors, [](const compared_tensor& t) { return t.estimated; });
   if (tensors > 0)
-    what.push_back(fmt::format("{} by {}norms, sums, largest values and zeros", count_text(tensors, "tensor"),
-                               estimated ? "estimated " : ""));
+    what.push_back(fmt::format("{} by {}norms{}", count_text(tensors, "tensor"), estimated ? "estimated " : "",
+                               by_loss ? " and significands" : ", sums, largest values and zeros"));
   for (const auto& [name, scalar] : {std::pair{"loss", &d.loss},
                                      {"gradient norm", &d.grad_norm},
                                      {"learning rate", &d.learning_rate},
@@ -214,7 +234,9 @@ void add_compared(lines& to, const compare_answer& r) {
       what.push_back(scalar->steps == d.steps ? std::string{name}
                                               : fmt::format("{} (in {})", name, count_text(scalar->steps, "step")));
   if (d.skips_known > 0) what.push_back("skipped steps");
-  std::string text = fmt::format("{} from {} to {}: ", count_text(d.steps, "step"), d.first_step, d.last_step);
+  std::string text = by_loss
+                         ? fmt::format("{}: ", count_text(d.steps, "pair"))
+                         : fmt::format("{} from {} to {}: ", count_text(d.steps, "step"), d.first_step, d.last_step);
   for (std::size_t i = 0; i < what.size(); ++i) text += (i == 0 ? "" : ", ") + what[i];
   if (tensors == 0) text += "; no tensor, so that only what was logged is known to agree or not";
   to.push_back({"compared",
@@ -225,8 +247,45 @@ void add_compared(lines& to, const compare_answer& r) {
                  {"tensors", integer(tensors)}}});
 }
 
+// At equal losses, which pairs of steps have.
+void add_pairs(lines& to, const compare_answer& r) {
+  to.push_back({"", "", {{"align", r.by == run_alignment::loss ? "loss" : "step"}}});
+  if (r.pairs.empty()) return;
+  const loss_pair& first = r.pairs.front();
+  const loss_pair& last = r.pairs.back();
+  const auto way = static_cast<double>(last.a - first.a);
+  const double pace = way > 0 ? static_cast<double>(last.b - first.b) / way : not_known;
+  std::string text = fmt::format(
+      "by the least loss so far, a median of {}: {} within {:.0f} % of each other, from {:.4g} (step {} of A, {} of B) to "
+      "{:.4g} (step {}, {})",
+      r.loss_window, count_text(r.pairs.size(), "pair"), 100 * equal_losses, first.level_a, first.a, first.b,
+      last.level_a, last.a, last.b);
+  if (!std::isnan(pace)) text += fmt::format("; there B takes {:.3g} steps for each of A", pace);
+  to.push_back({"aligned",
+                text,
+                {{"pairs", integer(r.pairs.size())},
+                 {"loss_window", integer(r.loss_window)},
+                 {"loss_from", first.level_a},
+                 {"loss_to", last.level_a},
+                 {"b_from", first.b},
+                 {"b_to", last.b},
+                 {"steps_of_b_per_step", value_if(!std::isnan(pace), pace)}}});
+}
+
 void add_bounds(lines& to, const compare_answer& r) {
   const run_differences& d = r.found;
+  if (r.by == run_alignment::loss) {
+    to.push_back(
+        {"bounds",
+         d.steps <= usual_ratio::enough
+             ? fmt::format("none: {} do not tell which ratio of two norms is usual, more than {} would",
+                           count_text(d.steps, "pair"), usual_ratio::enough)
+             : fmt::format("by the pairs before, from the {}th on: how far the ratio of the norms was from its "
+                           "median, four times, or the way that a norm went, three times; at least what {} explains",
+                           usual_ratio::enough + 1, d.format),
+         {{"bound_format", d.format}, {"bound_format_assumed", d.format_assumed}}});
+    return;
+  }
   std::string text;
   const double share = has_tables(r) ? 1 : 0.25;  // of the loss
   if (d.repeats > 0 && d.repeats_differ)
@@ -306,6 +365,11 @@ std::uint64_t lost_rows(const run_differences& d) {
 
 std::string agreement_text(const compare_answer& r) {
   const run_differences& d = r.found;
+  if (r.by == run_alignment::loss)
+    return d.steps <= usual_ratio::enough
+               ? "no tensor is kept in a narrower format in one run; sizes of gradients were not judged"
+               : "none: at the same loss every norm keeps its usual ratio, and no tensor is kept in a narrower format in "
+                 "one run";
   if (is_same(d)) {
     if (!has_tables(r)) return "none: what both logged is the same";
     if (std::ranges::any_of(d.tensors, [](const compared_tensor& t) { return t.estimated; }))
@@ -329,6 +393,7 @@ void add_first(lines& to, const compare_answer& r) {
     const part_change* const p = s ? &s->parts.front() : nullptr;
     const part_change* tensor = p == nullptr ? nullptr : p->tensor ? p : tensor_behind(*s);
     values.push_back({lead + "_step", s ? table_value{s->step} : table_value{}});
+    values.push_back({lead + "_step_b", s ? table_value{r.step_of_b(s->step)} : table_value{}});
     values.push_back({lead + "_part", p != nullptr ? table_value{std::string{key_of(p->part)}} : table_value{}});
     values.push_back(
         {lead + "_tensor", tensor != nullptr ? table_value{d.tensors[*tensor->tensor].name} : table_value{}});
@@ -338,6 +403,8 @@ void add_first(lines& to, const compare_answer& r) {
     values.push_back({lead + "_bound_by", p != nullptr && p->bound.value > 0
                                               ? table_value{std::string{key_of(p->bound.by)}}
                                               : table_value{}});
+    values.push_back({lead + "_usual_ratio",
+                      p != nullptr && !std::isnan(p->usual_ratio) ? table_value{p->usual_ratio} : table_value{}});
     values.push_back({lead + "_narrower", p != nullptr ? table_value{p->is_narrower} : table_value{}});
     values.push_back({lead + "_tensors_over", s ? integer(s->over) : table_value{}});
     values.push_back({lead + "_tensors_compared", s ? integer(s->compared) : table_value{}});
@@ -349,10 +416,10 @@ void add_first(lines& to, const compare_answer& r) {
   add("values", d.first_tensors);
   values.push_back({"judged_until", d.end ? table_value{d.end->step} : table_value{}});
   values.push_back({"judged_until_because", d.end ? table_value{std::string{key_of(d.end->why)}} : table_value{}});
-  to.push_back({"first", d.first ? headline(*d.first, d) : agreement_text(r), std::move(values)});
+  to.push_back({"first", d.first ? headline(*d.first, r) : agreement_text(r), std::move(values)});
   if (d.first) to.push_back({"looks like", origin_text(*d.first, d), {}});
   if (d.first_tensors && d.first_tensors->step != d.first->step) {
-    to.push_back({"then", headline(*d.first_tensors, d), {}});
+    to.push_back({"then", headline(*d.first_tensors, r), {}});
     to.push_back({"looks like", origin_text(*d.first_tensors, d), {}});
   } else if (d.first && !d.first_tensors) {
     to.push_back({"then",
@@ -388,8 +455,10 @@ void add_scalar(lines& to, const std::string& title, const std::string& key, con
                  {key + "_last_b", or_nothing(s.last_b)}}});
 }
 
-void add_scalars(lines& to, const run_differences& d) {
+void add_scalars(lines& to, const compare_answer& r) {
   const auto plain = [](double x) { return fmt::format("{:.6g}", x); };
+  if (r.by == run_alignment::loss) return;  // at other steps they are others
+  const run_differences& d = r.found;
   add_scalar(to, "losses", "loss", d.loss, plain);
   add_scalar(to, "norms", "grad_norm", d.grad_norm, plain);
   add_scalar(to, "rates", "learning_rate", d.learning_rate, plain);
@@ -456,11 +525,29 @@ std::vector<summary_line> lines_of(const compare_answer& answer) {
   lines all;
   add_runs(all, answer);
   add_compared(all, answer);
+  add_pairs(all, answer);
   add_bounds(all, answer);
   add_first(all, answer);
-  add_scalars(all, answer.found);
+  add_scalars(all, answer);
   add_left_out(all, answer);
   return all;
+}
+
+std::optional<parting_mark> mark_of(const compare_answer& answer) {
+  const run_differences& d = answer.found;
+  if (!d.first) return std::nullopt;
+  const part_change* const tensor = tensor_behind(*d.first);
+  return parting_mark{d.first->step, answer.step_of_b(d.first->step),
+                      thing_of(tensor != nullptr ? *tensor : d.first->parts.front(), d)};
+}
+
+std::vector<std::string> first_of(const compare_answer& answer) {
+  std::vector<std::string> told;
+  for (const summary_line& line : lines_of(answer))
+    if ((line.title == "first" || line.title == "looks like" || line.title == "then" || line.title == "judged") &&
+        !line.text.empty())
+      told.push_back(line.title == "first" ? line.text : line.title + ": " + line.text);
+  return told;
 }
 
 table compare_table(const compare_answer& answer) {

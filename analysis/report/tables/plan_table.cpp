@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <ulp/ask/questions/number_text.hpp>
 #include <utility>
@@ -240,6 +241,24 @@ std::vector<summary_line> lines_of(const plan_answer& plan) {
          "level 2; what 16-bit sums lose is not in it, as their chunks are not published",
          {}});
   return lines;
+}
+
+std::string why_chosen(const plan_answer& plan, const planned_tensor& t) {
+  const plan_row r{plan, t};
+  const judged_treatment& j = r.judged();
+  std::string text = fmt::format("{}: {}, {} bits for each of {}.", r.info().name, r.treatment().name,
+                                 bits_text(j.bits, t.numel), count_text(t.numel, "element"));
+  if (!t.nothing_seen)
+    text += j.worst.high > 0 ? fmt::format(" Loses {} at most, in step {}.", number(j.worst.high), j.step_of_high)
+                             : " Loses nothing.";
+  if (t.near_miss)
+    text += fmt::format(" Not {}: {}.", plan.treatment(*t.near_miss).name, why_not(plan, t, *t.near_miss));
+  if (!t.ties.empty()) text += fmt::format(" As many bits: {}.", names_of(r, t.ties));
+  if (const std::string more = remark(r); !more.empty())
+    text += fmt::format(" {}{}.", static_cast<char>(std::toupper(static_cast<unsigned char>(more.front()))),
+                        more.substr(1));
+  if (t.master != master_copy::not_asked) text += fmt::format(" Beside it: {}.", master_text(t));
+  return text;
 }
 
 table plan_table(const plan_answer& plan) {

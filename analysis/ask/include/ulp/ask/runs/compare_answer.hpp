@@ -10,6 +10,7 @@
 
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
+#include <ulp/model/comparison/loss_alignment.hpp>
 #include <ulp/model/comparison/run_comparison.hpp>
 
 namespace ulp {
@@ -19,6 +20,8 @@ struct compare_question {
   std::string other;                 // the second
   std::vector<std::string> repeats;  // more runs of what the first is
   bool is_smooth = false;            // the networks have no kinks, such as ReLU
+  run_alignment by = run_alignment::step;
+  std::uint64_t loss_window = usual_loss_window;  // losses that are smoothed together; odd
 };
 
 struct compared_run {
@@ -29,6 +32,7 @@ struct compared_run {
   std::uint64_t alone = 0;  // of them those that another run lacks: of a repeat, A; of A and B the other
   std::optional<std::int64_t> first_step;
   std::int64_t last_step = 0;
+  std::vector<step_loss> losses;  // the finite ones
 };
 
 struct other_size {
@@ -39,6 +43,9 @@ struct other_size {
 
 struct compare_answer {
   run_differences found;
+  run_alignment by = run_alignment::step;
+  std::uint64_t loss_window = usual_loss_window;
+  std::vector<loss_pair> pairs;  // by loss
   compared_run a;
   compared_run b;
   std::vector<compared_run> repeats;
@@ -47,11 +54,16 @@ struct compare_answer {
   std::vector<other_size> other_sizes;  // tensors of one name that are not the same
   std::size_t renamed = 0;              // tensors whose names differ by what wraps a module
   std::size_t unknown_factors = 0;      // tensors of which one run alone tells the factor
+
+  // B's step, of a pair; the same by step.
+  [[nodiscard]] std::int64_t step_of_b(std::int64_t step_of_a) const;
 };
 
-// Steps are paired by their number, tensors by name, where none is the same by their name less what wraps modules
+// Steps are paired by their number or, by loss, as loss_alignment.hpp has it, of each step its last try; tensors
+// by name, where none is the same by their name less what wraps modules
 // ("module.", "_orig_mod.", "_fsdp_wrapped_module.", "_forward_module.", "_checkpoint_wrapped_module."). Throws
-// input_error; std::invalid_argument where they have no step in common, or nothing in it.
+// input_error; std::invalid_argument where they have no step in common, or nothing in it, and by loss where one has none
+// or they have no level in common.
 [[nodiscard]] compare_answer compare_runs(const compare_question& asked, listener& to);
 
 }  // namespace ulp

@@ -1,5 +1,7 @@
 // Two runs step by step: where they part by more than rounding, another order of sums or, with repeats, another seed
 // explains. What is compared of a tensor is in row_change.hpp, what a change is held against in drift_bounds.hpp.
+// Steps of equal loss (loss_alignment.hpp) have seen other data, and their gradients agree in nothing but their size:
+// of those norms are compared, by their ratio, B's over A's, and with what it usually is; see usual_ratio.hpp.
 #ifndef ULP_MODEL_COMPARISON_RUN_COMPARISON_HPP
 #define ULP_MODEL_COMPARISON_RUN_COMPARISON_HPP
 
@@ -14,6 +16,7 @@
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/comparison/drift_bounds.hpp>
 #include <ulp/model/comparison/row_change.hpp>
+#include <ulp/model/comparison/usual_ratio.hpp>
 
 namespace ulp {
 
@@ -25,8 +28,11 @@ struct paired_row {
   std::vector<const tensor_row*> repeats;  // of A; likewise
 };
 
+// Which steps of two runs are compared.
+enum class run_alignment : std::uint8_t { step, loss };
+
 struct paired_step {
-  step_key key;
+  step_key key;  // A's
   const step_scalars* a = nullptr;
   const step_scalars* b = nullptr;
   std::vector<const step_scalars*> repeats;  // null where one has no such step
@@ -56,6 +62,7 @@ struct part_change {
   drift_bound bound;
   double a = not_known;  // the two values; norms of tensors
   double b = not_known;
+  double usual_ratio = not_known;  // of b over a, where the change is how far the logarithm of theirs is from its own
   bool is_narrower =
       false;  // by how few bits the values of one run need: there the tensor is kept in a narrower format
 
@@ -164,8 +171,8 @@ struct run_differences {
 class run_comparison {
  public:
   // `has_kinks`: whether the networks may have any.
-  explicit run_comparison(std::size_t repeats = 0, bool has_kinks = true)
-      : bounds_(repeats), weight_bounds_(repeats), has_kinks_(has_kinks) {
+  explicit run_comparison(std::size_t repeats = 0, bool has_kinks = true, run_alignment by = run_alignment::step)
+      : by_(by), bounds_(repeats), weight_bounds_(repeats), has_kinks_(has_kinks) {
     found_.repeats = repeats;
   }
 
@@ -192,13 +199,16 @@ class run_comparison {
   [[nodiscard]] drift_bound usual_bound() const noexcept { return bounds_.usual(of_format()); }
   [[nodiscard]] bool is_weight(const seen_row& row) const;
   void see_tensors(const std::vector<seen_row>& rows, parted_step& parted);
+  void see_ratios(const std::vector<seen_row>& rows, const paired_step& now, parted_step& parted);
   void see_overflow(const paired_step& now, const std::vector<seen_row>& rows, parted_step& parted);
   void keep(parted_step parted);
 
+  run_alignment by_;
   run_differences found_;
-  drift_bounds bounds_;         // of the loss, the gradient's norm and tensors
-  drift_bounds weight_bounds_;  // of weights
-  double roundoff_ = 0;         // of the coarsest format
+  std::vector<usual_ratio> ratios_;  // of the logged norm, then of tensors
+  drift_bounds bounds_;              // of the loss, the gradient's norm and tensors
+  drift_bounds weight_bounds_;       // of weights
+  double roundoff_ = 0;              // of the coarsest format
   std::size_t gradients_ = 0;
   std::vector<row_figures> last_weights_;  // by tensor: A's at the step before
   std::vector<double> moved_;              // by tensor: the farthest way from one step to the next

@@ -57,6 +57,7 @@ struct plan_hardware {
 };
 
 [[nodiscard]] std::span<const plan_hardware> plan_hardware_catalog();
+[[nodiscard]] std::vector<std::string> plan_hardware_names();
 // Throws std::invalid_argument.
 [[nodiscard]] const plan_hardware& plan_hardware_named(std::string_view name);
 

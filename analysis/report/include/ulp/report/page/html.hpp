@@ -9,7 +9,9 @@
 
 #include <ulp/ask/columns/block_comparison.hpp>
 #include <ulp/ask/columns/run_columns.hpp>
+#include <ulp/ask/runs/compare_answer.hpp>
 #include <ulp/ask/runs/fp8_answer.hpp>
+#include <ulp/ask/runs/plan_answer.hpp>
 #include <ulp/report/findings/advice.hpp>
 #include <ulp/report/tables/replay_summary.hpp>
 #include <ulp/report/tables/table.hpp>
@@ -59,6 +61,8 @@ struct report_page {
   std::vector<report_replay> replays;
   std::optional<report_recipe> recipe;
   std::vector<compared_blocks> blocks;  // formats whose blocks share a scale
+  std::optional<plan_answer> plan;
+  std::vector<compare_answer> comparisons;  // with other runs
   double clip_norm = not_known;
   table matrix;                          // formats by group of tensors
   std::vector<std::string> notes;        // what a reader should know about input and policies

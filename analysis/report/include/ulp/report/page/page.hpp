@@ -17,6 +17,12 @@ void add_recipe(report_page& page, drawn_fp8 drawn);
 // A section more, on formats whose blocks share a scale, and the command that counts them.
 void add_blocks(report_page& page, const run_text& run, std::vector<compared_blocks> blocks);
 
+// A section more, on what each tensor may be kept in, and its command.
+void add_plan(report_page& page, const plan_question& asked, plan_answer plan);
+
+// A section more, on where the run parts from another one, and its command.
+void add_comparison(report_page& page, const compare_question& asked, compare_answer found);
+
 }  // namespace ulp
 
 #endif

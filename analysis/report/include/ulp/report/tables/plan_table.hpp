@@ -25,6 +25,10 @@ namespace ulp {
 // what to record where the input does not decide it.
 [[nodiscard]] std::string why_not(const plan_answer& plan, const planned_tensor& t, std::size_t treatment);
 
+// What a tensor gets and why, in sentences: what it loses, the cheaper treatment that comes closest, what takes as many
+// bits, a remark.
+[[nodiscard]] std::string why_chosen(const plan_answer& plan, const planned_tensor& t);
+
 }  // namespace ulp
 
 #endif
