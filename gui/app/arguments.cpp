@@ -13,6 +13,7 @@
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/output/atomic_file.hpp>
 #include <ulp/io/output/program.hpp>
+#include <ulp/model/plan/hardware.hpp>
 #include <utility>
 
 #include "chosen_inputs.hpp"
@@ -169,6 +170,8 @@ arguments parse_arguments() {
        "formats whose blocks share a scale (see ulp formats --blocks): Exponents shows the first, relative "
        "to that scale, and Formats compares all",
        "NAME,..."});
+  parser.addOption({"hardware", "of Plan: only treatments that it has, as in ulp plan", "NAME"});
+  parser.addOption({"lose", "of Plan: the share of a tensor's energy that it may lose (1e-3)", "X"});
   parser.addOption({"export", "write the view to a file and quit: .png .svg .pdf .csv .json", "FILE"});
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
   parser.addOption({"theme", theme_names().join(", "), "NAME"});
@@ -232,6 +235,9 @@ arguments parse_arguments() {
     static_cast<void>(or_refuse([&] { return block_formats_named(s.block_rows, "--block"); }));
     s.block = s.block_rows.front();
   }
+  if (parser.isSet("hardware"))
+    s.plan.hardware = or_refuse([&] { return plan_hardware_named(parser.value("hardware").toStdString()); }).name;
+  if (parser.isSet("lose")) s.plan.lose = parser.value("lose").toStdString();
   if (parser.isSet("tensor")) s.filter = parser.value("tensor");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
     refuse("--tensor: " + problem);

@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QInputDialog>
+#include <QMap>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QStatusBar>
@@ -36,12 +37,18 @@ scenario_text in_next_format(scenario_text spec, const run_text& run) {
   return spec;
 }
 
-// There are fewer digits than views: Tensor scales has that of Scale, with Shift.
+// There are fewer digits than views: some have that of another one, with Shift.
 QKeySequence view_shortcut(int index) {
+  static const QMap<QString, QString> beside{{"tensor-scales", "scale"}, {"plan", "formats"}, {"compare", "overview"}};
   const QStringList keys = view_keys();
-  const auto beside = static_cast<int>(keys.indexOf("tensor-scales"));
-  if (index == beside) return {QStringLiteral("Ctrl+Shift+%1").arg(beside)};
-  return {QStringLiteral("Ctrl+%1").arg(index < beside ? index + 1 : index)};
+  const auto digit = [&](const QString& key) {
+    int place = 0;
+    for (const QString& other : keys.first(keys.indexOf(key) + 1)) place += beside.contains(other) ? 0 : 1;
+    return place;
+  };
+  const auto other = beside.find(keys[index]);
+  if (other != beside.end()) return {QStringLiteral("Ctrl+Shift+%1").arg(digit(*other))};
+  return {QStringLiteral("Ctrl+%1").arg(digit(keys[index]))};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/model/plan/hardware.hpp>
 
 #include "viewmodel/typed_option.hpp"
 #include "views/layer_words.hpp"
@@ -190,6 +191,9 @@ void take(const QJsonObject& o, session& s) {
   s.weights_format = text_of(o["weights_format"], "weights_format").toStdString();
   if (!s.weights_format.empty()) static_cast<void>(value_format_named(s.weights_format));
   s.fp8 = fp8_of(o);
+  s.plan.lose = text_of(o["plan_lose"], "plan_lose").toStdString();
+  if (const QString hardware = text_of(o["plan_hardware"], "plan_hardware"); !hardware.isEmpty())
+    s.plan.hardware = plan_hardware_named(hardware.toStdString()).name;
   s.block = text_of(o["block"], "block").toStdString();
   s.block_rows = texts_in(o, "block_rows");
   static_cast<void>(block_of(s));
@@ -220,6 +224,8 @@ QByteArray to_json(const session& s) {
     if (!s.fp8->parameters.empty()) o["fp8_parameters"] = object_of(s.fp8->parameters);
     if (!s.fp8->kept_out.empty()) o["fp8_kept_out"] = array_of(s.fp8->kept_out);
   }
+  if (s.plan.hardware != plan_spec{}.hardware) o["plan_hardware"] = QString::fromStdString(s.plan.hardware);
+  if (!s.plan.lose.empty()) o["plan_lose"] = QString::fromStdString(s.plan.lose);
   if (!s.block.empty()) o["block"] = QString::fromStdString(s.block);
   if (!s.block_rows.empty()) o["block_rows"] = array_of(s.block_rows);
   const auto set = [&](const char* key, const std::optional<std::int64_t>& value) {
@@ -280,6 +286,7 @@ session session_of(const view_state& state, const QString& view) {
   s.metric = state.metric_of_layers();
   if (state.has_own_weights_format()) s.weights_format = state.weights_format();
   if (state.has_own_fp8()) s.fp8 = state.fp8();
+  s.plan = state.plan();
   if (state.block()) s.block = state.block()->name;
   for (const named_block_format& row : state.own_block_rows()) s.block_rows.push_back(row.name);
   if (state.shown() != state.whole()) {
@@ -301,6 +308,7 @@ void look_as(const session& s, view_state& state) {
   state.set_metric_of_layers(s.metric);
   state.set_weights_format(s.weights_format);
   if (s.fp8) state.set_fp8(*s.fp8);
+  state.set_plan(s.plan);
   state.set_block(block_of(s));
   state.set_block_rows(block_formats_named(s.block_rows, "block_rows"));
   const auto whole = state.whole();

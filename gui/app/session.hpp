@@ -30,6 +30,7 @@ struct session {
   layer_metric metric = layer_metric::underflow;  // of Layers
   std::string weights_format;                     // view_state::weights_format, where it is not the replay's
   std::optional<fp8_spec> fp8;                    // nullopt: none was chosen
+  plan_spec plan;                                 // view_state::plan
   std::string block;                              // view_state::block, where one was chosen
   std::vector<std::string> block_rows;            // those that Formats compares; empty: the usual ones
   std::optional<std::int64_t> first_step;         // shown; nullopt: from the run's first on

@@ -34,7 +34,10 @@ std::vector<double> chart_axes::x_numbers(const QFont& font, double width) const
 }
 
 std::vector<double> chart_axes::y_numbers(const QFont& font, double height) const {
-  return round_numbers(y.first, y.last, height / (1.8 * QFontMetricsF(font).height()));
+  std::vector<double> numbers =
+      round_numbers(y.first / y.unit, y.last / y.unit, height / (1.8 * QFontMetricsF(font).height()));
+  for (double& n : numbers) n *= y.unit;
+  return numbers;
 }
 
 QMarginsF chart_axes::margins(const QFont& font, const QRectF& room) const {

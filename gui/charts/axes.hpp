@@ -21,7 +21,8 @@ struct chart_axis {
   QString title;
   double low = 0;
   double high = 1;
-  const char* format = "%.0f";  // of the whole numbers that are labelled
+  const char* format = "%.0f";  // of the numbers that are labelled
+  double unit = 1;              // these are multiples of it; of an axis along y
   bool cells = false;  // a number stands for all up to the next one: labelled in the middle where there is room
   // Numbers are labelled between these.
   double first = low;

@@ -244,6 +244,12 @@ void view_state::set_fp8(fp8_spec spec) {
   tell(recipe);
 }
 
+void view_state::set_plan(plan_spec spec) {
+  if (spec == plan_) return;
+  plan_ = std::move(spec);
+  tell(plans);
+}
+
 void view_state::set_block(std::optional<named_block_format> row) {
   if (row == block_) return;
   block_ = std::move(row);

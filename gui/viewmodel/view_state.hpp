@@ -21,6 +21,7 @@
 #include "document.hpp"
 #include "drawn_columns.hpp"
 #include "fp8_spec.hpp"
+#include "plan_spec.hpp"
 #include "run_detail.hpp"
 
 namespace ulp::gui {
@@ -39,7 +40,8 @@ class view_state : public QObject {
     lost = 128,
     metric = 256,
     recipe = 512,
-    blocks = 1024
+    blocks = 1024,
+    plans = 2048
   };
   Q_DECLARE_FLAGS(parts, part)
 
@@ -115,6 +117,10 @@ class view_state : public QObject {
   [[nodiscard]] bool has_own_fp8() const noexcept { return has_own_fp8_; }
   void set_fp8(fp8_spec spec);  // one that checked() gives
 
+  // What Plan asks for.
+  [[nodiscard]] const plan_spec& plan() const noexcept { return plan_; }
+  void set_plan(plan_spec spec);
+
   // The format of blocks that Exponents shows in place of the replay's format; nullopt: none.
   [[nodiscard]] const std::optional<named_block_format>& block() const noexcept { return block_; }
   void set_block(std::optional<named_block_format> row);
@@ -177,6 +183,7 @@ class view_state : public QObject {
   std::string weights_format_;
   fp8_spec fp8_;
   bool has_own_fp8_ = false;
+  plan_spec plan_;
   std::optional<named_block_format> block_;
   std::vector<named_block_format> block_rows_;
   std::optional<int> tried_;

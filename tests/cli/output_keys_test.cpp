@@ -191,6 +191,7 @@ printed all_commands() {
       {"ulp sweep --recipe", "sweep " + digits + " --recipe te_delayed,te_current --set amax_history_len=1,16", ""},
       {"ulp sweep", "sweep " + digits + " --scaler pytorch,cerebras --format fp16", ""},
       {"ulp compare", "compare " + digits + " examples/digits.ulp", "tensors"},
+      {"ulp compare", "compare " + digits + " examples/digits.ulp --align loss", "tensors"},
       {"ulp info", "info " + digits, "tensors"},
       {"ulp plan", "plan " + digits + " --hardware cs", "tensors"},
       {"ulp watch", "watch " + digits + " --scaler pytorch", "tensors"},

@@ -40,12 +40,12 @@ void add_slots(row_figures& to, const tensor_row& row) {
     const auto count = static_cast<double>(c.count);
     low += count * std::pow(double_from(range.low) / row.unit(), 2);
     high += count * std::pow(std::min(double_from(range.high), row.table.largest_possible()) / row.unit(), 2);
-    to.slots.push_back({double_from(range.low) / row.unit(), c.count});
+    to.filled.push_back({double_from(range.low) / row.unit(), c.count});
   }
   const bool is_whole = row.table.buckets.empty();
   to.norm_low = std::sqrt(low);
   to.norm_high = is_whole ? std::sqrt(high) : std::numeric_limits<double>::infinity();
-  std::ranges::sort(to.slots, {}, &row_figures::slot::low);
+  std::ranges::sort(to.filled, {}, &row_figures::slot::low);
   int exponent = 0;
   to.significand = std::frexp(row.unit(), &exponent);
 }
@@ -80,7 +80,7 @@ bool operator==(const row_figures& a, const row_figures& b) noexcept {
   const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
   return a.numel == b.numel && a.zeros == b.zeros && a.nonfinite == b.nonfinite && a.nans == b.nans &&
          same(a.norm, b.norm) && same(a.magnitudes, b.magnitudes) && same(a.sum, b.sum) && same(a.largest, b.largest) &&
-         a.exact == b.exact && a.slots == b.slots;
+         a.exact == b.exact && a.filled == b.filled;
 }
 
 row_figures figures_of(const tensor_row& row) {
@@ -120,7 +120,7 @@ double least_change(const row_figures& a, const row_figures& b) noexcept {
   if (low(a) > high(b)) least = std::max(least, std::log(low(a) / high(b)));
   if (low(b) > high(a)) least = std::max(least, std::log(low(b) / high(a)));
   if (a.exact == b.exact && a.significand == b.significand)
-    least = std::max(least, moves(a.slots, b.slots) / std::sqrt(static_cast<double>(a.numel)) / whole);
+    least = std::max(least, moves(a.filled, b.filled) / std::sqrt(static_cast<double>(a.numel)) / whole);
   return least;
 }
 

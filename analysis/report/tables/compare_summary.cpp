@@ -546,7 +546,7 @@ std::vector<std::string> first_of(const compare_answer& answer) {
   for (const summary_line& line : lines_of(answer))
     if ((line.title == "first" || line.title == "looks like" || line.title == "then" || line.title == "judged") &&
         !line.text.empty())
-      told.push_back(line.title == "first" ? line.text : line.title + ": " + line.text);
+      told.push_back((line.title == "first" ? "first difference" : line.title) + ": " + line.text);
   return told;
 }
 

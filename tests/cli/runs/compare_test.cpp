@@ -1,5 +1,6 @@
 // Pins what `ulp compare` says of inputs of every kind: the same, another scaler, NaN, other names and sizes, and what
 // cannot be compared.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -105,4 +106,38 @@ TEST_CASE("dumps: names that wrap modules are paired, other sizes and names are 
   const auto changed = summary_of(a + " " + dump("e.safetensors", R"({"fc.weight)" + four, twice));
   CHECK(changed.at("verdict") == "differs");
   CHECK(changed.at("first_tensor") == "fc.weight");
+}
+
+TEST_CASE("runs of different speed are compared where their loss is the same, or refused with one error") {
+  const temporary_dir dir;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    write_file((dir.path() / name).string(), text);
+    return (dir.path() / name).string();
+  };
+  // 4 * 0.99^i, and the same twice as fast; two runs that never meet; one without losses.
+  std::string slow = "step,loss,scale\n";
+  std::string fast = slow;
+  std::string above = slow;
+  for (int i = 0; i < 200; ++i) {
+    slow += std::to_string(i) + "," + std::to_string(4 * std::pow(0.99, i)) + ",1024\n";
+    above += std::to_string(i) + "," + std::to_string(9 - 0.01 * i) + ",1024\n";
+    if (i < 100) fast += std::to_string(i) + "," + std::to_string(4 * std::pow(0.99, 2 * i)) + ",1024\n";
+  }
+  const std::string a = write("slow.csv", slow);
+  const std::string b = write("fast.csv", fast);
+  const auto all = summary_of(a + " " + b + " --align loss");
+  CHECK(all.at("align") == "loss");
+  CHECK(all.at("pairs") == 100);
+  CHECK(all.at("b_from") == 0);
+  CHECK(all.at("b_to") == 99);
+  CHECK(all.at("steps_of_b_per_step") == 0.5);
+  CHECK(all.at("verdict") != "differs");
+  CHECK(summary_of(a + " " + b).at("align") == "step");
+
+  CHECK_THAT(error_of(a + " " + write("above.csv", above) + " --align loss"), Contains("never at the loss of"));
+  CHECK_THAT(error_of(a + " " + write("none.csv", "step,scale\n0,1024\n") + " --align loss"),
+             Contains("no finite loss in its steps"));
+  CHECK_THAT(error_of(a + " - --align loss"), Contains("read once"));
+  CHECK_THAT(error_of(a + " " + b + " --align loss --loss-window 4"), Contains("is even"));
+  CHECK_THAT(error_of(a + " " + b + " --align loss --repeat " + a), Contains("--repeat"));
 }

@@ -443,3 +443,27 @@ TEST_CASE("what happened under a recipe is told first, and its findings are belo
   // The tensor that came late is hatched before.
   CHECK(html.find("no nonzero value") != std::string::npos);
 }
+
+TEST_CASE("a plan is a map whose cells say why, and another run is marked where it differs") {
+  report_page page = page_of(30);
+  plan_answer plan{.hardware = &plan_hardware_named("hopper")};
+  plan.treatments = plan.hardware->rows();
+  plan.info = page.tensors;
+  plan.tensors.push_back({.tensor = 0, .numel = 12});
+  plan.tensors.back().of.resize(plan.treatments.size());
+  page.plan = plan;
+  compare_answer other;
+  other.a.name = "run.ulp";
+  other.b.name = "<other>.ulp";
+  for (std::int64_t i = 0; i < 30; ++i) {
+    other.a.losses.push_back({i, 2.0});
+    other.b.losses.push_back({i, i < 20 ? 2.0 : 3.0});
+  }
+  other.found.first = parted_step{.step = 20, .parts = {{.part = step_part::loss, .change = 0.5, .a = 2, .b = 3}}};
+  page.comparisons.push_back(other);
+  const std::string html = html_of(page);
+  CHECK(is_balanced(html));
+  CHECK(html.find("<title>layer&lt;1&gt;") != std::string::npos);
+  CHECK(html.find("step 20: the loss") != std::string::npos);
+  CHECK(html.find("<other>") == std::string::npos);
+}

@@ -31,7 +31,7 @@ struct row_figures {
   // Where they are not: what the norm is at least and at most, and what is where, ascending.
   double norm_low = 0;
   double norm_high = 0;
-  std::vector<slot> slots;
+  std::vector<slot> filled;
   double significand = 1;  // of the unit: slots begin at other magnitudes where it is another
 
   // Root mean square; 0 without values.
