@@ -15,6 +15,7 @@
 #include "loop_recorder.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "runs/block_loops.hpp"
 #include "runs/fp8_loops.hpp"
 #include "runs/optimizer_loops.hpp"
 #include "selfcheck/self_test.hpp"
@@ -183,8 +184,26 @@ void open(loop_recorders& to, const selfcheck_arguments& o) {
   if (!o.twin.empty()) to.twin.emplace(o.twin, o.append);
 }
 
+int run_blocks(const selfcheck_arguments& o, const block_format& row) {
+  if (!o.policy.parameters.empty())
+    throw usage_error(fmt::format("--set: {} has blocks, and no policy with parameters", o.recipe));
+  if (!o.closed.empty() || !o.twin.empty())
+    throw usage_error(
+        fmt::format("-o and --twin: trainings in blocks are not recorded; {} is a row of blocks", o.recipe));
+  if (row.transposed_hadamard)
+    throw usage_error(fmt::format(
+        "--recipe: {} transforms what it quantizes, as both operands of a product would have to be", row.name));
+  return run_block_loops({.model = model_text(o),
+                          .training = training_of(o),
+                          .row = row,
+                          .steps = o.steps,
+                          .seeds = o.seeds,
+                          .output = o.output});
+}
+
 int run_recipe(const selfcheck_arguments& o, loop_recorders& to) {
   refuse_loss_scaling(o);
+  if (const block_format* const row = find_block_format(o.recipe)) return run_blocks(o, *row);
   const fp8_loops asked{.model = model_text(o),
                         .training = training_of(o),
                         .recipe = o.recipe,
@@ -264,7 +283,8 @@ command selfcheck_command() {
   made.add(
       "--recipe", &o->recipe,
       "in place of a scaler: cast what linear layers take to 8 bits, with a scale for each tensor (te_delayed:hybrid, "
-      "te_current, torchao_tensorwise, flax, keras, msamp); --set is of its policy",
+      "te_current, torchao_tensorwise, flax, keras, msamp); --set is of its policy. Or in blocks that share a scale: "
+      "mxfp8, mxfp4, nvfp4, see ulp formats --blocks",
       {.type = "NAME"});
   made.add("--format", &o->format,
            "what is low is rounded to this, see ulp formats (default: fp16; of optimizers bf16)", {.type = "F"});
@@ -287,7 +307,9 @@ command selfcheck_command() {
       "what a what-if is; its skips are compared with those of the closed loop.\n"
       "With --recipe: inputs, weights and gradients of outputs of all linear layers are cast as the recipe says, and "
       "recorded before that (-o, --twin). Their replay must give every scale bit for bit, and counts that hold the "
-      "true ones (else exit code 1); scales, saturation and underflow of a float32 training are compared with those.\n"
+      "true ones (else exit code 1); scales, saturation and underflow of a float32 training are compared with those. "
+      "In blocks (--recipe mxfp8) they are quantized along the sums of each product; the share of its energy that each "
+      "tensor loses is compared with what float32 foretells.\n"
       "Optimizers: each mode is trained with passes in the low format and no scaler; the gradients of a float32 "
       "training are stepped by its optimizer, the open loop. Exit code 1 where that names another mode than the one "
       "that trains worst. docs/optimizer-states.md has results.\n"

@@ -49,6 +49,8 @@ class counting_hook final : public rounding_hook {
     return unit;
   }
 
+  bool round_across(const site& at, std::span<float> values) override { return inner_->round_across(at, values); }
+
   void start_step() {
     nonzero = underflow = 0;
     activation_grads.clear();

@@ -17,11 +17,10 @@ linear<Real>::linear(std::string name, parameter<Real>& weight, parameter<Real>*
 
 template <typename Real>
 matrix<Real> linear<Real>::forward(matrix<Real> input, const pass<Real>& in) {
-  input_ = std::move(input);
-  input_unit_ = in.keep_operand(site_kind::activation, name_ + ".input", input_);
-  low_weight_ = weight_->value;
-  weight_unit_ = in.keep_operand(site_kind::weight, weight_->name, low_weight_);
-  matrix<Real> output = product(input_, transposed(low_weight_), in.sums);
+  input_unit_ = in.keep_operand(site_kind::activation, name_ + ".input", input, input_);
+  matrix<Real> weight = weight_->value;
+  weight_unit_ = in.keep_operand(site_kind::weight, weight_->name, weight, low_weight_);
+  matrix<Real> output = product(input, transposed(weight), in.sums);
   output *= input_unit_ * weight_unit_;
   if (bias_ != nullptr) {
     const matrix<Real> bias = bias_->cast(in);
@@ -34,8 +33,9 @@ matrix<Real> linear<Real>::forward(matrix<Real> input, const pass<Real>& in) {
 
 template <typename Real>
 matrix<Real> linear<Real>::backward(matrix<Real> gradient, const pass<Real>& in) {
-  const Real unit = in.keep_operand(site_kind::activation_grad, name_ + ".output", gradient);
-  matrix<Real> of_weight = product(transposed(gradient), input_, in.sums);
+  matrix<Real> across;
+  const Real unit = in.keep_operand(site_kind::activation_grad, name_ + ".output", gradient, across);
+  matrix<Real> of_weight = product(transposed(across), input_, in.sums);
   of_weight *= unit * input_unit_;
   weight_->add_gradient(std::move(of_weight), tensor_role::low, in);
   if (bias_ != nullptr) {

@@ -28,9 +28,9 @@ class linear {
   std::string name_;
   parameter<Real>* weight_;
   parameter<Real>* bias_;
-  matrix<Real> input_;
-  matrix<Real> low_weight_;
-  Real input_unit_ = 1;  // what sums of products with these are multiplied by
+  matrix<Real> input_;       // for the gradient of the weight
+  matrix<Real> low_weight_;  // for the gradient of the input
+  Real input_unit_ = 1;      // what sums of products with these are multiplied by
   Real weight_unit_ = 1;
 };
 

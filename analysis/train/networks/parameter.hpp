@@ -26,11 +26,19 @@ struct pass {
   void keep(site_kind kind, tensor_role role, std::string_view tensor, matrix<Real>& values) const {
     if constexpr (std::is_same_v<Real, float>) hook->round(site_of(kind, role, tensor, values), values.values());
   }
-  // What a linear layer's products take; low. Returns what sums of products are to be multiplied by.
-  [[nodiscard]] Real keep_operand(site_kind kind, std::string_view tensor, matrix<Real>& values) const {
-    if constexpr (std::is_same_v<Real, float>)
-      return hook->round_operand(site_of(kind, tensor_role::low, tensor, values), values.values());
-    return 1;
+  // What a linear layer's products take; low: `values` the one that sums over columns, `across` the one over rows. Returns
+  // what sums of products are to be multiplied by.
+  [[nodiscard]] Real keep_operand(site_kind kind, std::string_view tensor, matrix<Real>& values,
+                                  matrix<Real>& across) const {
+    Real unit = 1;
+    if constexpr (std::is_same_v<Real, float>) {
+      const site at = site_of(kind, tensor_role::low, tensor, values);
+      across = values;
+      unit = hook->round_operand(at, values.values());
+      if (hook->round_across(at, across.values())) return unit;
+    }
+    across = values;
+    return unit;
   }
 
  private:

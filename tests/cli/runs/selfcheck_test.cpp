@@ -240,6 +240,26 @@ TEST_CASE("under an FP8 recipe the recordings' replays are the loops that were t
   CHECK(text.out.find("self-replay  identical in 90 of 90 steps of tensors: scales bit for bit") != std::string::npos);
 }
 
+TEST_CASE("under a recipe of blocks every tensor is told of, and what does not go with it is refused") {
+  const auto told =
+      nlohmann::json::parse(run_ulp("selfcheck closed-loop --model mlp --steps 5 --seeds 2 --recipe mxfp8 --json").out);
+  CHECK(told["summary"]["recipe"] == "torchao_mxe4m3_floor");
+  CHECK(told["summary"]["is_told_apart"].is_boolean());
+  REQUIRE(told["tensors"].size() == 9);
+  for (const auto& t : told["tensors"]) {
+    CHECK(t["open_lost_share"].get<double>() > 0);
+    CHECK(t["open_lost_share"].get<double>() < 0.01);
+  }
+  for (const auto& [arguments, words] :
+       {std::pair<std::string, std::string>{"mxfp8 --set a=1", "--set: mxfp8 has blocks"},
+        {"nvfp4 -o a.ulp", "are not recorded"},
+        {"te_nvfp4_1x16_rht_columnwise", "transforms what it quantizes"}}) {
+    const auto run = run_ulp("selfcheck closed-loop --model mlp --steps 2 --seeds 1 --recipe " + arguments);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.find(words) != std::string::npos);
+  }
+}
+
 TEST_CASE("what belongs to loss scaling is refused beside an FP8 recipe, by name") {
   for (const auto& [arguments, option] : {
            std::pair<std::string, std::string>{"--scaler pytorch", "--scaler: not with --recipe"},

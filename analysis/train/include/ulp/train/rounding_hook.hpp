@@ -56,6 +56,9 @@ class rounding_hook {
     round(at, values);
     return 1;
   }
+  // For the product that sums over the rows of an operand, after round_operand of the same values: they come as they came
+  // there, and are replaced where that product takes others, as of blocks along its sums. Returns whether it does.
+  virtual bool round_across(const site& /*at*/, std::span<float> /*values*/) { return false; }
 
   // The format that weight gradients of role low are rounded to (tensor_info::through); empty: none.
   [[nodiscard]] virtual std::string through() const { return {}; }
