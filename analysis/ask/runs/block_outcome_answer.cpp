@@ -31,6 +31,15 @@ std::string as_typed(const block_extent& block) {
   return "--blocks " + text_of(block);
 }
 
+// The same of ulpscope's recorder.
+std::string of_the_recorder(const block_extent& block) {
+  const bool is_column = block.columns == 1 && block.rows > 1;
+  const std::string extent = block.rows == 1 ? fmt::format("{}", block.columns)
+                             : is_column     ? fmt::format("{}", block.rows)
+                                             : fmt::format("\"{}\"", text_of(block));
+  return fmt::format("ulpscope.Recorder(..., blocks={}{})", extent, is_column ? ", axis=\"other\"" : "");
+}
+
 block_case case_of(const std::string& name, const rounding_text& typed) {
   block_case made{.format_name = name, .row = *find_block_format(name), .how = {}, .rounding_name = {}};
   if (typed.given() && made.row.element.numbers == nullptr)
@@ -47,7 +56,7 @@ void check_tables_tell(const block_case& of) {
   const std::string why = why_block_tables_do_not_tell(of.row, of.how);
   if (!why.empty())
     throw std::invalid_argument(
-        fmt::format("--format {}: block tables do not tell of it: {}; give the dumps", of.format_name, why));
+        fmt::format("--format {}: block tables cannot answer this: {}; give the dumps", of.format_name, why));
   if (of.row.block.rows == 0 || of.row.block.columns == 0)
     throw std::invalid_argument(fmt::format(
         "--format {}: its scale is of a row or a tensor, of which there are no block tables; give the dumps",
@@ -72,9 +81,9 @@ class missing_tables {
     throw std::invalid_argument(
         kind == source_kind::dump
             ? fmt::format("{}: has no tensor with blocks of {} that can be counted", input, text_of(*first_))
-            : fmt::format("{}: recorded {} blocks of {}: record with {}, or give the dumps", input,
-                          has.empty() ? "without" : "with blocks of " + has + ", without", text_of(*first_),
-                          as_typed(*first_)));
+            : fmt::format("{}: recorded {} blocks of {}: record with {}, or in training with {}, or give the dumps",
+                          input, has.empty() ? "without" : "with blocks of " + has + ", without", text_of(*first_),
+                          as_typed(*first_), of_the_recorder(*first_)));
   }
   [[nodiscard]] std::string note() const {
     return fmt::format("{} rows of tensors have no block tables and are left out", rows_);
@@ -112,7 +121,7 @@ block_outcome_answer block_outcomes_over(const outcome_question& o, const block_
   all.from_values = std::ranges::find(o.run.inputs, "-") == o.run.inputs.end() && are_dumps(o.run.inputs, how);
   if (!all.from_values && of_blocks.with_errors)
     throw std::invalid_argument(
-        "--with-errors: block tables do not tell of errors, only the values do; remove it, or give the dumps");
+        "--with-errors: block tables cannot answer this, only the values can; remove it, or give the dumps");
   std::vector<block_outcome_counter> counters;
   for (block_case& made : all.formats) {
     if (all.from_values) {

@@ -180,7 +180,7 @@ std::string why_block_tables_do_not_tell(const block_format& row, const std::opt
 
 block_outcome_counter::block_outcome_counter(const block_format& row, const std::optional<rounding>& how) {
   if (const std::string why = why_block_tables_do_not_tell(row, how); !why.empty())
-    throw std::invalid_argument("block tables do not tell of " + std::string{row.name} + ": " + why);
+    throw std::invalid_argument("block tables cannot answer for " + std::string{row.name} + ": " + why);
   state_ = std::make_unique<state>(row, how);
 }
 block_outcome_counter::~block_outcome_counter() = default;

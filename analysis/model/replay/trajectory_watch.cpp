@@ -174,10 +174,11 @@ std::vector<std::string> trajectory_watch::warnings() const {
         "finite at step " +
         std::to_string(hopeless_->first_step));
   if (poisoned_.rows > 0)
-    all.push_back("infinities or NaN are applied in " + count(poisoned_.rows, "step") + ", first at step " +
-                  std::to_string(poisoned_.first_step) +
-                  ": the policy does not look for them, and the weights are lost from there on. Choose one that skips, "
-                  "or a format and scale that do not overflow");
+    all.push_back(
+        "infinities or NaN are applied in " + count(poisoned_.rows, "step") + ", first at step " +
+        std::to_string(poisoned_.first_step) +
+        ": the policy does not look for them, and the weights are NaN or infinite from there on. Choose one that skips, "
+        "or a format and scale that do not overflow");
   if (below_one_.rows > 0 && !hopeless && !as_recorded_)
     all.push_back("overflow at a scale below one in " + count(below_one_.rows, "step") + ", first at step " +
                   std::to_string(below_one_.first_step) +

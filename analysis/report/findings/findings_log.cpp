@@ -92,7 +92,7 @@ std::optional<finding> what_log_shows(const survey& run) {
   std::vector<std::string> parts;
   if (a.skipped.steps > 0) parts.push_back("overflow in " + stretch_text(a.skipped) + ", skipped");
   if (a.lost.steps > 0) parts.push_back("gradients that were not finite in " + stretch_text(a.lost));
-  if (parts.empty()) parts.push_back("no overflow in the " + steps_text(a.applied) + " that it tells of");
+  if (parts.empty()) parts.push_back("no overflow in the " + steps_text(a.applied) + " that it describes");
   if (a.largest != nullptr)
     parts.push_back(fmt::format("at the scale {} a gradient was >= {:.6g}", scale_text(scale_of(*a.largest)),
                                 a.largest->bounds()->low));

@@ -128,7 +128,7 @@ struct format_row {
   const judge* by;
   static_scales good;
   std::optional<window> steps;
-  bool is_unknown = false;  // the input does not tell what was lost
+  bool is_unknown = false;  // the input does not say what was lost
 };
 
 count_range overflowing(const window& w, double scale) {

@@ -259,7 +259,7 @@ std::optional<advice_summary> summary_of::not_judged() const {
   });
   if (!known) {
     s.happened = fmt::format("the input {}: it has neither gradients nor overflow flags, loss or norm",
-                             weights_ ? "tells nothing else" : "does not tell");
+                             weights_ ? "says nothing else" : "does not say");
     s.change = "record gradients (see ulp record), or give the log of the loss scale";
     return s;
   }
@@ -297,14 +297,14 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
                       : "no fault found in the log: ") +
         (handled_.empty() ? fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)) : handled_);
   if (open > 0)
-    s.happened +=
-        fmt::format("; of {} it does not tell whether {} overflowed", steps_text(open), open == 1 ? "it" : "they");
+    s.happened += fmt::format("; of {} the input does not say whether {} overflowed", steps_text(open),
+                              open == 1 ? "it" : "they");
   // Which of several steps overflowed may be open too.
   const bool in_part = open > 0 || std::ranges::any_of(judged_.steps(), [](const step_survey& of) {
                          return !of.bound_is_certain && of.found_inf.value_or(false);
                        });
   s.sure = has_values ? "the recorded steps are certain"
-           : in_part  ? "the log tells of its steps only in part; without gradients, underflow is unknown"
+           : in_part  ? "the log describes its steps only in part; without gradients, underflow is unknown"
                       : "the logged steps are certain; without gradients, underflow is unknown";
   s.change = "nothing";
   if (may_end)
@@ -314,7 +314,7 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
     if (s.cause == "healthy") s.cause = "unknown";
     s.change =
         "look whether the loss and the norm of the gradients rise: then lower the learning rate, or clip; below the scale 1 "
-        "none is at work any more";
+        "loss scaling has no effect";
   }
   if (often || may_end || fell_far) s.grade = finding_grade::notable;
 }

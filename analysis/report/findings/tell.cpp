@@ -103,7 +103,7 @@ told told_of(const divergence& d, const telling& about) {
     parts.push_back(fmt::format("the loss went from {} to {}", loss_number(d.loss_before), loss_number(d.loss_after)));
   t.happened =
       fmt::format("the training diverged from step {} on: {}; {}", d.growing.first, fmt::join(parts, ", "),
-                  d.applied_lost == 0 ? "that is not the format's doing"
+                  d.applied_lost == 0 ? "the number format is not the cause"
                                       : fmt::format("{} that overflowed {} applied all the same",
                                                     steps_text(d.applied_lost), d.applied_lost == 1 ? "was" : "were"));
   t.change = d.jump ? fmt::format("keep the learning rate below {:.3g}; it was {:.3g} while the training went well",

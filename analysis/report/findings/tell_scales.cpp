@@ -103,13 +103,13 @@ told told_of(const collapsed_scale& c, const telling& about) {
   told t;
   if (c.dead > 0) return told_of_dead(c, about);
   t.happened = fmt::format(
-      "the loss scale collapsed from {}: {} overflow at scales below 1, down to {}, where none is at work any more",
+      "the loss scale collapsed from {}: {} overflow at scales below 1, down to {}, where loss scaling has no effect",
       as_power(c.greatest), span_text(c.lost), as_power(c.least));
   if (!std::isnan(c.loss)) t.happened += fmt::format(" (the loss there is {})", loss_number(c.loss));
   advise_forward(t, about, {.has_scaler = true, .has_infinities = true});
   t.change += "; if the loss rose before that, lower the learning rate first";
   t.sure =
-      "very sure that it is no matter of the scale: what overflows below 1 overflows without one; whether the forward pass or "
+      "very sure that the loss scale is not the cause: what overflows below 1 overflows without one; whether the forward pass or "
       "a divergence is behind it is open";
   t.numbers = numbers_of(c.lost);
   t.numbers.all.push_back({"greatest", c.greatest});
@@ -178,7 +178,8 @@ told told_of(const gradient_overflow& h, const telling& about) {
     t.happened += is_one ? fmt::format("; {} with it", end_text(about))
                          : fmt::format("; {} with {} of them", end_text(about), grouped(h.at_end));
   else if (h.at_end == 0 && h.fell)
-    t.happened += is_one ? "; a lower scale was enough" : "; each time, a lower scale was enough";
+    t.happened += is_one ? "; a later step at a lower scale did not overflow"
+                         : "; each time, a later step at a lower scale did not overflow";
   t.change = "nothing: that is how a dynamic loss scale works";
   t.sure = h.is_placed ? "certain for these steps" : "certain of their number; the input does not show which they were";
   if (h.is_placed && about.all_steps > about.steps)
@@ -199,15 +200,15 @@ told told_of(const unhandled_overflow& u, const telling& about) {
   t.happened = fmt::format("gradients are infinite or NaN in {} of {} ({})", grouped(u.lost.steps),
                            steps_text(about.steps), where(u.lost));
   if (is_static) t.happened += fmt::format(", at the scale {}, which never fell", as_power(u.scale));
-  if (!u.has_scaler) t.happened += ", and no loss scale is at work";
+  if (!u.has_scaler) t.happened += ", and no loss scale is in use";
   if (u.ruined_at)
     t.happened = fmt::format(
-        "the gradients of step {} are infinite or NaN while its loss is finite, and the loss is lost from the next step on, to "
-        "step {}: no loss scale is at work, and they were applied",
+        "the gradients of step {} are infinite or NaN while its loss is finite, and the loss is NaN or infinite from the next step on, to "
+        "step {}: no loss scale is in use, and they were applied",
         *u.ruined_at, u.lost.last);
   if (u.applied > 0)
     t.happened += fmt::format("; {} of these steps {} applied{}", grouped(u.applied), u.applied == 1 ? "was" : "were",
-                              u.ends_the_run ? ", and the weights are lost from there on" : "");
+                              u.ends_the_run ? ", and the weights are NaN or infinite from there on" : "");
   t.change = std::string{"look at the data and the forward pass of these steps"} +
              (u.has_scaler ? "" : fmt::format("; {}", find_operation));
   t.sure =
@@ -238,15 +239,16 @@ told told_of(const forward_overflow& f, const telling& about) {
   if (f.losses_lost > 0) {
     const std::string share = share_text(f.losses_lost, f.lost);
     if (f.ends_the_run)
-      t.happened = fmt::format("the forward pass overflows or computes NaN from {}step {} on: the loss is lost {}{}",
-                               f.lost.is_assumed ? "about " : "", f.lost.first, share, scales);
+      t.happened =
+          fmt::format("the forward pass overflows or computes NaN from {}step {} on: the loss is NaN or infinite {}{}",
+                      f.lost.is_assumed ? "about " : "", f.lost.first, share, scales);
     else if (f.untold_after > 0)
       t.happened = fmt::format(
-          "the forward pass overflowed or computed NaN: the loss is lost {}{}; of the {} after that the input tells nothing",
+          "the forward pass overflowed or computed NaN: the loss is NaN or infinite {}{}; of the {} after the input says nothing",
           share, scales, steps_text(f.untold_after));
     else
       t.happened = fmt::format(
-          "the forward pass overflowed or computed NaN, and came back: the loss is lost {}{}, and the run goes on after them",
+          "the forward pass overflowed or computed NaN, and came back: the loss is NaN or infinite {}{}, and the run goes on after them",
           share, scales);
     constexpr std::uint64_t few = 3;
     t.sure =
@@ -257,19 +259,19 @@ told told_of(const forward_overflow& f, const telling& about) {
             ? "fairly sure: a loss of 0 to the end, after losses far from 0, is what programs write for one that is "
               "not finite"
         : f.untold_after > 0
-            ? "the first of these steps is proved, and no more: whether the loss came back the input does not tell"
+            ? "the first of these steps is proved, and no more: whether the loss came back the input does not say"
         : !f.ends_the_run && !(f.has_scaler && f.is_narrow)
-            ? "these steps are as they were logged; whether they were skipped, and why the loss came back, the input does not tell"
+            ? "these steps are as they were logged; whether they were skipped, and why the loss came back, the input does not say"
         : f.starts_the_run ? "very sure that no loss scale cures it; what led there is not in the input"
         : !f.is_narrow && !f.follows_finite
-            ? "very sure: the loss is lost from there on; whether a gradient that was not finite had been applied "
-              "before, the input does not tell"
+            ? "very sure: the loss is NaN or infinite from there on; whether a gradient that was not finite had been applied "
+              "before, the input does not say"
         : f.losses_zero > 0 || f.first_was_applied || !f.has_scaler || (!f.follows_finite && !f.in_all_tensors)
             ? "very sure: no loss scale reaches the forward pass"
             : "certain: no loss scale reaches the forward pass";
   } else {
     const bool stays_finite = f.losses_finite == f.lost.steps;
-    t.happened = fmt::format("{} {} not finite{}, to the end of {}: that is no matter of the scale, but {}",
+    t.happened = fmt::format("{} {} not finite{}, to the end of {}: the loss scale is not the cause, but {}",
                              span_text(f.lost), f.lost.steps == 1 ? "is" : "are", scales, end_of(about),
                              stays_finite ? "NaN that arises in the backward pass, or the forward pass"
                                           : "overflow or NaN in the forward pass");
@@ -278,7 +280,7 @@ told told_of(const forward_overflow& f, const telling& about) {
   }
   if (!f.before.empty()) t.evidence.push_back("the same was seen before, in " + listed(f.before));
   if (f.in_all_tensors)
-    t.evidence.push_back(fmt::format("in step {} all recorded tensors are lost at once", f.lost.first));
+    t.evidence.push_back(fmt::format("in step {} all recorded tensors are NaN or infinite at once", f.lost.first));
   if (f.losses_zero > 0)
     t.evidence.push_back(
         fmt::format("the loss is logged as 0 in {} of these steps, as programs write one that is not finite",
@@ -331,7 +333,7 @@ told told_of(const open_overflow& o, const telling& about) {
         is_known
             ? "let it run on until the scale is 1: if it overflows there too, the forward pass does, and no scale helps"
             : fmt::format(
-                  "see whether a scaler skips these steps and its scale still falls; if none is at work, go on "
+                  "see whether a scaler skips these steps and its scale still falls; if no scaler is in use, go on "
                   "from a checkpoint before step {} with a lower learning rate",
                   o.lost.first);
     t.sure = is_known ? fmt::format("not sure: {} before a lower scale could have ended it", end_text(about))

@@ -188,14 +188,19 @@ TEST_CASE("formats of blocks are counted from block tables, in a recording as in
   CHECK(run_ulp("info " + run).out.find("blocks of 1x32") != std::string::npos);
   CHECK(run_ulp("check " + run).exit_code == 0);
   CHECK(run_ulp("outcomes " + plain + " --format mxfp8").err ==
-        "ulp: " + plain + ": recorded without blocks of 1x32: record with --blocks 32, or give the dumps\n");
+        "ulp: " + plain +
+            ": recorded without blocks of 1x32: record with --blocks 32, or in training with "
+            "ulpscope.Recorder(..., blocks=32), or give the dumps\n");
+  CHECK(run_ulp("outcomes " + plain + " --format mxfp8 --axis other").err.find(
+            "blocks of 32x1: record with --blocks 32 --axis other, or in training with "
+            "ulpscope.Recorder(..., blocks=32, axis=\"other\"), or give the dumps\n") != std::string::npos);
   CHECK(run_ulp("outcomes " + run + " --format mxfp8,fp16").err ==
         "ulp: --format: mxfp8 has blocks that share a scale, fp16 has not: ask for them one after the other\n");
   CHECK(run_ulp("outcomes " + run + " --format nvfp4").err ==
-        "ulp: --format nvfp4: block tables do not tell of it: its scales are no powers of two, and follow from "
+        "ulp: --format nvfp4: block tables cannot answer this: its scales are no powers of two, and follow from "
         "the whole tensor; give the dumps\n");
   CHECK(run_ulp("outcomes " + run + " --format mxfp8 --with-errors").err ==
-        "ulp: --with-errors: block tables do not tell of errors, only the values do; remove it, or give the dumps\n");
+        "ulp: --with-errors: block tables cannot answer this, only the values can; remove it, or give the dumps\n");
   CHECK(run_ulp("outcomes " + dump + " --format fp16 --with-errors").exit_code == 2);
   CHECK(run_ulp("record " + dump + " --blocks 0 -o " + (dir / "none.ulp").string()).exit_code == 2);
   CHECK(run_ulp("record " + plain + " --blocks 32 -o " + (dir / "none.ulp").string()).err ==

@@ -293,7 +293,7 @@ TEST_CASE("a cause comes first, and what came after the run's death is left out 
   const advice given = r.given();
   CHECK(given.first.cause == "forward_overflow");
   CHECK(says(given.first.happened,
-             "from step 60 on: the loss is lost in all 60 steps that overflowed (steps 60 to 119), at every"));
+             "from step 60 on: the loss is NaN or infinite in all 60 steps that overflowed (steps 60 to 119), at every"));
   CHECK(given.first.left_out_from == 60);
   CHECK(given.first.lines ==
         std::vector<std::string>{"torch.autocast(\"cuda\", dtype=torch.bfloat16)  # and no GradScaler, or "
@@ -485,7 +485,7 @@ TEST_CASE("where only weights were recorded, the summary does not say that nothi
   CHECK(r.given().first.cause == "unknown");
   const advice_summary first = r.given(lost_updates_told(finding_grade::trouble)).first;
   CHECK(first.cause == "lost_updates");
-  CHECK(says(first.happened, "90 % of the updates are lost; the input tells nothing else"));
+  CHECK(says(first.happened, "90 % of the updates are lost; the input says nothing else"));
 }
 
 TEST_CASE("weights that are infinite or NaN come first") {
