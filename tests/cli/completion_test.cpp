@@ -149,7 +149,9 @@ TEST_CASE("fish offers it") {
   }
   const temporary_dir home;
   const auto in_fish = [&](const std::string& line) {
-    return run_shell("HOME=" + home.path().string() + " fish -N -c 'source cli/completion/ulp.fish; complete -C \"" + line + "\"'").out;
+    return run_shell("HOME=" + home.path().string() + " fish -N -c 'source cli/completion/ulp.fish; complete -C \"" +
+                     line + "\"'")
+        .out;
   };
   CHECK(in_fish("ulp replay examples/digits.ulp --tensor fc.w") == "fc.weight\n");
   CHECK(in_fish("ulp info examples/digits.u") == "examples/digits.ulp\n");
