@@ -24,9 +24,10 @@ QString subtitle(const view& v) {
   const view_state& state = v.state();
   const loaded_run* const run = state.current_run();
   if (run == nullptr) return v.question();
+  const QString under = v.shown_under();
   return shown_text(run->text.inputs.front()) +
          (run->text.inputs.size() > 1 ? QObject::tr(" and %1 more").arg(run->text.inputs.size() - 1) : QString()) +
-         " - " + v.shown_under();
+         (under.isEmpty() ? under : " - " + under);
 }
 
 QString context_of(const view& v) {
