@@ -119,6 +119,13 @@ const part_change* tensor_behind(const parted_step& s) {
   return found == s.parts.end() ? nullptr : &*found;
 }
 
+// Where most tensors are narrower in one run, none of them is a difference.
+std::string formats_text(const run_differences& d) {
+  if (!d.is_narrower_a && !d.is_narrower_b) return "no tensor is kept in a narrower format in one run";
+  return fmt::format("{} keeps most tensors in a narrower format than {}", d.is_narrower_a ? "A" : "B",
+                     d.is_narrower_a ? "B" : "A");
+}
+
 std::string others_text(const parted_step& s) {
   if (s.compared == 0) return "";
   return fmt::format(" {} of {} in that step.", grouped(s.over),
@@ -305,9 +312,7 @@ void add_bounds(lines& to, const compare_answer& r) {
         "agree: as a ReLU or a "
         "maximum does at its kink (--smooth, if the network has none)",
         percent(kink_bound), d.kink->step, percent(d.kink->largest));
-  if (d.is_narrower_a || d.is_narrower_b)
-    text += fmt::format("; {} keeps most tensors in a narrower format than {}", d.is_narrower_a ? "A" : "B",
-                        d.is_narrower_a ? "B" : "A");
+  if (d.is_narrower_a || d.is_narrower_b) text += "; " + formats_text(d);
   to.push_back({"bounds",
                 text,
                 {{"bound_format", d.format},
@@ -356,6 +361,11 @@ std::string verdict_of(const run_differences& d) {
   return is_same(d) ? "same" : "explained";
 }
 
+// By loss, only what came before tells which ratio of norms is usual.
+bool judges_norms(const compare_answer& r) {
+  return r.found.steps > usual_ratio::enough && (has_tables(r) || r.found.grad_norm.steps > usual_ratio::enough);
+}
+
 // Tensors in steps, in which one of the runs has infinities or NaN.
 std::uint64_t lost_rows(const run_differences& d) {
   std::uint64_t lost = 0;
@@ -365,11 +375,17 @@ std::uint64_t lost_rows(const run_differences& d) {
 
 std::string agreement_text(const compare_answer& r) {
   const run_differences& d = r.found;
-  if (r.by == run_alignment::loss)
-    return d.steps <= usual_ratio::enough
-               ? "no tensor is kept in a narrower format in one run; sizes of gradients were not judged"
-               : "none: at the same loss every norm keeps its usual ratio, and no tensor is kept in a narrower format in "
-                 "one run";
+  if (r.by == run_alignment::loss) {
+    const std::string formats = has_tables(r) ? formats_text(d) : "";
+    if (judges_norms(r))
+      return fmt::format("none: at the same loss {} keeps its usual ratio{}",
+                         has_tables(r) ? "every norm" : "the gradient norm that was logged",
+                         formats.empty() ? formats : ", and " + formats);
+    return fmt::format("not judged: {}{}",
+                       d.steps > usual_ratio::enough ? "neither tensors nor gradient norms are in both runs"
+                                                     : "so few pairs do not tell which sizes of gradients are usual",
+                       formats.empty() ? formats : "; " + formats);
+  }
   if (is_same(d)) {
     if (!has_tables(r)) return "none: what both logged is the same";
     if (std::ranges::any_of(d.tensors, [](const compared_tensor& t) { return t.estimated; }))
@@ -388,7 +404,8 @@ std::string agreement_text(const compare_answer& r) {
 
 void add_first(lines& to, const compare_answer& r) {
   const run_differences& d = r.found;
-  std::vector<named_value> values{{"verdict", verdict_of(d)}};
+  const bool is_open = r.by == run_alignment::loss && !d.first && !judges_norms(r);
+  std::vector<named_value> values{{"verdict", is_open ? "not_judged" : verdict_of(d)}};
   const auto add = [&](const std::string& lead, const std::optional<parted_step>& s) {
     const part_change* const p = s ? &s->parts.front() : nullptr;
     const part_change* tensor = p == nullptr ? nullptr : p->tensor ? p : tensor_behind(*s);

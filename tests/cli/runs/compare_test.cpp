@@ -131,8 +131,16 @@ TEST_CASE("runs of different speed are compared where their loss is the same, or
   CHECK(all.at("b_from") == 0);
   CHECK(all.at("b_to") == 99);
   CHECK(all.at("steps_of_b_per_step") == 0.5);
-  CHECK(all.at("verdict") != "differs");
+  CHECK(all.at("verdict") == "not_judged");  // neither has norms
+  CHECK_THAT(run_ulp("compare " + a + " " + b + " --align loss").out, Contains("neither tensors nor gradient norms"));
   CHECK(summary_of(a + " " + b).at("align") == "step");
+
+  const std::string low = (dir.path() / "low.ulp").string();
+  const std::string twin = (dir.path() / "twin.ulp").string();
+  REQUIRE(run_ulp("selfcheck closed-loop --model mlp --steps 200 --seeds 1 -o " + low + " --twin " + twin).exit_code ==
+          0);
+  CHECK_THAT(run_ulp("compare " + low + " " + twin + " --align loss").out,
+             Contains("A keeps most tensors in a narrower format than B"));
 
   CHECK_THAT(error_of(a + " " + write("above.csv", above) + " --align loss"), Contains("never at the loss of"));
   CHECK_THAT(error_of(a + " " + write("none.csv", "step,scale\n0,1024\n") + " --align loss"),
