@@ -231,6 +231,8 @@ printed all_commands() {
       {"ulp selfcheck closed-loop", "selfcheck closed-loop --model mlp --steps 5 --seeds 2", "loops"},
       {"ulp selfcheck closed-loop --recipe",
        "selfcheck closed-loop --recipe te_delayed:hybrid --model mlp --steps 5 --seeds 2", "kinds"},
+      {"ulp selfcheck closed-loop --recipe of blocks",
+       "selfcheck closed-loop --recipe mxfp8 --model mlp --steps 5 --seeds 2", "tensors"},
       {"ulp selfcheck optimizers",
        "selfcheck optimizers --model mlp --steps 5 --seeds 2 --modes torch_adam:bf16,ao_adam8bit", "modes"},
       {"ulp selfcheck optimizers",
