@@ -137,6 +137,7 @@ class export_test : public QObject {
   void numbers_are_those_of_the_view() {
     for (const view* const v : views_->all) {
       if (v->key() == "policies") continue;  // no sweep was run
+      if (v->key() == "compare") continue;   // one run is open
       export_view(views_->named(v->key()), path("numbers.csv"), size, theme::light());
       export_view(views_->named(v->key()), path("numbers.json"), size, theme::light());
       const auto rows = static_cast<qsizetype>(v->data().rows.size());
