@@ -33,10 +33,13 @@ void remember_theme(const QString& name) { QSettings().setValue("theme", name); 
 
 namespace {
 
-// Its own frame of a check box is darker than the window.
-class framed_boxes : public QProxyStyle {
+// Fusion, whose own frame of a check box is darker than a dark window, and between whose tabs there is much room.
+class own_style : public QProxyStyle {
  public:
-  framed_boxes() : QProxyStyle("Fusion") {}
+  own_style() : QProxyStyle("Fusion") {}
+  int pixelMetric(PixelMetric what, const QStyleOption* option, const QWidget* widget) const override {
+    return what == PM_TabBarTabHSpace ? 12 : QProxyStyle::pixelMetric(what, option, widget);
+  }
   void drawPrimitive(PrimitiveElement what, const QStyleOption* option, QPainter* to,
                      const QWidget* widget) const override {
     QProxyStyle::drawPrimitive(what, option, to, widget);
@@ -51,7 +54,7 @@ class framed_boxes : public QProxyStyle {
 
 }  // namespace
 
-QStyle* program_style() { return new framed_boxes; }
+QStyle* program_style() { return new own_style; }
 
 QIcon program_icon() {
   QSvgRenderer drawing(QStringLiteral(":/data/org.ulpscope.ulpscope.svg"));

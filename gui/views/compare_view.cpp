@@ -50,13 +50,7 @@ QString compare_view::why_not() const {
   return {};
 }
 
-compare_question compare_view::asked() const {
-  const auto [a, b] = runs();
-  return {.run = a->text,
-          .other = b->text.inputs.front(),
-          .repeats = {},
-          .by = align_->currentIndex() == 1 ? run_alignment::loss : run_alignment::step};
-}
+bool compare_view::is_by_loss() const { return align_->currentIndex() == 1; }
 
 QString compare_view::shown_under() const {
   const auto [a, b] = runs();
@@ -80,9 +74,11 @@ void compare_view::start() {
   compared_by_ = align_->currentIndex();
   found_.reset();
   told_->setText(tr("Comparing ..."));
-  work_.start([this, question = asked()](listener& to) -> std::function<void()> {
-    return [this, found = compare_runs(question, to)] { take(found); };
-  });
+  const auto [a, b] = compared_;
+  work_.start(
+      [this, a = a->text, b = b->text.inputs.front(), by_loss = is_by_loss()](listener& to) -> std::function<void()> {
+        return [this, found = comparison_of(a, b, by_loss, to)] { take(found); };
+      });
 }
 
 void compare_view::refresh(view_state::parts what) {
@@ -102,7 +98,8 @@ void compare_view::catch_up_now() {
   if (!why_not().isEmpty() || found_) return;
   work_.cancel();
   try {
-    take(compare_runs(asked(), nobody()));
+    const auto [a, b] = runs();
+    take(comparison_of(a->text, b->text.inputs.front(), is_by_loss(), nobody()));
   } catch (const std::exception& problem) {
     tell(shown_text(problem.what()));
   }

@@ -8,10 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include <ulp/ask/runs/compare_answer.hpp>
-
 #include "chart_view.hpp"
 #include "viewmodel/background.hpp"
+#include "viewmodel/other_answers.hpp"
 
 namespace ulp::gui {
 
@@ -34,7 +33,7 @@ class compare_view final : public chart_view {
   using pair_of_runs = std::pair<std::shared_ptr<const loaded_run>, std::shared_ptr<const loaded_run>>;
   // The first run and, of the others, the one in front, else the second; null where there is one run.
   [[nodiscard]] pair_of_runs runs() const;
-  [[nodiscard]] compare_question asked() const;
+  [[nodiscard]] bool is_by_loss() const;
   [[nodiscard]] QString why_not() const;  // there is nothing to compare
   void start();
   void take(compare_answer found);

@@ -64,25 +64,19 @@ plan_view::plan_view(view_state& state, QWidget* parent)
   });
 }
 
-plan_question plan_view::asked() const {
-  return {.run = state().current_run()->text,
-          .hardware = state().plan().hardware,
-          .lose = state().plan().lose,
-          .budget = {}};
-}
-
 QString plan_view::shown_under() const { return tr("plan for %1").arg(shown_text(state().plan().hardware)); }
 
 void plan_view::start() {
   planned_ = {state().current_run()->id, state().plan()};
   plan_.reset();
   why_not_ = tr("Planning ...");
-  work_.start([this, question = asked()](listener& to) -> std::function<void()> {
-    return [this, plan = plan_over(question, to)] {
-      plan_ = plan;
-      update();
-    };
-  });
+  work_.start(
+      [this, run = state().current_run()->text, choice = state().plan()](listener& to) -> std::function<void()> {
+        return [this, plan = plan_of(run, choice, to)] {
+          plan_ = plan;
+          update();
+        };
+      });
 }
 
 void plan_view::refresh(view_state::parts) {
@@ -104,7 +98,7 @@ void plan_view::catch_up_now() {
   if (!why_empty().isEmpty() || (plan_ && !work_.running())) return;
   work_.cancel();
   try {
-    plan_ = plan_over(asked(), nobody());
+    plan_ = plan_of(state().current_run()->text, state().plan(), nobody());
   } catch (const std::exception& problem) {
     why_not_ = shown_text(problem.what());
   }

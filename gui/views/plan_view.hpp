@@ -10,10 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/ask/runs/plan_answer.hpp>
-
 #include "view.hpp"
 #include "viewmodel/background.hpp"
+#include "viewmodel/other_answers.hpp"
 
 namespace ulp::gui {
 
@@ -44,7 +43,6 @@ class plan_view final : public view {
   };
   // In place of what is running, or for once.
   void start();
-  [[nodiscard]] plan_question asked() const;
   // Fills cells_.
   void draw_map(QPainter& to, const QRectF& room, const theme& colours);
   [[nodiscard]] const drawn_cell* cell_at(const QPointF& place) const;

@@ -22,6 +22,7 @@
 #include <QToolButton>
 #include <memory>
 
+#include "app/themes.hpp"
 #include "gui/support/fixture.hpp"
 #include "views/all_views.hpp"
 
@@ -389,6 +390,7 @@ class main_window_test : public QObject {
 };
 
 int main(int argc, char** argv) {
+  QApplication::setStyle(program_style());
   QApplication application(argc, argv);
   QApplication::setOrganizationName("ulpscope");
   QApplication::setApplicationName("ulpscope-main-window-test");
