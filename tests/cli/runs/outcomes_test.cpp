@@ -191,9 +191,9 @@ TEST_CASE("formats of blocks are counted from block tables, in a recording as in
         "ulp: " + plain +
             ": recorded without blocks of 1x32: record with --blocks 32, or in training with "
             "ulpscope.Recorder(..., blocks=32), or give the dumps\n");
-  CHECK(run_ulp("outcomes " + plain + " --format mxfp8 --axis other").err.find(
-            "blocks of 32x1: record with --blocks 32 --axis other, or in training with "
-            "ulpscope.Recorder(..., blocks=32, axis=\"other\"), or give the dumps\n") != std::string::npos);
+  CHECK(run_ulp("outcomes " + plain + " --format mxfp8 --axis other")
+            .err.find("blocks of 32x1: record with --blocks 32 --axis other, or in training with "
+                      "ulpscope.Recorder(..., blocks=32, axis=\"other\"), or give the dumps\n") != std::string::npos);
   CHECK(run_ulp("outcomes " + run + " --format mxfp8,fp16").err ==
         "ulp: --format: mxfp8 has blocks that share a scale, fp16 has not: ask for them one after the other\n");
   CHECK(run_ulp("outcomes " + run + " --format nvfp4").err ==
