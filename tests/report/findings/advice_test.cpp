@@ -292,8 +292,9 @@ TEST_CASE("a cause comes first, and what came after the run's death is left out 
   run r = dying(4096, {});
   const advice given = r.given();
   CHECK(given.first.cause == "forward_overflow");
-  CHECK(says(given.first.happened,
-             "from step 60 on: the loss is NaN or infinite in all 60 steps that overflowed (steps 60 to 119), at every"));
+  CHECK(
+      says(given.first.happened,
+           "from step 60 on: the loss is NaN or infinite in all 60 steps that overflowed (steps 60 to 119), at every"));
   CHECK(given.first.left_out_from == 60);
   CHECK(given.first.lines ==
         std::vector<std::string>{"torch.autocast(\"cuda\", dtype=torch.bfloat16)  # and no GradScaler, or "

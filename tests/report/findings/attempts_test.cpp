@@ -136,7 +136,8 @@ TEST_CASE("a loss that came back is not said to be lost from there on") {
   } log;
   const advice_summary first = advice_of(log).first;
   CHECK(first.cause == "forward_overflow");
-  CHECK(says(first.happened, "and came back: the loss is NaN or infinite in all 10 steps that overflowed (steps 30 to 39)"));
+  CHECK(says(first.happened,
+             "and came back: the loss is NaN or infinite in all 10 steps that overflowed (steps 30 to 39)"));
   CHECK_FALSE(says(first.sure, "from there on"));
   CHECK_FALSE(says(first.sure, "very sure"));
 }
