@@ -7,14 +7,6 @@
 namespace ulp::train {
 namespace {
 
-tensor_kind kind_of(site_kind kind) {
-  switch (kind) {
-    case site_kind::weight: return tensor_kind::weight;
-    case site_kind::activation: return tensor_kind::activation;
-    default: return tensor_kind::activation_grad;
-  }
-}
-
 std::vector<float> quantized(const block_format& row, std::span<const float> values, matrix_extent of) {
   const std::size_t scales = grid_of(row, of).scales();
   std::vector<std::uint8_t> codes(values.size());
@@ -45,7 +37,7 @@ double lost_share(std::span<const float> before, std::span<const float> after) {
 
 float block_casting::round_operand(const site& at, std::span<float> values) {
   auto known = std::ranges::find(tensors_, at.tensor, &lost_in_blocks::name);
-  const tensor_kind kind = kind_of(at.kind);
+  const tensor_kind kind = operand_kind(at.kind);
   if (known == tensors_.end()) known = tensors_.insert(known, {.name = std::string{at.tensor}, .kind = kind});
   const std::vector<float> numbers = quantized(row_, values, {at.rows, at.columns});
   known->shares += lost_share(values, numbers);

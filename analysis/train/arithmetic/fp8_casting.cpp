@@ -10,14 +10,6 @@
 namespace ulp::train {
 namespace {
 
-tensor_kind kind_of(site_kind kind) {
-  switch (kind) {
-    case site_kind::weight: return tensor_kind::weight;
-    case site_kind::activation: return tensor_kind::activation;
-    default: return tensor_kind::activation_grad;
-  }
-}
-
 float amax_of(std::span<const float> values, bool ignores_nan) {
   float largest = 0;
   bool has_nan = false;
@@ -56,7 +48,7 @@ float fp8_casting::round_operand(const site& at, std::span<float> values) {
   const std::size_t index = rows_.size();
   if (index == tensors_.size()) {
     tensors_.push_back({.name = std::string{at.tensor},
-                        .kind = kind_of(at.kind),
+                        .kind = operand_kind(at.kind),
                         .role = at.role,
                         .shape = {at.rows, at.columns},
                         .numel = values.size()});

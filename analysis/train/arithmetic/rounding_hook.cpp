@@ -80,6 +80,14 @@ void low_rounding::round(const site& at, std::span<float> values) {
 
 std::string low_rounding::through() const { return to_string(how_.format); }
 
+tensor_kind operand_kind(site_kind kind) noexcept {
+  switch (kind) {
+    case site_kind::weight: return tensor_kind::weight;
+    case site_kind::activation: return tensor_kind::activation;
+    default: return tensor_kind::activation_grad;
+  }
+}
+
 std::string_view to_string(site_kind kind) noexcept {
   switch (kind) {
     case site_kind::weight: return "weight";

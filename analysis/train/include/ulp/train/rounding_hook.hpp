@@ -90,6 +90,8 @@ class low_rounding final : public rounding_hook {
 void round_values(std::span<float> values, const treatment& how, std::uint64_t seed = 0, std::uint64_t stream = 0);
 
 [[nodiscard]] std::string_view to_string(site_kind kind) noexcept;
+// Of what round_operand is given: an input, a weight, or else the gradient of an output.
+[[nodiscard]] tensor_kind operand_kind(site_kind kind) noexcept;
 
 }  // namespace ulp
 
