@@ -404,6 +404,13 @@ void run_comparison::see_ratios(const std::vector<seen_row>& rows, const paired_
   };
 
   part_change norm{.part = step_part::grad_norm, .a = now.a->grad_norm, .b = now.b->grad_norm};
+  const bool is_lost_a = std::isinf(norm.a) || now.a->grad_norm_is_nan;
+  const bool is_lost_b = std::isinf(norm.b) || now.b->grad_norm_is_nan;
+  if ((is_lost_a && std::isfinite(norm.b)) || (is_lost_b && std::isfinite(norm.a))) {
+    norm.change = std::numeric_limits<double>::infinity();
+    norm.bound = {of_format(), bound_source::history};
+    parted.parts.push_back(norm);
+  }
   if (std::isfinite(norm.a) && std::isfinite(norm.b) && judge(0, norm)) parted.parts.push_back(norm);
   for (const seen_row& r : rows) {
     if (!r.is_finite()) continue;

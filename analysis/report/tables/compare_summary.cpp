@@ -362,8 +362,9 @@ std::string verdict_of(const run_differences& d) {
 }
 
 // By loss, only what came before tells which ratio of norms is usual.
+bool is_judged(const compared_tensor& t) { return t.ratios > usual_ratio::enough; }
 bool judges_norms(const compare_answer& r) {
-  return r.found.steps > usual_ratio::enough && (has_tables(r) || r.found.grad_norm.steps > usual_ratio::enough);
+  return r.found.grad_norm.steps > usual_ratio::enough || std::ranges::any_of(r.found.tensors, is_judged);
 }
 
 // Tensors in steps, in which one of the runs has infinities or NaN.
@@ -373,19 +374,30 @@ std::uint64_t lost_rows(const run_differences& d) {
   return lost;
 }
 
+std::string agreement_by_loss(const compare_answer& r) {
+  const run_differences& d = r.found;
+  const auto judged = static_cast<std::uint64_t>(std::ranges::count_if(d.tensors, is_judged));
+  std::string text;
+  if (judges_norms(r))
+    text = fmt::format("none of what could be judged: at the same loss {} the usual ratio",
+                       judged == 0 ? "the gradient norm that was logged keeps"
+                                   : fmt::format("the norms of {} keep", count_text(judged, "tensor")));
+  else
+    text = d.grad_norm.steps == 0 && d.tensors.empty()
+               ? "not judged: neither tensors nor gradient norms are in both runs"
+               : "not judged: too few pairs to tell which norms are usual";
+  if (!d.tensors.empty()) text += "; " + formats_text(d);
+  if (judged > 0 && judged < d.tensors.size())
+    text += fmt::format("; not judged: {}, in too few pairs", count_text(d.tensors.size() - judged, "tensor"));
+  if (lost_rows(d) > 0) text += "; infinities and NaN of tensors are not judged";
+  if (r.a.alone + r.b.alone > 0)
+    text += fmt::format("; nor are steps of one run alone, {} of A and {} of B", r.a.alone, r.b.alone);
+  return text;
+}
+
 std::string agreement_text(const compare_answer& r) {
   const run_differences& d = r.found;
-  if (r.by == run_alignment::loss) {
-    const std::string formats = has_tables(r) ? formats_text(d) : "";
-    if (judges_norms(r))
-      return fmt::format("none: at the same loss {} keeps its usual ratio{}",
-                         has_tables(r) ? "every norm" : "the gradient norm that was logged",
-                         formats.empty() ? formats : ", and " + formats);
-    return fmt::format("not judged: {}{}",
-                       d.steps > usual_ratio::enough ? "neither tensors nor gradient norms are in both runs"
-                                                     : "so few pairs do not tell which sizes of gradients are usual",
-                       formats.empty() ? formats : "; " + formats);
-  }
+  if (r.by == run_alignment::loss) return agreement_by_loss(r);
   if (is_same(d)) {
     if (!has_tables(r)) return "none: what both logged is the same";
     if (std::ranges::any_of(d.tensors, [](const compared_tensor& t) { return t.estimated; }))

@@ -135,6 +135,23 @@ TEST_CASE("runs of different speed are compared where their loss is the same, or
   CHECK_THAT(run_ulp("compare " + a + " " + b + " --align loss").out, Contains("neither tensors nor gradient norms"));
   CHECK(summary_of(a + " " + b).at("align") == "step");
 
+  // A norm that is lost in one run alone, and norms in too few pairs.
+  const auto with_norm = [&](const std::string& name, const auto& norm) {
+    std::string rows = "step,loss,grad_norm\n";
+    for (int i = 0; i < 100; ++i)
+      rows += std::to_string(i) + "," + std::to_string(4 * std::pow(0.99, i)) + "," + norm(i) + "\n";
+    return write(name, rows);
+  };
+  const std::string steady = with_norm("steady.csv", [](int) { return "1.5"; });
+  const auto gone =
+      summary_of(steady + " " + with_norm("gone.csv", [](int i) { return i < 60 ? "1.5" : "inf"; }) + " --align loss");
+  CHECK(gone.at("verdict") == "differs");
+  CHECK(gone.at("first_step") == 60);
+  CHECK(gone.at("first_part") == "grad_norm");
+  const std::string seldom = with_norm("seldom.csv", [](int i) { return i % 50 == 0 ? "1.5" : ""; });
+  CHECK(summary_of(seldom + " " + seldom + " --align loss").at("verdict") == "not_judged");
+  CHECK(summary_of(steady + " " + steady + " --align loss").at("verdict") != "not_judged");
+
   const std::string low = (dir.path() / "low.ulp").string();
   const std::string twin = (dir.path() / "twin.ulp").string();
   REQUIRE(run_ulp("selfcheck closed-loop --model mlp --steps 200 --seeds 1 -o " + low + " --twin " + twin).exit_code ==
