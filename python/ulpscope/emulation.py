@@ -212,8 +212,8 @@ class _InBlocks(_Treatment):
         return _in_words(self._format, self._how)
 
     def round(self, x: torch.Tensor, y: torch.Tensor, stream: int) -> None:
-        if x.numel():
-            y.copy_(self.matrix(x.reshape(-1, x.shape[-1] if x.dim() else 1), stream).reshape(x.shape))
+        columns = x.shape[-1] if x.dim() else 1
+        y.copy_(self.matrix(x.reshape(x.shape[:-1].numel(), columns), stream).reshape(x.shape))
 
     def matrix(self, x: torch.Tensor, stream: int) -> torch.Tensor:
         """Along the last axis, in float32."""

@@ -400,6 +400,13 @@ class InBlocks(Case):
         spread = torch.exp2(torch.randint(-12, 3, (tokens, 1)).float())
         return nn.Linear(inputs, outputs), torch.randn(tokens, inputs) * spread, torch.randn(tokens, outputs) * spread
 
+    def test_no_tokens_in_blocks(self):
+        layer = torch.nn.Linear(4, 3)
+        x = torch.zeros(0, 4, requires_grad=True)
+        with ulpscope.emulate(layer, "mxfp8"):
+            layer(x).sum().backward()
+        self.assertEqual((x.grad.shape, layer.weight.grad.abs().sum().item()), ((0, 4), 0))
+
     def test_each_product_in_blocks_along_its_sum(self):
         for names in (
             ("mxfp8", "mxfp8", "mxfp8_e5m2"),
