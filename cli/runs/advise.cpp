@@ -63,8 +63,8 @@ command advise_command() {
   add_groups(made, o->asked.run);
   made.add(
       "--format", &o->asked.format,
-      "the format that gradients are scaled for (see ulp formats); without it float16, and where --config trains in "
-      "8-bit floats float8_e4m3fn",
+      "the format that gradients are scaled for (see ulp formats), or one of blocks (mxfp8, nvfp4, ...; see ulp formats "
+      "--blocks); without it float16, or what --config trains in",
       {.type = "F"});
   made.add("--epsilon", &o->asked.epsilon, "the share of the magnitude of gradients that underflow may take",
            {.type = "X", .show_default = true});
@@ -112,6 +112,10 @@ command advise_command() {
       "  fp8_format                  kinds: KIND: e4m3, e5m2: sqnr_db underflow_share\n"
       "  fp8_history                 histories: STEPS: saturating_steps stale_steps tensor_steps\n"
       "  fp8_tensors                 not_held\n"
+      "  block_format                format row tensors held drowned saturating not_decided\n"
+      "  block_elements              first second; kinds: KIND: tensors better_in_first better_in_second\n"
+      "  block_scale_rule            element; rules: RULE: saturating_share underflow_share worst_lost_share\n"
+      "  block_noise                 gradients drowned not_decided tensor least_ratio\n"
       "  worst_tensors worst_groups  scale_log2; tensors, groups: NAME: as of formats, and max_abs\n"
       "  clipping                    trigger_rate_at_1 norms median p90 p99 largest\n"
       "  tensor_scales group_scales  octaves_apart octaves_of_format; least, greatest: name scale_log2\n"
@@ -122,8 +126,9 @@ command advise_command() {
       "  lost_updates                format lost_share layers first_step; or format unmoved_share\n"
       "  recorded_values nothing     no numbers\n"
       "\n"
-      "Example:\n"
-      "  ulp advise examples/digits.ulp --group conv=^conv --group fc=^fc";
+      "Examples:\n"
+      "  ulp advise examples/digits.ulp --group conv=^conv --group fc=^fc\n"
+      "  ulp advise tests/data/digits.step00100.safetensors --format mxfp8";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -11,6 +11,7 @@
 #include <ulp/report/tables/regret_text.hpp>
 #include <ulp/report/tables/sweep_table.hpp>
 
+#include "block_sweep.hpp"
 #include "command.hpp"
 #include "configuration.hpp"
 #include "fp8_replay.hpp"
@@ -44,7 +45,7 @@ fp8_grid fp8_grid_of(const sweep_arguments& o, std::optional<fp8_question> own) 
         {"--start", !base.start.empty()},
         {"--rounding or a switch of it", !o.grid.roundings.empty() || base.rounding != rounding_text{}},
         {"--hindsight", !o.hindsight.empty()}})
-    if (is_given) throw usage_error(fmt::format("{}: not with a scale for each tensor; remove it", option));
+    if (is_given) throw usage_error(fmt::format("{}: not with a scale for each tensor or block; remove it", option));
   return {.recipes = o.recipes,
           .scalers = o.grid.scalers,
           .formats = o.grid.formats,
@@ -71,7 +72,21 @@ std::optional<configuration> configuration_of(const sweep_arguments& o) {
   return configuration_of(o.config, first, o.run);
 }
 
+// What sweeps of blocks know nothing of.
+void check_blocks_alone(const sweep_arguments& o) {
+  for (const auto& [option, is_given] : {std::pair{"--scaler", !o.grid.scalers.empty()},
+                                         {"--format", !o.grid.formats.empty()},
+                                         {"--set", !o.grid.base.parameters.empty()},
+                                         {"--config", !o.config.path.empty()}})
+    if (is_given) throw usage_error(fmt::format("{}: not with formats of blocks; remove it", option));
+  static_cast<void>(fp8_grid_of(o, std::nullopt));
+}
+
 int run(const sweep_arguments& o) {
+  if (are_blocks(o.recipes)) {
+    check_blocks_alone(o);
+    return sweep_blocks(o.recipes, o.run, o.output, o.show);
+  }
   const bool is_of_scalers = std::ranges::any_of(o.grid.scalers, find_fp8_scaler);
   const bool asks_for_scales = !o.recipes.empty() || is_of_scalers;
   const std::optional<configuration> config = configuration_of(o);
@@ -136,8 +151,11 @@ command sweep_command() {
   add_run(made, o->run);
   made.add("--scaler", &o->grid.scalers, "the policies (see ulp scalers)",
            {.type = "NAME,...", .split_at_commas = true});
-  made.add("--recipe", &o->recipes, "a scale for each tensor, as in ulp replay: recipes of FP8 training",
-           {.type = "NAME,...", .split_at_commas = true});
+  made.add(
+      "--recipe", &o->recipes,
+      "a scale for each tensor, as in ulp replay: recipes of FP8 training; or formats of blocks (mxfp8, nvfp4, ...; see "
+      "ulp formats --blocks)",
+      {.type = "NAME,...", .split_at_commas = true});
   add_config(made, o->config, {}, "adds a policy, and takes format and clipping unless given,");
   made.add(
       "--set", &o->grid.base.parameters,
@@ -162,7 +180,8 @@ command sweep_command() {
       "Example:\n"
       "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
       "fp16,cb16\n"
-      "  ulp sweep examples/digits.ulp --recipe te_delayed,te_current --set amax_history_len=1,16,1024";
+      "  ulp sweep examples/digits.ulp --recipe te_delayed,te_current --set amax_history_len=1,16,1024\n"
+      "  ulp sweep tests/data/digits.step00100.safetensors --recipe mxfp8,mxfp4,nvfp4,fp8_1x128";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -40,7 +41,7 @@ std::vector<scenario> scaler_trials(const advice_options& options, const selecti
 // Current scaling, and delayed scaling with histories of several lengths, in both formats of 8 bits.
 fp8_trials trials_of_tensors(const advice_options& options, const selection& counted) {
   fp8_trials made;
-  if (scaling_in(options.how.format) != scaling_kind::tensor) return made;
+  if (options.scaling() != scaling_kind::tensor) return made;
   for (const auto& [name, to] : {std::pair{"float8_e4m3fn", float8_e4m3fn}, {"float8_e5m2", float8_e5m2}})
     for (const std::int64_t history : {0, 1, 16, 1024}) {
       const bool is_current = history == 0;
@@ -73,6 +74,37 @@ void add_to(fp8_trials& trials, const step& now, const std::vector<tensor_info>&
     return;
   }
   for (fp8_trial& t : trials.all) static_cast<void>(t.by.advance(now, tensors));
+}
+
+// What is asked on, or else what the configuration trains in.
+std::string asked_blocks(const advice_question& asked, const std::optional<configuration>& own) {
+  if (!asked.format.empty()) return find_block_format(asked.format) == nullptr ? "" : asked.format;
+  if (!own || !own->said.float8) return "";
+  const std::string& recipe = own->said.float8->recipe;
+  return recipe == "blockwise" ? "fp8_1x128" : recipe == "mxfp8" || recipe == "nvfp4" ? recipe : "";
+}
+
+// The name of the format that advice is asked on, as that of numbers.
+std::string numbers_of(const advice_question& asked, const std::optional<block_family>& blocks, bool is_float8) {
+  if (blocks) return std::string{blocks->rows.front()->element.name};
+  if (!asked.format.empty()) return asked.format;
+  return is_float8 ? "float8_e4m3fn" : "float16";
+}
+
+// Of the steps before the run died.
+block_advice advice_on_blocks(const advice_question& asked, block_family of, const examined_run& run) {
+  block_advice made{.of = std::move(of), .tried = {}};
+  std::vector<const block_format*> rows;
+  for (std::size_t i = 0; i < made.of.rows.size(); ++i) {
+    rows.push_back(made.of.rows[i]);
+    if (i < made.of.by_rule.size())
+      std::ranges::copy_if(made.of.by_rule[i], std::back_inserter(rows),
+                           [&](const block_format* row) { return row != made.of.rows[i]; });
+  }
+  selection judged = asked.run.selected();
+  if (run.less) judged.end_step = *run.found.died_at;
+  made.tried = try_blocks(asked.run, judged, std::move(rows), nobody(), first_look::no);
+  return made;
 }
 
 name_predicate checked_by(const advice_question& asked) {
@@ -128,8 +160,8 @@ run_examination::run_examination(advice_options options, selection counted, name
     : options_(std::move(options)),
       counted_(std::move(counted)),
       checked_(std::move(checked)),
-      scenarios_(scaling_in(options_.how.format) == scaling_kind::run ? scaler_trials(options_, counted_, checked_)
-                                                                      : std::vector<scenario>{}),
+      scenarios_(options_.scaling() == scaling_kind::run ? scaler_trials(options_, counted_, checked_)
+                                                         : std::vector<scenario>{}),
       whole_(counted_, checked_),
       fp8_(trials_of_tensors(options_, counted_)) {
   if (!scenarios_.empty()) trials_.emplace(scenarios_);
@@ -197,10 +229,15 @@ examined_run advice_over(const advice_question& asked, listener& to) {
   const scenario_text scaled{.format = asked.format, .rounding = asked.rounding};
   const std::optional<configuration> own = configuration_of(asked.config, scaled, asked.run);
   const own_configuration configured = own ? own_configuration_of(own->said) : own_configuration{};
-  const std::string usual = configured.is_float8 ? "float8_e4m3fn" : "float16";
+  std::optional<block_family> blocks;
+  if (const std::string name = asked_blocks(asked, own); !name.empty()) blocks = block_family_named(name);
   advice_options how =
-      advice_options_of(asked.format.empty() ? usual : asked.format, asked.rounding, asked.epsilon, asked.run);
+      advice_options_of(numbers_of(asked, blocks, configured.is_float8), asked.rounding, asked.epsilon, asked.run);
   how.configured = configured;
+  if (blocks) {
+    how.in_blocks = true;
+    how.format_name = blocks->name;
+  }
   const selection counted = asked.run.selected();
   const name_predicate checked = checked_by(asked);
 
@@ -223,6 +260,9 @@ examined_run advice_over(const advice_question& asked, listener& to) {
       for_each_step(*twice, *less, to, [&](const step& now) { examination.add_again(now, from->tensors()); });
 
   examined_run run = examination.result(from->tensors(), kept_weights_of(asked.run, how.configured));
+  constexpr block_extent of_mx{1, 32};
+  if (!blocks && asked.format.empty() && has_block_tables(asked.run, of_mx)) blocks = block_family_named("mxfp8");
+  if (blocks && !run.died_at_once()) run.blocks = advice_on_blocks(asked, std::move(*blocks), run);
   for (const std::string& line : notes.lines(run.whole.choice(), asked.run)) to.note(line);
   for (const std::string& line : group_notes(sets_by_group(run.whole, from->tensors(), how.groups))) to.note(line);
   if (run.whole.as_recorded()) to.note(factor_note);

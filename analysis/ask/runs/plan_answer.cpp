@@ -20,7 +20,7 @@
 #include <ulp/model/replay/recording_doubts.hpp>
 #include <utility>
 
-#include "columns/row_blocks.hpp"
+#include "narrow_energies.hpp"
 #include "plan_scales.hpp"
 
 namespace ulp {
@@ -54,16 +54,7 @@ class planning {
     all_.hardware = &plan_hardware_named(asked.hardware);
     all_.treatments = all_.hardware->rows();
     read_limits();
-    how_.with_errors = true;
-    how_.with_blocks = true;
-    for (std::size_t i = 0; i < all_.treatments.size(); ++i) {
-      const block_format* const row = all_.treatments[i].blocks();
-      quantized_at_.push_back(how_.quantized.size());
-      energies_.emplace_back();
-      if (row == nullptr) continue;
-      how_.quantized.push_back({.row = *row, .with_errors = true});
-      if (why_tables_do_not_bound(*row).empty()) energies_.back().emplace(*row);
-    }
+    energies_.emplace(all_.treatments, how_);
   }
 
   plan_answer answer() {
@@ -81,7 +72,6 @@ class planning {
   // Second reading.
   void judge();
   void judge(seen_tensor& seen, const step& now, const tensor_row& row, const tensor_info& info);
-  [[nodiscard]] lost_energy energy_of(std::size_t treatment, const tensor_row& row, plan_doubts& doubts) const;
   void choose();
   void ask_for_master_copies();
 
@@ -110,9 +100,8 @@ class planning {
   listener& to_;
   selection selected_;
   source_options how_;
-  std::vector<std::size_t> quantized_at_;              // of each treatment in tensor_row::quantized
-  std::vector<std::optional<block_energy>> energies_;  // of those that tables bound
-  std::vector<int> scales_{0};                         // log2, descending
+  std::optional<narrow_energies> energies_;
+  std::vector<int> scales_{0};  // log2, descending
   std::vector<seen_tensor> seen_;
   bool as_recorded_ = false;  // the factor of some gradient is not known
   plan_answer all_;
@@ -155,23 +144,6 @@ void planning::find_scales() {
   if (const std::vector<int> found = scales_to_try(largest, halves); !found.empty()) scales_ = found;
 }
 
-lost_energy planning::energy_of(std::size_t treatment, const tensor_row& row, plan_doubts& doubts) const {
-  const plan_treatment& t = all_.treatments[treatment];
-  const block_format* const blocks = t.blocks();
-  doubts.no_ladder = doubts.no_ladder || !row.table.has_errors;
-  doubts.no_maximum = doubts.no_maximum || std::isnan(row.table.max_abs);
-  doubts.is_double = doubts.is_double || row.type == dtype::float64;
-  if (blocks == nullptr) return lost_energy_in_tensor_scale(row, t.elements());
-  if (row.quantized != nullptr) return lost_energy_of(row.quantized->at(quantized_at_[treatment]));
-  if (!energies_[treatment]) {
-    doubts.needs_values = true;
-    return {.share = {0, no_bound}, .estimate = no_bound, .may_saturate = true};
-  }
-  const block_table* const table = block_table_of(row, blocks->block);
-  doubts.no_blocks = doubts.no_blocks || table == nullptr;
-  return (*energies_[treatment])(row, table);
-}
-
 void planning::judge(seen_tensor& seen, const step& now, const tensor_row& row, const tensor_info& info) {
   seen.numel = std::max(seen.numel, row.table.numel);
   if (row.table.nonfinite() > 0) {
@@ -185,7 +157,7 @@ void planning::judge(seen_tensor& seen, const step& now, const tensor_row& row, 
     if (t.is_narrow()) {
       judged_treatment& of = seen.of[i].front();
       of.unfit = !may_be_narrow(info);
-      if (!of.unfit) of.add(now.key.step, energy_of(i, row, of.doubts));
+      if (!of.unfit) of.add(now.key.step, (*energies_)(i, row, of.doubts));
       continue;
     }
     const treatment how{.format = t.elements()};
@@ -401,31 +373,6 @@ void planning::ask_for_master_copies() {
 }
 
 }  // namespace
-
-void judged_treatment::add(std::int64_t step, const lost_energy& here) {
-  if (steps == 0 || here.share.low > worst.low) {
-    worst.low = here.share.low;
-    step_of_low = step;
-  }
-  if (steps == 0 || here.share.high > worst.high) {
-    worst.high = here.share.high;
-    estimate = here.estimate;
-    step_of_high = step;
-  }
-  if (here.may_saturate && may_saturate++ == 0) saturates_first = step;
-  if (here.saturates && saturating++ == 0) saturates_first = step;
-  ++steps;
-}
-
-double judged_treatment::share() const noexcept {
-  return unfit || steps == 0 || may_saturate > 0 ? no_bound : worst.high;
-}
-
-plan_verdict judged_treatment::verdict(double most) const noexcept {
-  if (unfit) return plan_verdict::unfit;
-  if (saturating > 0 || worst.low > most) return plan_verdict::fails;
-  return share() <= most ? plan_verdict::holds : plan_verdict::open;
-}
 
 std::uint64_t plan_budget(const std::string& text, std::uint64_t numel) {
   constexpr std::string_view each = "/element";

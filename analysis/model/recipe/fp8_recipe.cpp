@@ -11,7 +11,8 @@ namespace ulp {
 namespace {
 
 constexpr std::string_view by_row = "it has a scale for each row, and histograms do not know rows";
-constexpr std::string_view by_block = "it has a scale for each block, and histograms do not know blocks";
+constexpr std::string_view by_block =
+    "it has a scale for each block, and histograms do not know blocks; ulp sweep and ulp advise try formats of blocks";
 
 struct variant {
   std::string_view name;

@@ -63,7 +63,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   if (!updates) updates = unmoved_by_updates(run, tensors, o.configured);
   if (updates) weights.push_back(std::move(*updates));
   const summary_of told(whole, run, tensors, o, examined.found, w, weights);
-  const scaling_kind scaling = scaling_in(o.how.format);
+  const scaling_kind scaling = o.scaling();
   for (const finding& f : told.causes()) all.findings.push_back(f);
   const auto is_well = [](const weights_told& of) { return of.about.grade == finding_grade::fine; };
   for (const weights_told& of : weights)
@@ -78,6 +78,8 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
     if (maxima && !is_clipped && scaling == scaling_kind::run)
       all.findings.push_back(which_policy(run, tensors, examined.trials, examined.tried, best));
     for (finding& f : which_tensor_scales(examined.fp8, tensors)) all.findings.push_back(std::move(f));
+    if (examined.blocks)
+      for (finding& f : which_blocks(*examined.blocks)) all.findings.push_back(std::move(f));
     if (values) {
       constexpr int usual = 16;
       const int scale_log2 = scaling == scaling_kind::run ? std::min(w.largest_safe().value_or(usual), usual) : 0;
@@ -104,7 +106,9 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   }
   for (const weights_told& of : weights)
     if (is_well(of)) all.findings.push_back(of.about);
-  all.first = told.summary(best, tell_recipe(examined.fp8, tensors, o.configured.framework));
+  std::optional<fp8_choice_told> recipe = tell_recipe(examined.fp8, tensors, o.configured.framework);
+  if (o.in_blocks && examined.blocks) recipe = tell_block_recipe(*examined.blocks, o.configured.framework);
+  all.first = told.summary(best, recipe);
   say_what_was_replaced(all, examined.attempts, tensors, o);
   all.thresholds = fmt::format(
       "A finding stands out where underflow takes more than {} of the magnitude (more than {} of a tensor is "

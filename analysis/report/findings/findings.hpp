@@ -2,6 +2,7 @@
 #ifndef ULP_REPORT_FINDINGS_FINDINGS_HPP
 #define ULP_REPORT_FINDINGS_FINDINGS_HPP
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -74,6 +75,18 @@ inline constexpr std::uint64_t steps_for_a_skip = 50;
 // Fewer steps carry no answer about growth intervals and quantiles.
 inline constexpr std::size_t steps_for_rates = 30;
 
+// What people call tensors of each kind.
+struct kind_line {
+  tensor_kind kind;
+  std::string_view noun;
+};
+inline constexpr std::array kind_lines{kind_line{tensor_kind::activation, "activations"},
+                                       kind_line{tensor_kind::weight, "weights"},
+                                       kind_line{tensor_kind::activation_grad, "activation gradients"},
+                                       kind_line{tensor_kind::weight_grad, "weight gradients"},
+                                       kind_line{tensor_kind::update, "updates"},
+                                       kind_line{tensor_kind::unknown, "tensors of unknown kind"}};
+
 // The trial of the scaler that does best, in words: "init_scale=2^16 growth_interval=50: 1 step skipped, ...".
 struct best_trial {
   double init_scale = 0;
@@ -104,6 +117,12 @@ struct fp8_choice_told {
 [[nodiscard]] std::optional<fp8_choice_told> tell_recipe(const fp8_trials& trials,
                                                          const std::vector<tensor_info>& tensors,
                                                          std::string_view framework);
+
+// Of formats of blocks: whether they would have held, in which elements and by which scale rule, and whether their noise drowns the
+// gradients.
+[[nodiscard]] std::vector<finding> which_blocks(const block_advice& blocks);
+// As tell_recipe; nullopt where nothing was tried.
+[[nodiscard]] std::optional<fp8_choice_told> tell_block_recipe(const block_advice& blocks, std::string_view framework);
 
 // nullopt where every recorded tensor is finite throughout.
 [[nodiscard]] std::optional<finding> which_overflow_first(const survey& run, const std::vector<tensor_info>& tensors,

@@ -19,17 +19,6 @@ constexpr double much_vanishes = 0.01;
 // Between two formats this share of the nonzero values makes no difference.
 constexpr double as_good = 0.001;
 
-struct kind_line {
-  tensor_kind kind;
-  std::string_view noun;
-};
-constexpr std::array kinds{kind_line{tensor_kind::activation, "activations"},
-                           kind_line{tensor_kind::weight, "weights"},
-                           kind_line{tensor_kind::activation_grad, "activation gradients"},
-                           kind_line{tensor_kind::weight_grad, "weight gradients"},
-                           kind_line{tensor_kind::update, "updates"},
-                           kind_line{tensor_kind::unknown, "tensors of unknown kind"}};
-
 // Whether recipes of linear layers cast it.
 bool is_cast(const tensor_info& t, const std::vector<tensor_info>& tensors) {
   static const fp8_recipe usual = fp8_recipe_named("te_current");
@@ -80,7 +69,7 @@ finding which_fp8_format(const fp8_trials& trials, const std::vector<tensor_info
   finding f{.topic = "fp8_format", .question = "E4M3 or E5M2, with a scale for each tensor?"};
   std::vector<std::string> verdicts;
   named_values numbers;
-  for (const kind_line& k : kinds) {
+  for (const kind_line& k : kind_lines) {
     const comparison c = compare(trials, tensors, k.kind);
     if (!c.any()) continue;
     verdicts.push_back(fmt::format("{}: {}", k.noun, c.needs_range() ? "E5M2 keeps more" : "E4M3"));

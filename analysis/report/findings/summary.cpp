@@ -230,19 +230,20 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best,
     return s;
   }
   if (excerpt_) say_it_is_short(s, has_values);
-  const scaling_kind scaling = scaling_in(options_.how.format);
+  const scaling_kind scaling = options_.scaling();
   const bool has_scale_of_run = scaling == scaling_kind::run || scaling == scaling_kind::none;
   if (!has_values || (has_scale_of_run && say_what_underflows(s))) return s;
   if (has_scale_of_run) say_what_would_underflow(s);
   if (judged_.censored() > 0) s.sure += "; values rounded to zero before recording are unknown";
-  if (judged_.as_recorded()) {
+  if (judged_.as_recorded() && !options_.in_blocks) {
     s.sure += "; their factor is unknown, so scales are not judged";
   } else if (recipe) {
-    s.change = fmt::format("nothing; for training in FP8: {}", recipe->change);
+    s.change = fmt::format("nothing; for training in {}: {}", options_.in_blocks ? options_.format_name : "FP8",
+                           recipe->change);
     s.lines = recipe->lines;
     s.sure += "; what a format holds is exact or a range, what training makes of it these values do not show";
   } else if (scaling == scaling_kind::block) {
-    s.change = fmt::format("nothing; {} is a format of blocks with a scale each, which are not replayed",
+    s.change = fmt::format("nothing; {} is trained in blocks with a scale each: ask with --format mxfp4 or nvfp4",
                            options_.format_name);
   } else if (scaling == scaling_kind::none) {
     recommend_no_scale(s);
@@ -390,7 +391,7 @@ std::vector<tensor_set> summary_of::sets_that_matter() const {
 bool summary_of::say_what_underflows(advice_summary& s) const {
   const std::optional<double> own = scale_of_the_run(judged_);
   constexpr int usual = 16;
-  const bool is_scaled = scaling_in(options_.how.format) == scaling_kind::run;
+  const bool is_scaled = options_.scaling() == scaling_kind::run;
   const double scale =
       own.value_or(is_scaled ? std::ldexp(1.0, std::min(window_.largest_safe().value_or(usual), usual)) : 1);
   const std::vector<tensor_set> judged_sets = sets_that_matter();

@@ -9,6 +9,8 @@
 #include <ulp/ask/questions/number_text.hpp>
 #include <utility>
 
+#include "judged_text.hpp"
+
 namespace ulp {
 namespace {
 
@@ -21,39 +23,8 @@ struct plan_row {
   [[nodiscard]] const judged_treatment& judged() const { return t.of[t.chosen]; }
 };
 
-std::string number(double share) { return fmt::format("{:.2g}", share); }
-
-// What is known within a hundredth is one number.
-bool is_one_number(const judged_treatment& j) { return j.worst.high <= 1.01 * j.worst.low || j.worst.high == 0; }
-
-// "0.00071", "~0.0006, up to 0.0018": modelled, and what it is at most.
-std::string share_text(const judged_treatment& j) {
-  if (is_one_number(j)) return number(j.worst.high);
-  if (!std::isfinite(j.worst.high)) return "not known";
-  return fmt::format("~{}, up to {}", number(j.estimate), number(j.worst.high));
-}
-
 std::string bits_text(std::uint64_t bits, std::uint64_t numel) {
   return fmt::format("{:.4g}", static_cast<double>(bits) / static_cast<double>(std::max<std::uint64_t>(1, numel)));
-}
-
-std::string in_steps(std::uint64_t n, std::int64_t first) {
-  return n == 1 ? fmt::format("in step {}", first)
-                : fmt::format("in {}, first in step {}", count_text(n, "step"), first);
-}
-
-std::string what_to_record(const plan_treatment& t, const plan_doubts& d) {
-  if (d.is_double) return "float64 values are not decided: give them as float32";
-  if (d.needs_values) return "only the values decide it: give the dumps";
-  if (d.no_maximum) return "record the values, not bins, which do not tell the largest";
-  const block_format* const blocks = t.blocks();
-  const bool tables_help = d.no_blocks && blocks != nullptr && blocks->block.rows > 0 && blocks->block.columns > 0;
-  std::string options = tables_help ? blocks->block.rows == 1
-                                          ? fmt::format(" --blocks {}", blocks->block.columns)
-                                          : fmt::format(" --blocks {}x{}", blocks->block.rows, blocks->block.columns)
-                                    : "";
-  if (d.no_ladder) options += " --with-errors";
-  return options.empty() ? "only the values decide it: give the dumps" : "record with" + options;
 }
 
 std::string master_text(const planned_tensor& t) {
@@ -151,14 +122,14 @@ std::string why_not(const plan_answer& plan, const planned_tensor& t, std::size_
     case plan_verdict::fails:
       return j.saturating > 0 ? "saturates " + in_steps(j.saturating, j.saturates_first)
                               : fmt::format("loses {}{} in step {}", is_one_number(j) ? "" : "at least ",
-                                            number(j.worst.low), j.step_of_low);
+                                            short_share(j.worst.low), j.step_of_low);
     case plan_verdict::open: break;
   }
   const std::string what =
       j.may_saturate > 0 && std::isfinite(j.worst.high) ? "may saturate " + in_steps(j.may_saturate, j.saturates_first)
       : std::isfinite(j.worst.high) ? fmt::format("loses {} in step {}", share_text(j), j.step_of_high)
                                     : "not decided";
-  return what + "; " + what_to_record(plan.treatment(treatment), j.doubts);
+  return what + "; " + what_to_record(plan.treatment(treatment).blocks(), j.doubts);
 }
 
 std::vector<summary_line> lines_of(const plan_answer& plan) {
@@ -249,7 +220,7 @@ std::string why_chosen(const plan_answer& plan, const planned_tensor& t) {
   std::string text = fmt::format("{}: {}, {} bits for each of {}.", r.info().name, r.treatment().name,
                                  bits_text(j.bits, t.numel), count_text(t.numel, "element"));
   if (!t.nothing_seen)
-    text += j.worst.high > 0 ? fmt::format(" Loses {} at most, in step {}.", number(j.worst.high), j.step_of_high)
+    text += j.worst.high > 0 ? fmt::format(" Loses {} at most, in step {}.", short_share(j.worst.high), j.step_of_high)
                              : " Loses nothing.";
   if (t.near_miss)
     text += fmt::format(" Not {}: {}.", plan.treatment(*t.near_miss).name, why_not(plan, t, *t.near_miss));
@@ -285,7 +256,7 @@ table plan_table(const plan_answer& plan) {
       {"lost_share_estimate", "", [](const row& r) { return finite(r.judged().estimate); }},
       {"",
        "loses at most",
-       [](const row& r) { return r.t.nothing_seen ? "-" : number(r.judged().worst.high); },
+       [](const row& r) { return r.t.nothing_seen ? "-" : short_share(r.judged().worst.high); },
        {},
        right},
       {"worst_step", "in step",

@@ -13,6 +13,7 @@
 #include <ulp/ask/questions/rounding_text.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/runs/block_trial.hpp>
 #include <ulp/ask/runs/kept_weights.hpp>
 #include <ulp/formats/treatment.hpp>
 #include <ulp/model/causes/diagnosis.hpp>
@@ -25,8 +26,9 @@
 namespace ulp {
 
 struct advice_question {
-  run_text run;        // groups are looked at beside single tensors
-  std::string format;  // empty: float16, and float8_e4m3fn where the configuration trains in 8-bit floats
+  run_text run;  // groups are looked at beside single tensors
+  std::string
+      format;  // or a format of blocks; empty: float16, and float8_e4m3fn where the configuration trains in 8-bit floats
   std::string check;
   std::string epsilon = "1e-5";
   config_file config;  // a framework's file, whose words say what to change
@@ -34,6 +36,15 @@ struct advice_question {
   std::string framework;  // whose words these are where neither a file is named nor a framework's log is the input
   first_look look = first_look::yes;
 };
+
+// What training in a format multiplies by.
+enum class scaling_kind : std::uint8_t {
+  run,     // a loss scale
+  none,    // nothing: its exponents reach as far as those of float32
+  tensor,  // a scale for each tensor: formats of 8 bits
+  block    // scales of blocks: formats of fewer
+};
+[[nodiscard]] scaling_kind scaling_in(const format& f) noexcept;
 
 struct advice_options {
   std::string format_name = "float16";        // the format that is scaled
@@ -49,6 +60,11 @@ struct advice_options {
   std::vector<std::string> lost_elsewhere{};  // these two as of the source
   std::vector<std::string> doubts{};
   own_configuration configured;
+  bool in_blocks = false;  // the format is that of the elements of blocks
+
+  [[nodiscard]] scaling_kind scaling() const noexcept {
+    return in_blocks ? scaling_kind::block : scaling_in(how.format);
+  }
 };
 
 // What they are as texts: `groups` are the run's. Throws std::invalid_argument, also where the rounding is drawn.
@@ -57,15 +73,6 @@ struct advice_options {
 
 // Whose words say what to change where no configuration is named: those of the framework whose log the run is, else `otherwise`.
 [[nodiscard]] std::string whose_words(const source& from, const std::string& otherwise);
-
-// What training in a format multiplies by.
-enum class scaling_kind : std::uint8_t {
-  run,     // a loss scale
-  none,    // nothing: its exponents reach as far as those of float32
-  tensor,  // a scale for each tensor: formats of 8 bits
-  block    // scales of blocks: formats of fewer
-};
-[[nodiscard]] scaling_kind scaling_in(const format& f) noexcept;
 
 // A policy that scales each tensor, for one format, over the finite steps of a run.
 struct fp8_trial {
@@ -89,6 +96,12 @@ struct examined_attempt {
   diagnosis found;
 };
 
+// What a format of blocks would have made of the judged steps.
+struct block_advice {
+  block_family of;
+  std::optional<block_trial> tried;  // nullopt where the input has no values to try, or cannot be read twice
+};
+
 struct examined_run {
   advice_options options;
   std::vector<tensor_info> tensors;
@@ -99,6 +112,7 @@ struct examined_run {
   std::vector<sweep_result> tried;  // their results on what is judged; empty where nothing follows from them
   fp8_trials fp8;                   // where the format has a scale for each tensor
   std::optional<kept_weights> weights;
+  std::optional<block_advice> blocks;      // where they were asked for, or the recording has tables of MX blocks
   std::vector<examined_attempt> attempts;  // in the order of the input, of which something is left
 
   [[nodiscard]] const survey& judged() const noexcept { return less ? *less : whole; }

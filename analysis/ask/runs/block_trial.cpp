@@ -1,0 +1,216 @@
+#include <ulp/ask/runs/block_trial.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <ulp/ask/reading/repeated_steps.hpp>
+#include <ulp/io/source/source.hpp>
+#include <ulp/model/plan/hardware.hpp>
+#include <utility>
+
+#include "columns/row_blocks.hpp"
+#include "narrow_energies.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::array<std::string_view, 4> rules{"floor", "rceil", "ceil", "even"};
+
+struct open_name {
+  std::string_view name;
+  std::array<std::string_view, 2> elements;  // as torchao's rows have them
+};
+constexpr std::array open_names{open_name{"mxfp8", {"e4m3", "e5m2"}},  open_name{"mxfp8_e4m3", {"e4m3", ""}},
+                                open_name{"mxfp8_e5m2", {"e5m2", ""}}, open_name{"mxfp6", {"e2m3", "e3m2"}},
+                                open_name{"mxfp6_e2m3", {"e2m3", ""}}, open_name{"mxfp6_e3m2", {"e3m2", ""}},
+                                open_name{"mxfp4", {"e2m1", ""}}};
+
+// `shape`: what stands behind the name, ",block=64" or nothing.
+const block_format* torchao_row(std::string_view element, std::string_view rule, std::string_view shape) {
+  return find_block_format(fmt::format("torchao_mx{}_{}{}", element, rule, shape));
+}
+
+plan_treatment treatment_of(const block_format& row) {
+  return {.name = row.name,
+          .format_name = row.element.name,
+          .scale = plan_scale::block,
+          .row = row.name,
+          .in_words = row.summary};
+}
+
+// What is counted of a row of a step in each format, from its values or its block tables.
+class counting {
+ public:
+  explicit counting(std::span<const block_format* const> rows) : rows_(rows) {
+    for (const block_format* row : rows_) {
+      const bool is_told = row->block.rows > 0 && row->block.columns > 0 && why_block_tables_do_not_tell(*row).empty();
+      counters_.push_back(is_told ? std::optional<block_outcome_counter>{*row} : std::nullopt);
+    }
+  }
+
+  [[nodiscard]] std::optional<block_outcomes> operator()(std::size_t i, const tensor_row& row,
+                                                         const quantized_outcomes* counted) const {
+    if (counted != nullptr) return counted->counts;
+    const block_table* const table = counters_[i] ? block_table_of(row, rows_[i]->block) : nullptr;
+    return table == nullptr ? std::nullopt : std::optional{(*counters_[i])(*table)};
+  }
+
+ private:
+  std::span<const block_format* const> rows_;
+  std::vector<std::optional<block_outcome_counter>> counters_;
+};
+
+}  // namespace
+
+block_family block_family_named(const std::string& name) {
+  const parsed<const block_format*> read = read_block_format(name);
+  if (!read.value) throw std::invalid_argument("--format " + name + ": " + read.error);
+  const block_format& row = **read.value;
+  if (row.element.numbers == nullptr)
+    throw std::invalid_argument(fmt::format(
+        "--format {}: its elements are integers, of which nothing is advised; ulp outcomes counts what becomes of values",
+        name));
+  block_family made{.name = name, .rows = {}, .by_rule = {}};
+  const std::size_t comma = std::min(name.find(','), name.size());
+  std::string typed = name.substr(0, comma);
+  std::ranges::transform(typed, typed.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string_view shape = std::string_view{name}.substr(comma);
+  const auto open = std::ranges::find(open_names, typed, &open_name::name);
+  if (open == open_names.end()) {
+    made.rows.push_back(&row);
+    return made;
+  }
+  for (const std::string_view element : open->elements) {
+    if (element.empty()) continue;
+    made.rows.push_back(torchao_row(element, "rceil", shape));
+    std::vector<const block_format*>& of = made.by_rule.emplace_back();
+    for (const std::string_view rule : rules) of.push_back(torchao_row(element, rule, shape));
+  }
+  return made;
+}
+
+std::string_view scale_rule_of(const block_format& row) {
+  const std::string_view listed = listed_row(row).name;
+  return listed.substr(listed.rfind('_') + 1);
+}
+
+std::size_t block_trial::index_of(const block_format& row) const {
+  return static_cast<std::size_t>(std::ranges::find(rows, &row) - rows.begin());
+}
+
+trial_verdict verdict_of(const judged_treatment& j) noexcept {
+  if (j.saturating > 0) return trial_verdict::saturates;
+  if (j.worst.low > drowning_share) return trial_verdict::drowned;
+  const double share = j.share();
+  return share <= usual_lost_share ? trial_verdict::held
+         : share <= drowning_share ? trial_verdict::loses_more
+                                   : trial_verdict::not_decided;
+}
+
+bool did_worse(const judged_treatment& a, const judged_treatment& b) noexcept {
+  const auto rank = [](const judged_treatment& j) {
+    const trial_verdict v = verdict_of(j);
+    return std::tuple{j.saturating, v == trial_verdict::drowned, v == trial_verdict::not_decided ? 0.0 : j.estimate,
+                      j.worst.high};
+  };
+  return rank(a) > rank(b);
+}
+
+std::vector<const tried_tensor*> block_trial::judged() const {
+  std::vector<const tried_tensor*> all;
+  for (const tried_tensor& t : tensors)
+    if (!t.unfit && t.has_values) all.push_back(&t);
+  return all;
+}
+
+std::size_t block_trial::count(std::size_t row, trial_verdict v) const {
+  const std::vector<const tried_tensor*> all = judged();
+  return static_cast<std::size_t>(
+      std::ranges::count_if(all, [&](const tried_tensor* t) { return verdict_of(t->of[row]) == v; }));
+}
+
+std::optional<block_outcomes> block_trial::counts(std::size_t row) const {
+  block_outcomes sum;
+  for (const tried_tensor* t : judged()) {
+    if (!t->counts[row]) return std::nullopt;
+    sum += *t->counts[row];
+  }
+  return sum;
+}
+
+std::optional<block_trial> try_blocks(const run_text& run, const selection& selected,
+                                      std::vector<const block_format*> rows, listener& to, first_look look) {
+  block_trial all{.rows = std::move(rows), .tensors = {}, .info = {}};
+  std::vector<plan_treatment> treatments;
+  for (const block_format* row : all.rows) treatments.push_back(treatment_of(*row));
+  source_options how = run.how_to_read();
+  const narrow_energies energies(treatments, how);
+  const counting counted(all.rows);
+  const std::unique_ptr<source> from = look == first_look::yes ? open_run(run, how, to) : open_run_again(run, how);
+  if (from == nullptr) return std::nullopt;
+  repeated_steps repeated;
+  std::vector<std::optional<std::size_t>> at;
+  for_each_step(*from, selected, to, [&](const step& now) {
+    ++all.steps;
+    repeated.see(now.key, now.scalars);
+    for (const tensor_row& row : now.tensors) {
+      const tensor_info& info = from->tensors()[row.tensor];
+      if (!selected.takes(info)) continue;
+      at.resize(std::max<std::size_t>(at.size(), row.tensor + 1));
+      if (!at[row.tensor]) {
+        at[row.tensor] = all.tensors.size();
+        tried_tensor& made = all.tensors.emplace_back(
+            tried_tensor{.tensor = row.tensor, .unfit = !may_be_narrow(info), .of = {}, .counts = {}});
+        made.of.resize(all.rows.size());
+        made.counts.resize(all.rows.size(), block_outcomes{});
+      }
+      tried_tensor& tried = all.tensors[*at[row.tensor]];
+      tried.numel = std::max(tried.numel, row.table.numel);
+      if (row.table.nonfinite() > 0) {
+        ++tried.left_out;
+        continue;
+      }
+      tried.has_values = tried.has_values || row.table.nonzero_finite() > 0;
+      if (tried.unfit) continue;
+      for (std::size_t i = 0; i < all.rows.size(); ++i) {
+        judged_treatment& of = tried.of[i];
+        of.add(now.key.step, energies(i, row, of.doubts));
+        if (!tried.counts[i]) continue;
+        const std::optional<block_outcomes> here = counted(i, row, energies.counted(i, row));
+        if (here)
+          *tried.counts[i] += *here;
+        else
+          tried.counts[i].reset();
+      }
+    }
+  });
+  all.info = from->tensors();
+  all.from_values = from->kind() == source_kind::dump;
+  for (tried_tensor& t : all.tensors)
+    for (std::size_t i = 0; i < treatments.size(); ++i)
+      t.of[i].bits = treatments[i].bits(t.numel, all.info[t.tensor].shape);
+  if (look == first_look::yes) {
+    check_steps_counted(all.steps, run);
+    for (const std::string& line : repeated.lines(run)) to.note(line);
+  }
+  if (all.tensors.empty()) return std::nullopt;
+  return all;
+}
+
+bool has_block_tables(const run_text& run, const block_extent& block) {
+  source_options how = run.how_to_read();
+  how.with_blocks = true;
+  const std::unique_ptr<source> from = open_run_again(run, how);
+  if (from == nullptr || from->kind() != source_kind::recording) return false;
+  step first;
+  return from->next(first) && std::ranges::any_of(first.tensors, [&](const tensor_row& row) {
+           return block_table_of(row, block) != nullptr;
+         });
+}
+
+}  // namespace ulp

@@ -1,0 +1,61 @@
+#include "block_sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/ask/runs/block_trial.hpp>
+#include <ulp/io/bytes/printable.hpp>
+#include <ulp/report/tables/block_trial_table.hpp>
+
+#include "command.hpp"
+#include "listening.hpp"
+
+namespace ulp::cli {
+
+bool are_blocks(const std::vector<std::string>& recipes) {
+  const auto is_block = [](const std::string& name) { return find_block_format(name) != nullptr; };
+  const auto blocks = static_cast<std::size_t>(std::ranges::count_if(recipes, is_block));
+  if (blocks > 0 && blocks < recipes.size())
+    throw usage_error(
+        fmt::format("--recipe: {} has a scale for each block, {} for each tensor: ask for them one after the other",
+                    *std::ranges::find_if(recipes, is_block), *std::ranges::find_if_not(recipes, is_block)));
+  return blocks > 0;
+}
+
+int sweep_blocks(const std::vector<std::string>& recipes, const run_text& of, const output_options& output,
+                 std::uint64_t most) {
+  refuse_overwriting_inputs(output, of.files());
+  std::vector<const block_format*> rows;
+  for (const std::string& name : recipes)
+    for (const block_format* row : block_family_named(name).rows)
+      if (std::ranges::find(rows, row) == rows.end()) rows.push_back(row);
+  listening to(output.machine_stdout());
+  const std::optional<block_trial> tried = try_blocks(of, of.selected(), rows, to, first_look::yes);
+  if (!tried)
+    throw std::invalid_argument(printable(of.inputs.front()) +
+                                ": has no values of the selected tensors, which blocks are made of (a log has none)");
+  table t = block_trial_table(*tried);
+  write_table("sweep-blocks", t, output, false);
+  if (output.machine_stdout()) return done;
+  fmt::print("{} over {}, the best first: by tensors that it does not hold, then by what the worst tensor loses\n",
+             count_text(rows.size(), "format"), count_text(tried->steps, "step"));
+  print_sentences(
+      "",
+      fmt::format("held: no more than {} % of a tensor's energy is lost in any step, and nothing saturates. lose 1/3: "
+                  "of the energy, where training gains little. Vectors, which no product reads, are left out",
+                  percent_number(usual_lost_share)));
+  if (!tried->from_values)
+    print_sentences(
+        "",
+        "Not decided: what block tables and error ladders do not bound. Dumps decide all, ulp record --blocks 32 "
+        "--with-errors most");
+  const std::size_t all = t.rows.size();
+  if (all > most) t.rows.resize(most);
+  fmt::print("\n{}", to_text(t));
+  if (all > most) fmt::print("\nthe first {} of {}; more with --show N, all with --csv FILE\n", most, grouped(all));
+  return done;
+}
+
+}  // namespace ulp::cli
