@@ -61,7 +61,7 @@ struct printed {
 
   // Numbers of advice hold objects, some of them under names that are no keys.
   void see_nested(const std::string& name, const nlohmann::json& row) {
-    static const keys by_name{"formats", "scales", "tensors", "groups", "other_kinds", "kinds", "histories"};
+    static const keys by_name{"formats", "scales", "tensors", "groups", "other_kinds", "kinds", "histories", "rules"};
     see(name, row);
     for (const auto& [key, value] : row.items()) {
       if (!value.is_object()) continue;
@@ -189,6 +189,7 @@ printed all_commands() {
       {"ulp replay", "replay " + digits + " --scaler pytorch --format fp16 --clip-value 1 --group NAME=.", "steps"},
       {"ulp replay", "replay tests/data/golden/inputs/loop_walk.csv --scaler deepspeed --format fp16", "steps"},
       {"ulp sweep --recipe", "sweep " + digits + " --recipe te_delayed,te_current --set amax_history_len=1,16", ""},
+      {"ulp sweep --recipe of blocks", "sweep tests/data/digits.step00100.safetensors --recipe mxfp8", ""},
       {"ulp sweep", "sweep " + digits + " --scaler pytorch,cerebras --format fp16", ""},
       {"ulp compare", "compare " + digits + " examples/digits.ulp", "tensors"},
       {"ulp compare", "compare " + digits + " examples/digits.ulp --align loss", "tensors"},
@@ -197,6 +198,7 @@ printed all_commands() {
       {"ulp watch", "watch " + digits + " --scaler pytorch", "tensors"},
       {"ulp advise", "advise " + digits + " --group conv=^conv --group fc=^fc", ""},
       {"ulp advise", "advise " + digits + " --format float8_e4m3fn", ""},
+      {"ulp advise", "advise tests/data/digits.step00100.safetensors --format mxfp8", ""},
       {"ulp advise", "advise " + (dir / "log.csv").string(), ""},
       {"ulp advise", "advise " + (dir / "least.npy").string(), ""},
       {"ulp advise", "advise " + weights + " --scalars " + rate + " --config " + half, ""},

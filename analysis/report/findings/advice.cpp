@@ -78,8 +78,6 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
     if (maxima && !is_clipped && scaling == scaling_kind::run)
       all.findings.push_back(which_policy(run, tensors, examined.trials, examined.tried, best));
     for (finding& f : which_tensor_scales(examined.fp8, tensors)) all.findings.push_back(std::move(f));
-    if (examined.blocks)
-      for (finding& f : which_blocks(*examined.blocks)) all.findings.push_back(std::move(f));
     if (values) {
       constexpr int usual = 16;
       const int scale_log2 = scaling == scaling_kind::run ? std::min(w.largest_safe().value_or(usual), usual) : 0;
@@ -104,6 +102,8 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
                             .conclusion = "it holds no finite nonzero gradient, so there is nothing to judge",
                             .grade = finding_grade::notable});
   }
+  if (examined.blocks)
+    for (finding& f : which_blocks(*examined.blocks)) all.findings.push_back(std::move(f));
   for (const weights_told& of : weights)
     if (is_well(of)) all.findings.push_back(of.about);
   std::optional<fp8_choice_told> recipe = tell_recipe(examined.fp8, tensors, o.configured.framework);

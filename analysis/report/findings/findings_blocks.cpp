@@ -84,6 +84,9 @@ finding would_it_have_held(const block_advice& b) {
   const std::size_t drowned = tried.count(at, trial_verdict::drowned);
   const std::size_t open = tried.count(at, trial_verdict::not_decided);
   const std::size_t held = tried.count(at, trial_verdict::held);
+  // For certain, where neither a third nor saturation is.
+  const auto more = static_cast<std::size_t>(
+      std::ranges::count_if(tensors, [&](const tried_tensor* t) { return t->of[at].worst.low > usual_lost_share; }));
   const std::string with = b.of.by_rule.empty() ? "" : fmt::format(", with {} elements", element_text(row));
   const std::string of_all = count_text(tensors.size(), "tensor");
   if (tensors.empty()) {
@@ -104,10 +107,14 @@ finding would_it_have_held(const block_advice& b) {
                                  with, of_all, percent(usual_lost_share));
     else
       f.conclusion = fmt::format(
-          "{}{}: of {} none loses a third of its energy in any step, and none saturates; {} may lose more than {}, {} "
-          "most ({}, in step {})",
-          held == 0 ? "in part" : "mostly", with, of_all, tensors.size() - held, percent(usual_lost_share), name,
-          lost_percent(j), j.step_of_high);
+          "{}{}: of {} none loses a third of its energy in any step, and none saturates; {} {} more than {}, {} most "
+          "({}, in step {}{})",
+          more == 0   ? "nothing fails"
+          : held == 0 ? "in part"
+                      : "mostly",
+          with, of_all, tensors.size() - held, more == tensors.size() - held ? "lose" : "may lose",
+          percent(usual_lost_share), name, lost_percent(j), j.step_of_high,
+          is_one_number(j) ? "" : "; " + what_to_record(&row, j.doubts));
     for (const tried_tensor* t : std::span(tensors).first(std::min(tensors.size(), most_named))) {
       const judged_treatment& of = t->of[at];
       f.evidence.push_back(fmt::format(
