@@ -91,22 +91,6 @@ std::string numbers_of(const advice_question& asked, const std::optional<block_f
   return is_float8 ? "float8_e4m3fn" : "float16";
 }
 
-// Of the steps before the run died.
-block_advice advice_on_blocks(const advice_question& asked, block_family of, const examined_run& run) {
-  block_advice made{.of = std::move(of), .tried = {}};
-  std::vector<const block_format*> rows;
-  for (std::size_t i = 0; i < made.of.rows.size(); ++i) {
-    rows.push_back(made.of.rows[i]);
-    if (i < made.of.by_rule.size())
-      std::ranges::copy_if(made.of.by_rule[i], std::back_inserter(rows),
-                           [&](const block_format* row) { return row != made.of.rows[i]; });
-  }
-  selection judged = asked.run.selected();
-  if (run.less) judged.end_step = *run.found.died_at;
-  made.tried = try_blocks(asked.run, judged, std::move(rows), nobody(), first_look::no);
-  return made;
-}
-
 name_predicate checked_by(const advice_question& asked) {
   if (asked.check.empty()) return {};
   return regex_of(asked.check, "--check");
@@ -225,6 +209,22 @@ examined_run run_examination::result(const std::vector<tensor_info>& tensors, st
   return all;
 }
 
+std::optional<block_advice> advice_on_blocks(const run_text& text, std::optional<block_family> asked,
+                                             const examined_run& run) {
+  constexpr block_extent of_mx{1, 32};
+  if (run.died_at_once() || (!asked && !has_block_tables(text, of_mx))) return std::nullopt;
+  block_advice made{.of = asked ? std::move(*asked) : block_family_named("mxfp8"), .tried = {}};
+  std::vector<const block_format*> rows = made.of.rows;
+  for (const std::vector<const block_format*>& of : made.of.by_rule)
+    std::ranges::copy_if(of, std::back_inserter(rows), [&](const block_format* row) {
+      return std::ranges::find(made.of.rows, row) == made.of.rows.end();
+    });
+  selection judged = text.selected();
+  if (run.less) judged.end_step = *run.found.died_at;
+  made.tried = try_blocks(text, judged, std::move(rows), nobody(), first_look::no);
+  return made;
+}
+
 examined_run advice_over(const advice_question& asked, listener& to) {
   const scenario_text scaled{.format = asked.format, .rounding = asked.rounding};
   const std::optional<configuration> own = configuration_of(asked.config, scaled, asked.run);
@@ -260,9 +260,7 @@ examined_run advice_over(const advice_question& asked, listener& to) {
       for_each_step(*twice, *less, to, [&](const step& now) { examination.add_again(now, from->tensors()); });
 
   examined_run run = examination.result(from->tensors(), kept_weights_of(asked.run, how.configured));
-  constexpr block_extent of_mx{1, 32};
-  if (!blocks && asked.format.empty() && has_block_tables(asked.run, of_mx)) blocks = block_family_named("mxfp8");
-  if (blocks && !run.died_at_once()) run.blocks = advice_on_blocks(asked, std::move(*blocks), run);
+  run.blocks = advice_on_blocks(asked.run, std::move(blocks), run);
   for (const std::string& line : notes.lines(run.whole.choice(), asked.run)) to.note(line);
   for (const std::string& line : group_notes(sets_by_group(run.whole, from->tensors(), how.groups))) to.note(line);
   if (run.whole.as_recorded()) to.note(factor_note);

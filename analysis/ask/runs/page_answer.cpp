@@ -132,7 +132,9 @@ page_answer page_over(const page_question& asked, listener& to) {
   if (const std::unique_ptr<source> twice = open_run_again(asked.run))
     if (const std::optional<selection> less = reading.again(from->tensors()))
       for_each_step(*twice, *less, to, [&](const step& now) { reading.add_again(now, from->tensors()); });
-  return reading.result(from->tensors(), kept_weights_of(asked.run, reading.configured()));
+  page_answer answer = reading.result(from->tensors(), kept_weights_of(asked.run, reading.configured()));
+  answer.examined.blocks = advice_on_blocks(asked.run, std::nullopt, answer.examined);
+  return answer;
 }
 
 }  // namespace ulp

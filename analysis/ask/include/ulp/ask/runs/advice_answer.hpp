@@ -159,6 +159,11 @@ class run_examination {
   std::vector<examined_attempt> attempts_;
 };
 
+// What was asked of blocks; of MXFP8 where nothing was and the recording has its block tables. Of the steps before the run died.
+// Throws input_error, std::invalid_argument.
+[[nodiscard]] std::optional<block_advice> advice_on_blocks(const run_text& text, std::optional<block_family> asked,
+                                                           const examined_run& run);
+
 // Throws input_error, std::invalid_argument.
 [[nodiscard]] examined_run advice_over(const advice_question& asked, listener& to);
 
