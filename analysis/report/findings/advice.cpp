@@ -74,7 +74,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
     if (run.as_recorded()) all.findings.push_back(recorded_values());
     if (values && !run.as_recorded()) all.findings.push_back(which_format(run, kinds, o));
     if (maxima && !is_clipped && (scaling == scaling_kind::run || scaling == scaling_kind::none))
-      all.findings.push_back(which_scale(run, kinds, w, o, values));
+      all.findings.push_back(which_scale(run, kinds, sets_that_matter(run, tensors), w, o, values));
     if (maxima && !is_clipped && scaling == scaling_kind::run)
       all.findings.push_back(which_policy(run, tensors, examined.trials, examined.tried, best));
     for (finding& f : which_tensor_scales(examined.fp8, tensors)) all.findings.push_back(std::move(f));

@@ -49,8 +49,17 @@ std::uint64_t window::undecided(double scale) const {
 }
 
 std::optional<int> window::largest_safe() const {
-  if (!finite_safe || std::isinf(*finite_safe)) return std::nullopt;
-  return std::ilogb(*finite_safe);  // log2 may round up to the next power
+  if (finite.empty() || std::isinf(finite.front())) return std::nullopt;
+  return std::ilogb(finite.front());  // log2 may round up to the next power
+}
+
+std::optional<window::outliers> window::held_down_by() const {
+  constexpr std::size_t few = 100;  // one in so many
+  constexpr double far = 8;
+  for (std::size_t i = finite.size() / few; i > 0; --i)
+    if (std::isfinite(finite[i]) && finite[i] >= far * finite[i - 1])
+      return outliers{.steps = i, .of = finite.size(), .without = std::ilogb(finite[i])};
+  return std::nullopt;
 }
 
 // What step_overflow answers of each step, from what a survey keeps of it.
@@ -95,12 +104,13 @@ void window_maker::add(const step_survey& s) {
   }
   made_.safe.push_back(safe);
   made_.open.push_back(std::max(safe, open));
-  made_.finite_safe = std::min(made_.finite_safe.value_or(never), estimate);
+  made_.finite.push_back(estimate);
 }
 
 window window_maker::result() {
   std::ranges::sort(made_.safe);
   std::ranges::sort(made_.open);
+  std::ranges::sort(made_.finite);
   return std::move(made_);
 }
 

@@ -40,14 +40,22 @@ struct window {
   // where there is no such limit.
   std::vector<double> safe;
   std::vector<double> open;
-  std::optional<double>
-      finite_safe;  // the least, by estimate where it is open, of the steps that are finite as recorded
+  // Of the steps that are finite as recorded the largest safe scale, by estimate where it is open; ascending.
+  std::vector<double> finite;
 
   [[nodiscard]] std::uint64_t overflowing(double scale) const;
   // Steps of which it is not known.
   [[nodiscard]] std::uint64_t undecided(double scale) const;
   // The largest power of two that no finite step overflows at; nullopt where every scale is safe.
   [[nodiscard]] std::optional<int> largest_safe() const;
+  // The few steps, one in a hundred at most, whose gradients are so much larger than all others that they alone hold that scale
+  // down by three binades and more.
+  struct outliers {
+    std::uint64_t steps = 0;
+    std::uint64_t of = 0;
+    int without = 0;  // log2 of the largest safe scale of the others
+  };
+  [[nodiscard]] std::optional<outliers> held_down_by() const;
 };
 [[nodiscard]] window window_of(std::span<const step_survey> steps, const treatment& how);
 
@@ -99,8 +107,10 @@ struct best_trial {
 // says nothing but which steps overflowed.
 [[nodiscard]] std::optional<finding> what_log_shows(const survey& run);
 [[nodiscard]] finding which_format(const survey& run, const std::vector<named_kind>& kinds, const advice_options& o);
-[[nodiscard]] finding which_scale(const survey& run, const std::vector<named_kind>& kinds, const window& w,
-                                  const advice_options& o, bool has_values);
+// `single`: the tensors that matter.
+[[nodiscard]] finding which_scale(const survey& run, const std::vector<named_kind>& kinds,
+                                  const std::vector<tensor_set>& single, const window& w, const advice_options& o,
+                                  bool has_values);
 [[nodiscard]] finding which_policy(const survey& run, const std::vector<tensor_info>& tensors,
                                    const std::vector<scenario>& scenarios, const std::vector<sweep_result>& results,
                                    std::optional<best_trial>& best_of);
@@ -136,6 +146,8 @@ struct compared_sets {
   std::vector<tensor_set> sets;
   std::string_view noun;
 };
+// Single tensors but gradients of activations and those that are tiny beside the others.
+[[nodiscard]] std::vector<tensor_set> sets_that_matter(const survey& run, const std::vector<tensor_info>& tensors);
 [[nodiscard]] finding which_lose_most(const survey& run, const compared_sets& of, int scale_log2,
                                       const advice_options& o);
 [[nodiscard]] finding which_need_own_scale(const survey& run, const compared_sets& of, const window& w,

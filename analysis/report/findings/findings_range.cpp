@@ -132,8 +132,8 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
   return f;
 }
 
-finding which_scale(const survey& run, const std::vector<named_kind>& kinds, const window& w, const advice_options& o,
-                    bool has_values) {
+finding which_scale(const survey& run, const std::vector<named_kind>& kinds, const std::vector<tensor_set>& single,
+                    const window& w, const advice_options& o, bool has_values) {
   finding f{.topic = "static_scale", .question = fmt::format("Which static loss scales will do in {}?", o.format_name)};
   const std::optional<int> most = w.largest_safe();
   const std::string top = most ? "no finite step overflows up to " + power(*most) : "no scale overflows";
@@ -143,7 +143,16 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     f.limits +=
         " What overflowed at the scale of the run is not decided at smaller ones: gradients that were recorded in "
         "float32 would tell.";
-  f.numbers = {{"epsilon", o.epsilon}, {"lowest_log2", {}}, {"highest_log2", integer(most)}};
+  const std::optional<window::outliers> held = w.held_down_by();
+  f.numbers = {{"epsilon", o.epsilon},
+               {"lowest_log2", {}},
+               {"highest_log2", integer(most)},
+               {"outlier_steps", integer(held ? held->steps : 0)},
+               {"highest_log2_without_outliers", held ? integer(held->without) : integer(most)}};
+  if (held)
+    f.evidence.push_back(fmt::format(
+        "{} of {} hold it down: no other finite step overflows up to {}, and a dynamic scaler would skip these",
+        held->steps, steps_text(held->of), power(held->without)));
   if (!has_values || kinds.empty()) {
     f.conclusion = top;
     f.evidence.push_back("a step log does not show what underflows");
@@ -178,6 +187,20 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
   else
     f.conclusion = fmt::format("none: even at {} it loses {}", power(greatest_tried), loses(greatest_tried));
   const bool some_do = least && (!most || *least <= *most);
+  if (some_do && !single.empty() && !is_cut_off(run, judged->set, o.epsilon)) {
+    // Of all together little may be lost, where one tensor loses most of its own.
+    const int scale = good.needs_none() ? 0 : *least;
+    const auto lost = [&](const tensor_set& set) {
+      return magnitude_loss_of(run, set, o.how, std::ldexp(1.0, scale)).low;
+    };
+    const tensor_set& worst = *std::ranges::max_element(single, {}, lost);
+    if (const double share = lost(worst); share >= much_of_a_tensor) {
+      f.conclusion += fmt::format("; but {} loses {} of its own {}", worst.name, percent(share),
+                                  good.needs_none() ? "without one" : "at " + power(scale));
+      f.grade = finding_grade::notable;
+      f.tensor = worst.name;
+    }
+  }
   if (!some_do && !is_cut_off(run, judged->set, o.epsilon)) f.grade = finding_grade::notable;
   std::vector<int> shown{0, 8, 16};
   if (least) shown.push_back(*least);

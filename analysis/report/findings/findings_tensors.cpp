@@ -120,6 +120,23 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   return f;
 }
 
+std::vector<tensor_set> sets_that_matter(const survey& run, const std::vector<tensor_info>& tensors) {
+  // What is tiny beside the others moves no weight: the gradient of a key's bias in attention is rounding noise.
+  constexpr double tiny = 0x1p-20;
+  const auto mean_of = [&](const tensor_set& set) {
+    return run.magnitudes(set).high / static_cast<double>(run.tensors()[set.tensors.front()].numel);
+  };
+  std::vector<tensor_set> sets = sets_by_tensor(run, tensors);
+  std::erase_if(sets, [&](const tensor_set& set) {
+    return tensors[set.tensors.front()].kind == tensor_kind::activation_grad ||
+           run.tensors()[set.tensors.front()].numel == 0;
+  });
+  double largest_mean = 0;
+  for (const tensor_set& set : sets) largest_mean = std::max(largest_mean, mean_of(set));
+  std::erase_if(sets, [&](const tensor_set& set) { return mean_of(set) < tiny * largest_mean; });
+  return sets;
+}
+
 finding which_need_own_scale(const survey& run, const compared_sets& of, const window& w, const advice_options& o) {
   finding f{.topic = fmt::format("{}_scales", of.noun),
             .question = fmt::format("Would a scale for each {} help?", of.noun)};
@@ -160,6 +177,10 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const w
     f.evidence.push_back(fmt::format("{} 2^{:.1f}: {}", word, log2, of_it.second->name));
     f.numbers.push_back({word, named_values{{{"name", of_it.second->name}, {"scale_log2", log2}}}});
   }
+  named_values each;
+  for (const auto& [scale, set] : safe)
+    each.all.push_back({set->name, named_values{{{"scale_log2", safe_log2(scale)}}}});
+  f.numbers.push_back({fmt::format("{}s", of.noun), std::move(each)});
   f.limits = fmt::format(
       "By the largest finite gradient over the whole run of each {}{} whose overflow is checked (see --check).",
       of.noun == "tensor" ? "" : "tensor of a ", of.noun);

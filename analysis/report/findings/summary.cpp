@@ -370,23 +370,6 @@ void summary_of::say_the_loss_rose(advice_summary& s) const {
   s.sure = "the loss is certain; gradients do not show why it rose";
 }
 
-std::vector<tensor_set> summary_of::sets_that_matter() const {
-  // What is tiny beside the others moves no weight: the gradient of a key's bias in attention is rounding noise.
-  constexpr double tiny = 0x1p-20;
-  const auto mean_of = [&](const tensor_set& set) {
-    return judged_.magnitudes(set).high / static_cast<double>(judged_.tensors()[set.tensors.front()].numel);
-  };
-  std::vector<tensor_set> sets = sets_by_tensor(judged_, tensors_);
-  std::erase_if(sets, [&](const tensor_set& set) {
-    return tensors_[set.tensors.front()].kind == tensor_kind::activation_grad ||
-           judged_.tensors()[set.tensors.front()].numel == 0;
-  });
-  double largest_mean = 0;
-  for (const tensor_set& set : sets) largest_mean = std::max(largest_mean, mean_of(set));
-  std::erase_if(sets, [&](const tensor_set& set) { return mean_of(set) < tiny * largest_mean; });
-  return sets;
-}
-
 // Whether some tensor loses much at the scale of the run, or at the usual one.
 bool summary_of::say_what_underflows(advice_summary& s) const {
   const std::optional<double> own = scale_of_the_run(judged_);
@@ -394,7 +377,7 @@ bool summary_of::say_what_underflows(advice_summary& s) const {
   const bool is_scaled = options_.scaling() == scaling_kind::run;
   const double scale =
       own.value_or(is_scaled ? std::ldexp(1.0, std::min(window_.largest_safe().value_or(usual), usual)) : 1);
-  const std::vector<tensor_set> judged_sets = sets_that_matter();
+  const std::vector<tensor_set> judged_sets = sets_that_matter(judged_, tensors_);
   const auto losers_at = [&](double at) {
     std::vector<std::pair<double, std::string>> losers;
     for (const tensor_set& set : judged_sets)
@@ -427,7 +410,7 @@ void summary_of::say_what_would_underflow(advice_summary& s) const {
   const double all = zeros_at(1, nullptr);
   if (all < noticeable) return;
   std::vector<std::pair<double, std::string>> worst;
-  for (const tensor_set& set : sets_that_matter())
+  for (const tensor_set& set : sets_that_matter(judged_, tensors_))
     if (const double share = zeros_at(1, &set); share >= all) worst.emplace_back(share, set.name);
   std::ranges::sort(worst, std::greater{});
   std::vector<std::string> names;

@@ -30,8 +30,6 @@ class summary_of {
   [[nodiscard]] std::optional<advice_summary> not_judged() const;
   void say_what_overflowed(advice_summary& s, bool has_values) const;
   void say_the_loss_rose(advice_summary& s) const;
-  // Of weight gradients, but those that are tiny.
-  [[nodiscard]] std::vector<tensor_set> sets_that_matter() const;
   [[nodiscard]] bool say_what_underflows(advice_summary& s) const;
   void say_what_would_underflow(advice_summary& s) const;
   void say_it_is_short(advice_summary& s, bool has_values) const;

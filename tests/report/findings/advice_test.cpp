@@ -137,6 +137,33 @@ TEST_CASE("the least scale is that which loses no more than epsilon of the magni
   CHECK(strict.conclusion("without a loss scale") == "cbfloat16 (on GPUs bfloat16)");
 }
 
+TEST_CASE("what one tensor loses of its own is said, though of all together it is little") {
+  run r;
+  // 2^-26 is zero in float16, and 2^-18 of the magnitude.
+  for (int i = 0; i < 40; ++i) r.add({0x1p-8F}, {0x1p-26F});
+  CHECK(says(r.conclusion("static loss scales"), "none needed: without one"));
+  CHECK(says(r.conclusion("static loss scales"), "; but small.weight loses 100 % of its own without one"));
+  CHECK(says(r.number("tensor_scales", "tensors"), R"("small.weight":{"scale_log2":)"));
+}
+
+TEST_CASE("few steps that alone hold a static scale down are told apart") {
+  const auto with_outliers = [](int steps, int outliers, float large) {
+    run r;
+    for (int i = 0; i < steps; ++i) r.add({i < outliers ? large : 1.0F}, {0x1p-3F});
+    return r;
+  };
+  run one = with_outliers(300, 3, 0x1p12F);
+  CHECK(one.number("static_scale", "highest_log2") == "3");
+  CHECK(one.number("static_scale", "outlier_steps") == "3");
+  CHECK(one.number("static_scale", "highest_log2_without_outliers") == "15");
+  // More than one in a hundred, less than three binades, too few steps.
+  CHECK(with_outliers(300, 4, 0x1p12F).number("static_scale", "outlier_steps") == "0");
+  CHECK(with_outliers(300, 3, 0x1.fp2F).number("static_scale", "outlier_steps") == "0");
+  CHECK(with_outliers(300, 3, 0x1p3F).number("static_scale", "outlier_steps") == "3");
+  CHECK(with_outliers(99, 1, 0x1p12F).number("static_scale", "outlier_steps") == "0");
+  CHECK(with_outliers(99, 1, 0x1p12F).number("static_scale", "highest_log2_without_outliers") == "3");
+}
+
 TEST_CASE("weight gradients are judged apart from activation gradients") {
   run r;
   const std::vector<tensor_info> both{{.name = "w", .kind = tensor_kind::weight_grad},
