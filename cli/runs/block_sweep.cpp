@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/ask/runs/advice_answer.hpp>
 #include <ulp/ask/runs/block_trial.hpp>
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/report/tables/block_trial_table.hpp>
@@ -33,9 +34,16 @@ int sweep_blocks(const std::vector<std::string>& recipes, const run_text& of, co
       if (std::ranges::find(rows, row) == rows.end()) rows.push_back(row);
   listening to(output.machine_stdout());
   const std::optional<block_trial> tried = try_blocks(of, of.selected(), rows, to, first_look::yes);
-  if (!tried)
+  if (tried->judged().empty())
     throw std::invalid_argument(printable(of.inputs.front()) +
-                                ": has no values of the selected tensors, which blocks are made of (a log has none)");
+                                ": has no matrix with a finite value other than zero, which blocks are judged by");
+  if (tried->left_out() > 0)
+    to.note(count_text(tried->left_out(), "step") + " of a tensor with infinities or NaN left out");
+  if (tried->may_have_vectors())
+    to.note("the shape of some tensors is not recorded: vectors among them are judged as matrices of one row");
+  if (const std::optional<std::int64_t> lost = left_out_from({.run = of}, nobody()))
+    to.note(fmt::format("the run was lost from step {} on, and these steps count here; leave them out with --steps :{}",
+                        *lost, *lost));
   table t = block_trial_table(*tried);
   write_table("sweep-blocks", t, output, false);
   if (output.machine_stdout()) return done;

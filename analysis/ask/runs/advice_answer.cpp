@@ -1,5 +1,7 @@
 #include <ulp/ask/runs/advice_answer.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -80,8 +82,10 @@ void add_to(fp8_trials& trials, const step& now, const std::vector<tensor_info>&
 std::string asked_blocks(const advice_question& asked, const std::optional<configuration>& own) {
   if (!asked.format.empty()) return find_block_format(asked.format) == nullptr ? "" : asked.format;
   if (!own || !own->said.float8) return "";
-  const std::string& recipe = own->said.float8->recipe;
-  return recipe == "blockwise" ? "fp8_1x128" : recipe == "mxfp8" || recipe == "nvfp4" ? recipe : "";
+  const said_float8& said = *own->said.float8;
+  if (said.recipe == "blockwise") return "fp8_1x128";
+  if (said.recipe == "mxfp8") return said.format == "e4m3" ? "mxfp8_e4m3" : "mxfp8";
+  return said.recipe == "nvfp4" ? "nvfp4" : "";
 }
 
 // The name of the format that advice is asked on, as that of numbers.
@@ -212,8 +216,9 @@ examined_run run_examination::result(const std::vector<tensor_info>& tensors, st
 std::optional<block_advice> advice_on_blocks(const run_text& text, std::optional<block_family> asked,
                                              const examined_run& run) {
   constexpr block_extent of_mx{1, 32};
-  if (run.died_at_once() || (!asked && !has_block_tables(text, of_mx))) return std::nullopt;
+  if (!asked && (run.died_at_once() || !has_block_tables(text, of_mx))) return std::nullopt;
   block_advice made{.of = asked ? std::move(*asked) : block_family_named("mxfp8"), .tried = {}};
+  if (run.died_at_once()) return made;
   std::vector<const block_format*> rows = made.of.rows;
   for (const std::vector<const block_format*>& of : made.of.by_rule)
     std::ranges::copy_if(of, std::back_inserter(rows), [&](const block_format* row) {
@@ -226,7 +231,11 @@ std::optional<block_advice> advice_on_blocks(const run_text& text, std::optional
 }
 
 examined_run advice_over(const advice_question& asked, listener& to) {
-  const scenario_text scaled{.format = asked.format, .rounding = asked.rounding};
+  const bool names_blocks = find_block_format(asked.format) != nullptr;
+  if (names_blocks && asked.rounding != rounding_text{})
+    throw std::invalid_argument(
+        fmt::format("--rounding, or a switch of it: blocks of {} round in their own way; remove it", asked.format));
+  const scenario_text scaled{.format = names_blocks ? "" : asked.format, .rounding = asked.rounding};
   const std::optional<configuration> own = configuration_of(asked.config, scaled, asked.run);
   const own_configuration configured = own ? own_configuration_of(own->said) : own_configuration{};
   std::optional<block_family> blocks;

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <tuple>
 #include <ulp/ask/reading/repeated_steps.hpp>
+#include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/plan/hardware.hpp>
 #include <utility>
@@ -112,11 +114,14 @@ trial_verdict verdict_of(const judged_treatment& j) noexcept {
                                    : trial_verdict::not_decided;
 }
 
+bool is_finite(const judged_treatment& j) noexcept { return std::isfinite(j.worst.high); }
+
 bool did_worse(const judged_treatment& a, const judged_treatment& b) noexcept {
   const auto rank = [](const judged_treatment& j) {
     const trial_verdict v = verdict_of(j);
-    return std::tuple{j.saturating, v == trial_verdict::drowned, v == trial_verdict::not_decided ? 0.0 : j.estimate,
-                      j.worst.high};
+    const bool is_saturated = v == trial_verdict::saturates;
+    return std::tuple{is_saturated && !is_finite(j), is_saturated, v == trial_verdict::drowned,
+                      v == trial_verdict::not_decided ? 0.0 : j.estimate, j.worst.high};
   };
   return rank(a) > rank(b);
 }
@@ -132,6 +137,32 @@ std::size_t block_trial::count(std::size_t row, trial_verdict v) const {
   const std::vector<const tried_tensor*> all = judged();
   return static_cast<std::size_t>(
       std::ranges::count_if(all, [&](const tried_tensor* t) { return verdict_of(t->of[row]) == v; }));
+}
+
+const tried_tensor* block_trial::worst(std::size_t row) const {
+  const std::vector<const tried_tensor*> all = judged();
+  const auto found = std::ranges::min_element(
+      all, [&](const tried_tensor* a, const tried_tensor* b) { return did_worse(a->of[row], b->of[row]); });
+  return found == all.end() ? nullptr : *found;
+}
+
+bool block_trial::is_better(std::size_t a, std::size_t b) const {
+  const auto rank = [&](std::size_t row) {
+    const tried_tensor* const its_worst = worst(row);
+    return std::tuple{count(row, trial_verdict::saturates) + count(row, trial_verdict::drowned),
+                      count(row, trial_verdict::not_decided), its_worst == nullptr ? 0 : its_worst->of[row].worst.high};
+  };
+  return rank(a) < rank(b);
+}
+
+std::uint64_t block_trial::left_out() const {
+  std::uint64_t steps_of_tensors = 0;
+  for (const tried_tensor& t : tensors) steps_of_tensors += t.unfit ? 0 : t.left_out;
+  return steps_of_tensors;
+}
+
+bool block_trial::may_have_vectors() const {
+  return std::ranges::any_of(judged(), [&](const tried_tensor* t) { return info[t->tensor].shape.empty(); });
 }
 
 std::optional<block_outcomes> block_trial::counts(std::size_t row) const {
@@ -197,6 +228,10 @@ std::optional<block_trial> try_blocks(const run_text& run, const selection& sele
   if (look == first_look::yes) {
     check_steps_counted(all.steps, run);
     for (const std::string& line : repeated.lines(run)) to.note(line);
+    if (all.tensors.empty())
+      throw std::invalid_argument(printable(run.inputs.front()) + ": has no values of the selected tensors" +
+                                  (all.info.empty() ? ", which blocks are made of (a log has none): give dumps"
+                                                    : near_tensors(run.tensor, *from)));
   }
   if (all.tensors.empty()) return std::nullopt;
   return all;

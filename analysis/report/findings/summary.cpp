@@ -238,13 +238,16 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best,
   if (judged_.as_recorded() && !options_.in_blocks) {
     s.sure += "; their factor is unknown, so scales are not judged";
   } else if (recipe) {
-    s.change = fmt::format("nothing; for training in {}: {}", options_.in_blocks ? options_.format_name : "FP8",
+    const std::string before = s.change == "nothing" && options_.in_blocks ? "" : s.change + "; ";
+    s.change = fmt::format("{}for training in {}: {}", before, options_.in_blocks ? options_.format_name : "FP8",
                            recipe->change);
     s.lines = recipe->lines;
     s.sure += "; what a format holds is exact or a range, what training makes of it these values do not show";
   } else if (scaling == scaling_kind::block) {
-    s.change = fmt::format("nothing; {} is trained in blocks with a scale each: ask with --format mxfp4 or nvfp4",
-                           options_.format_name);
+    s.change = options_.in_blocks
+                   ? fmt::format("nothing that follows from {}: it was not judged", options_.format_name)
+                   : fmt::format("nothing; {} is trained in blocks with a scale each: ask with --format mxfp4 or nvfp4",
+                                 options_.format_name);
   } else if (scaling == scaling_kind::none) {
     recommend_no_scale(s);
   } else if (best && (!weights_ || skips_often(skipped_, skipped_of_))) {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <tuple>
 #include <vector>
 
 #include "judged_text.hpp"
@@ -15,8 +13,6 @@ namespace {
 struct trial_row {
   const block_trial* tried;
   std::size_t at;
-  std::size_t failed;  // tensors that saturate or are drowned
-  std::size_t open;
   const tried_tensor* worst;
   std::optional<block_outcomes> counts;
 
@@ -25,15 +21,7 @@ struct trial_row {
 };
 
 trial_row row_of(const block_trial& tried, std::size_t at) {
-  const std::vector<const tried_tensor*> all = tried.judged();
-  const auto worst = std::ranges::min_element(
-      all, [&](const tried_tensor* a, const tried_tensor* b) { return did_worse(a->of[at], b->of[at]); });
-  return {.tried = &tried,
-          .at = at,
-          .failed = tried.count(at, trial_verdict::saturates) + tried.count(at, trial_verdict::drowned),
-          .open = tried.count(at, trial_verdict::not_decided),
-          .worst = worst == all.end() ? nullptr : *worst,
-          .counts = tried.counts(at)};
+  return {.tried = &tried, .at = at, .worst = tried.worst(at), .counts = tried.counts(at)};
 }
 
 table_value tensors(const trial_row& r, trial_verdict v) { return integer(r.tried->count(r.at, v)); }
@@ -52,7 +40,7 @@ std::string percent_of(const table_value& share) {
 
 // "0.071 %", "<0.18 %" of what is only bounded.
 std::string loss_text(const judged_treatment& j) {
-  if (!std::isfinite(j.worst.high)) return "not known";
+  if (!is_finite(j)) return j.saturating > 0 ? "not finite" : "not known";
   return fmt::format("{}{} %", is_one_number(j) ? "" : "<", percent_number(j.worst.high));
 }
 
@@ -73,12 +61,7 @@ double bits_each(const trial_row& r) {
 table block_trial_table(const block_trial& tried) {
   std::vector<trial_row> rows;
   for (std::size_t i = 0; i < tried.rows.size(); ++i) rows.push_back(row_of(tried, i));
-  std::ranges::stable_sort(rows, [](const trial_row& a, const trial_row& b) {
-    const auto rank = [](const trial_row& r) {
-      return std::tuple{r.failed, r.open, r.worst == nullptr ? 0 : r.judged().worst.high};
-    };
-    return rank(a) < rank(b);
-  });
+  std::ranges::stable_sort(rows, [&](const trial_row& a, const trial_row& b) { return tried.is_better(a.at, b.at); });
   using row = trial_row;
   constexpr auto right = alignment::right;
   const auto verdict = [](const char* key, const char* title, trial_verdict v) {
@@ -100,18 +83,20 @@ table block_trial_table(const block_trial& tried) {
       verdict("drowned", "lose 1/3", trial_verdict::drowned),
       verdict("saturating", "saturate", trial_verdict::saturates),
       verdict("not_decided", "not decided", trial_verdict::not_decided),
+      {"left_out_steps", "", [](const row& r) { return integer(r.tried->left_out()); }},
       {"worst_tensor", "worst tensor",
        [](const row& r) { return value_if(r.worst != nullptr, r.worst ? r.tried->info[r.worst->tensor].name : ""); }},
       {"worst_lost_share", "",
        [](const row& r) {
-         const bool is_known = r.worst != nullptr && std::isfinite(r.judged().worst.high);
+         const bool is_known = r.worst != nullptr && is_finite(r.judged());
          return is_known ? table_value{r.judged().worst} : table_value{};
        },
        range_keys::both},
       {"", "loses", [](const row& r) { return r.worst == nullptr ? "-" : loss_text(r.judged()); }, {}, right},
       {"worst_step", "in step",
        [](const row& r) {
-         return value_if(r.worst != nullptr && r.judged().worst.high > 0, r.worst ? r.judged().step_of_high : 0);
+         return value_if(r.worst != nullptr && is_finite(r.judged()) && r.judged().worst.high > 0,
+                         r.worst ? r.judged().step_of_high : 0);
        }},
       part("underflow_share", &block_outcomes::underflow),
       percent("underflow", &block_outcomes::underflow),

@@ -99,7 +99,7 @@ struct examined_attempt {
 // What a format of blocks would have made of the judged steps.
 struct block_advice {
   block_family of;
-  std::optional<block_trial> tried;  // nullopt where the input has no values to try, or cannot be read twice
+  std::optional<block_trial> tried;  // nullopt where there are no values to try, or the input cannot be read twice
 };
 
 struct examined_run {

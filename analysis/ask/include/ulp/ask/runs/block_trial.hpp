@@ -56,10 +56,12 @@ enum class trial_verdict : std::uint8_t {
   held,        // loses no more than usual_lost_share, and saturates nowhere
   loses_more,  // or may, but no drowning_share
   drowned,     // loses a drowning_share
-  saturates,
+  saturates,   // or becomes infinite or NaN, see is_finite
   not_decided
 };
 [[nodiscard]] trial_verdict verdict_of(const judged_treatment& j) noexcept;
+// Whether what saturates becomes the largest number; else infinities or NaN, and there is no share that is lost.
+[[nodiscard]] bool is_finite(const judged_treatment& j) noexcept;
 // Whether a did worse than b: what saturates before what loses more, and what is not decided last.
 [[nodiscard]] bool did_worse(const judged_treatment& a, const judged_treatment& b) noexcept;
 
@@ -76,13 +78,22 @@ struct block_trial {
   [[nodiscard]] std::vector<const tried_tensor*> judged() const;
   // Of these.
   [[nodiscard]] std::size_t count(std::size_t row, trial_verdict v) const;
-  // Over these and all steps; nullopt where some are not counted.
+  // The tensor that did worst of these; nullptr where there is none.
+  [[nodiscard]] const tried_tensor* worst(std::size_t row) const;
+  // Whether row a is the better choice than b: fewer tensors that saturate or are drowned, then fewer that are not decided, then
+  // what the worst loses.
+  [[nodiscard]] bool is_better(std::size_t a, std::size_t b) const;
+  // Steps of a tensor with infinities or NaN, which are not judged; vectors aside.
+  [[nodiscard]] std::uint64_t left_out() const;
+  // Whether the shape of some judged tensor is not known, so that it may be a vector.
+  [[nodiscard]] bool may_have_vectors() const;
+  // Over the judged tensors and all steps; nullopt where some are not counted.
   [[nodiscard]] std::optional<block_outcomes> counts(std::size_t row) const;
 };
 
 // Values are as recorded: blocks choose their scale. `look`: no where the input was read before, and what there is to know of it was
-// told. nullopt where it cannot be read (again) or has no values of the selected tensors. Throws input_error,
-// std::invalid_argument.
+// told; then it is nullopt where the input cannot be read again or has no values of the selected tensors, which else throws. Throws
+// input_error, std::invalid_argument.
 [[nodiscard]] std::optional<block_trial> try_blocks(const run_text& run, const selection& selected,
                                                     std::vector<const block_format*> rows, listener& to,
                                                     first_look look);
