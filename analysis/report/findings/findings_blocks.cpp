@@ -214,8 +214,9 @@ struct rule_sum {
   std::optional<block_outcomes> counts;  // none where something was not counted
   double worst = 0;                      // share lost; infinite where it is not known
   bool saturates = false;
-  bool is_finite = true;  // no value becomes infinite or NaN
-  [[nodiscard]] bool is_safe() const { return counts && !saturates && is_finite; }
+  bool is_finite = true;  // no value becomes infinite or NaN,
+  bool is_known = true;   // as far as is known
+  [[nodiscard]] bool is_safe() const { return counts && !saturates && is_finite && is_known; }
 };
 
 rule_sum sum_of(const block_trial& tried, const block_format& row) {
@@ -226,6 +227,8 @@ rule_sum sum_of(const block_trial& tried, const block_format& row) {
     sum.worst = std::max(sum.worst, j.worst.high);
     sum.saturates = sum.saturates || j.saturating > 0;
     sum.is_finite = sum.is_finite && (j.saturating == 0 || is_finite(j));
+    // Of numbers so large that they may become infinite tables bound nothing, whatever the rule.
+    sum.is_known = sum.is_known && (is_finite(j) || j.saturating > 0 || j.doubts.needs_values);
   }
   if (!sum.counts) return sum;
   sum.saturates = sum.saturates || sum.counts->overflow.high > 0;
@@ -243,7 +246,8 @@ std::string unsafe_text(const std::vector<rule_sum>& sums) {
   std::vector<std::string> saturating;
   std::vector<std::string> lost;
   for (const rule_sum& s : sums) {
-    if (!s.is_finite) lost.push_back(fmt::format("{} makes some infinite or NaN", s.name));
+    if (!s.is_finite || (!s.is_known && !s.saturates))
+      lost.push_back(fmt::format("{} {} some infinite or NaN", s.name, s.is_finite ? "may make" : "makes"));
     if (s.is_finite && s.saturates)
       saturating.push_back(fmt::format("{}{} {}{}", s.name, saturating.empty() ? " saturates" : "",
                                        percent_text(share_of(s.counts->overflow, *s.counts)),
@@ -258,6 +262,9 @@ finding which_rule(const block_advice& b) {
   const block_trial& tried = *b.tried;
   std::vector<rule_sum> sums;
   for (const block_format* row : b.of.by_rule[chosen_of(b)]) sums.push_back(sum_of(tried, *row));
+  // What is not known of one rule is not known of those that tables do not bound.
+  const bool is_known = std::ranges::all_of(sums, &rule_sum::is_known);
+  for (rule_sum& s : sums) s.is_known = is_known;
   f.limits =
       "As torchao has them: floor is OCP MX 1.0, rceil what TransformerEngine and the hardware's conversion do. What "
       "saturates becomes the largest number; it is the largest of its block, and loses up to an eighth.";
