@@ -79,7 +79,7 @@ summary_line lost_line(const std::vector<block_loop_result>& seeds) {
     line.text += fmt::format("{}the {} from step {} on (seed {})", line.text.empty() ? "" : ", ", which,
                              *((*lost).*from), lost->seed);
   }
-  if (!line.text.empty()) line.text += ": its loss is not finite, and its shares say nothing";
+  if (!line.text.empty()) line.text += ": no loss is finite there, and its shares say nothing";
   return line;
 }
 

@@ -19,14 +19,6 @@ bool has_any(std::string_view name, const std::array<std::string_view, N>& words
   return std::ranges::any_of(words, [&](std::string_view word) { return has_word(name, word); });
 }
 
-// Words that columns of remarks are called by.
-bool names_remarks(std::string_view name) {
-  constexpr std::array<std::string_view, 18> words{"note",    "notes",    "status", "state",  "event",  "events",
-                                                   "reason",  "comment",  "msg",    "remark", "remarks", "comments",
-                                                   "message", "messages", "warning", "info",  "flag",   "outcome"};
-  return has_any(name, words);
-}
-
 bool names_times(std::string_view name) {
   constexpr std::array<std::string_view, 9> words{"time", "timestamp", "date",    "datetime", "eta",
                                                   "wall", "elapsed",   "created", "duration"};
@@ -38,6 +30,13 @@ bool is_letter(char c) noexcept {
 }
 
 }  // namespace
+
+bool names_remarks(std::string_view name) {
+  constexpr std::array<std::string_view, 18> words{"note",    "notes",    "status",  "state",  "event",   "events",
+                                                   "reason",  "comment",  "msg",     "remark", "remarks", "comments",
+                                                   "message", "messages", "warning", "info",   "flag",    "outcome"};
+  return has_any(name, words);
+}
 
 bool field_words::see(std::string_view column, std::string_view text, const cell_value& value) {
   using how = said_in_field::how;

@@ -12,6 +12,9 @@
 
 namespace ulp::io {
 
+// Whether a column is one of remarks by its name: "note", "status", "skip_reason".
+[[nodiscard]] bool names_remarks(std::string_view name);
+
 // A field that says that something was not finite, or a step was skipped.
 struct said_in_field {
   enum class how : std::uint8_t { words, infinity, nan };  // the last two: the field is nothing else

@@ -413,6 +413,8 @@ TEST_CASE("table: words of an overflow in a column that is not read are told, an
                  "'overflow' in the column 'status'"));
   CHECK(has_note(place.open("e.txt", "step loss note\n1 2.5 ok\n2 2.4 overflow\n3 2.4 ok\n4 2.4 ok\n"),
                  "'overflow' in the column 'note'"));
+  CHECK(has_note(place.open("f.txt", "step loss note\n1 2.5\n2 2.4 NaN found here\n3 2.4\n4 2.4\n"),
+                 "line 3 says that something was not finite, or skipped, 'NaN found here' in the column 'note'"));
 }
 
 TEST_CASE("table: seeds are runs of their own") {

@@ -51,7 +51,7 @@ struct fp8_recipe_entry {
 [[nodiscard]] std::span<const fp8_recipe_entry> fp8_recipe_catalog();
 
 // Of a name, with or without a variant. Throws std::invalid_argument.
-// `in_blocks`: what else may be named there, which the error lists too.
+// `in_blocks`: names of block formats that may be given there too, which the error lists.
 [[nodiscard]] const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name,
                                                              const std::vector<std::string_view>& in_blocks = {});
 
