@@ -94,8 +94,8 @@ std::string read_once_of(const run_text& run) {
   const auto is_gone_once_read = [](const std::string& input) {
     std::error_code none;
     const std::filesystem::file_status is = std::filesystem::status(input, none);
-    return input == "-" || (std::filesystem::exists(is) && !std::filesystem::is_regular_file(is) &&
-                            !std::filesystem::is_directory(is));
+    return input == "-" ||
+           (std::filesystem::exists(is) && !std::filesystem::is_regular_file(is) && !std::filesystem::is_directory(is));
   };
   const std::vector<std::string> files = run.files();
   const auto found = std::ranges::find_if(files, is_gone_once_read);

@@ -118,9 +118,10 @@ const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name, const std:
                                 " with --format casts all tensors by it; recipes: " + listed(names));
   std::vector<std::string_view> all = names;
   all.insert(all.end(), in_blocks.begin(), in_blocks.end());
-  throw std::invalid_argument("unknown recipe '" + std::string{family} +
-                              "'; near: " + std::string{nearest_name(family, all)} + "; recipes: " + listed(names) +
-                              (in_blocks.empty() ? "" : "; in blocks: " + listed(in_blocks) + ", and all rows of ulp formats --blocks"));
+  throw std::invalid_argument(
+      "unknown recipe '" + std::string{family} + "'; near: " + std::string{nearest_name(family, all)} +
+      "; recipes: " + listed(names) +
+      (in_blocks.empty() ? "" : "; in blocks: " + listed(in_blocks) + ", and all rows of ulp formats --blocks"));
 }
 
 fp8_recipe fp8_recipe_named(std::string_view name,

@@ -94,7 +94,8 @@ bool is_zero_alone(const part_change& p) {
 
 std::string change_text(const part_change& p, const run_differences& d) {
   const std::string values = fmt::format("{:.6g} in A, {:.6g} in B", p.a, p.b);
-  if (is_zero_alone(p)) return fmt::format("zero in one run alone, so far in {} pairs ({})", usual_ratio::enough, values);
+  if (is_zero_alone(p))
+    return fmt::format("zero in one run alone, so far in {} pairs ({})", usual_ratio::enough, values);
   if (!std::isnan(p.usual_ratio) && !p.is_narrower)
     return fmt::format("norm {}: {} off the {:.3g} times A's that B's usually is; the pairs before explain {}", values,
                        factor_text(p.change), p.usual_ratio, factor_text(p.bound.value));
@@ -500,10 +501,9 @@ void add_scalar(lines& to, const std::string& title, const std::string& key, con
 std::string loss_end_text(const compared_run& run) {
   std::vector<std::string> said;
   if (run.lost.first)
-    said.push_back(run.lost.to_the_end
-                       ? fmt::format("is not finite from step {} on", *run.lost.first)
-                       : fmt::format("is not finite in {}, the first {}", count_text(run.lost.steps, "step"),
-                                     *run.lost.first));
+    said.push_back(run.lost.to_the_end ? fmt::format("is not finite from step {} on", *run.lost.first)
+                                       : fmt::format("is not finite in {}, the first {}",
+                                                     count_text(run.lost.steps, "step"), *run.lost.first));
   if (run.rise)
     said.push_back(fmt::format("rises for good from step {} on, to {:.4g} from {:.4g} at least", run.rise->from,
                                run.rise->last, run.rise->least));
@@ -518,7 +518,9 @@ void add_loss_ends(lines& to, const compare_answer& r) {
   if (!a.empty() && !b.empty()) text = fmt::format("in A the loss {}; in B it {}", a, b);
   if (a.empty() != b.empty()) text = fmt::format("in {} alone the loss {}", a.empty() ? "B" : "A", a.empty() ? b : a);
   if (!text.empty()) text += ": there are no pairs, and nothing there is judged";
-  const auto lost = [](const compared_run& run) { return run.lost.first ? table_value{*run.lost.first} : table_value{}; };
+  const auto lost = [](const compared_run& run) {
+    return run.lost.first ? table_value{*run.lost.first} : table_value{};
+  };
   const auto rises = [](const compared_run& run) { return run.rise ? table_value{run.rise->from} : table_value{}; };
   to.push_back({"losses",
                 text,

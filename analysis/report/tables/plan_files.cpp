@@ -109,7 +109,8 @@ struct known_layers {
   // "model.embed_tokens", "transformer.wte"; nothing but the name tells an embedding from a linear layer.
   [[nodiscard]] static bool names_embedding(const std::string& layer) {
     constexpr std::array<std::string_view, 4> whole{"wte", "wpe", "emb", "embed"};
-    constexpr std::array<std::string_view, 5> endings{"embedding", "embeddings", "embed_tokens", "embed_positions", "_emb"};
+    constexpr std::array<std::string_view, 5> endings{"embedding", "embeddings", "embed_tokens", "embed_positions",
+                                                      "_emb"};
     const std::string_view last = std::string_view(layer).substr(layer.rfind('.') + 1);
     return std::ranges::find(whole, last) != whole.end() ||
            std::ranges::any_of(endings, [&](std::string_view end) { return last.ends_with(end); });

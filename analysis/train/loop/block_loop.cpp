@@ -10,7 +10,7 @@ namespace ulp {
 namespace {
 
 train::judged_loss judged_loss_of(const training_options& how, train::block_casting& hook, const block_loop_options& o,
-                      const std::function<void()>& after_step) {
+                                  const std::function<void()>& after_step) {
   training trained(how, hook, std::nullopt);
   train::judged_loss loss(o.steps, o.judged);
   for (std::int64_t i = 0; i < o.steps; ++i) {

@@ -164,8 +164,9 @@ TEST_CASE("runs of different speed are compared where their loss is the same, or
   CHECK(summary_of(none + " " + none + " --align loss").at("verdict") == "not_judged");
   CHECK_THAT(run_ulp("compare " + none + " " + none + " --align loss").out,
              Contains("too few pairs with norms that are finite and not zero"));
-  CHECK_THAT(run_ulp("compare " + write("one.csv", "step,loss,grad_norm\n0,4,1\n") + " " + steady + " --align loss").out,
-             Contains("1 pair does not tell"));
+  CHECK_THAT(
+      run_ulp("compare " + write("one.csv", "step,loss,grad_norm\n0,4,1\n") + " " + steady + " --align loss").out,
+      Contains("1 pair does not tell"));
 
   // Losses that end in one run alone.
   const auto with_loss = [&](const std::string& name, const auto& loss) {
@@ -208,7 +209,8 @@ TEST_CASE("runs of different speed are compared where their loss is the same, or
   REQUIRE(run_shell("mkfifo '" + pipe + "'").exit_code == 0);
   CHECK_THAT(error_of(a + " " + pipe + " --align loss"),
              Contains(pipe + ": is a pipe, and --align loss reads its inputs twice: give a file"));
-  CHECK_THAT(error_of(a + " " + b + " --loss-window 9"), Contains("--loss-window: is of steps that are compared by loss"));
+  CHECK_THAT(error_of(a + " " + b + " --loss-window 9"),
+             Contains("--loss-window: is of steps that are compared by loss"));
   CHECK_THAT(error_of(a + " " + b + " --align loss --loss-window 4"), Contains("is even"));
   CHECK_THAT(error_of(a + " " + b + " --align loss --repeat " + a), Contains("--repeat"));
   const auto page = run_ulp("report " + a + " --align loss -o '" + (dir.path() / "a.html").string() + "'");

@@ -408,8 +408,9 @@ TEST_CASE("table: words of an overflow in a column that is not read are told, an
   CHECK_FALSE(has_note(place.open("b.csv", told), "says that something"));
   const std::string others = "step,split,loss,note\n1,train,2.5,\n1,val,2.5,overflow\n2,train,2.5,\n3,train,2.5,\n";
   CHECK_FALSE(has_note(place.open("c.csv", others), "says that something"));
-  CHECK(has_note(place.open("d.jsonl", "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":2.5,\"status\":\"overflow\"}\n"
-                                       "{\"step\":3,\"loss\":2.5}\n"),
+  CHECK(has_note(place.open("d.jsonl",
+                            "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":2.5,\"status\":\"overflow\"}\n"
+                            "{\"step\":3,\"loss\":2.5}\n"),
                  "'overflow' in the column 'status'"));
   CHECK(has_note(place.open("e.txt", "step loss note\n1 2.5 ok\n2 2.4 overflow\n3 2.4 ok\n4 2.4 ok\n"),
                  "'overflow' in the column 'note'"));
