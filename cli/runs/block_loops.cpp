@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
 #include <ulp/report/tables/table.hpp>
 #include <ulp/train/block_loop.hpp>
 #include <ulp/train/closed_loop.hpp>
@@ -65,6 +67,22 @@ table tensors_table(const std::vector<block_loop_result>& seeds) {
   return table_of(columns, tensors_of(seeds));
 }
 
+// Of the first seed whose training was lost, in blocks or in float32.
+summary_line lost_line(const std::vector<block_loop_result>& seeds) {
+  summary_line line{"lost", {}, {}};
+  for (const auto& [key, which, from] :
+       {std::tuple{"lost_from", "training", &block_loop_result::lost_from},
+        std::tuple{"float32_lost_from", "training in float32", &block_loop_result::float32_lost_from}}) {
+    const auto lost = std::ranges::find_if(seeds, [at = from](const auto& r) { return (r.*at).has_value(); });
+    line.values.push_back({key, lost == seeds.end() ? table_value{} : table_value{*((*lost).*from)}});
+    if (lost == seeds.end()) continue;
+    line.text += fmt::format("{}the {} from step {} on (seed {})", line.text.empty() ? "" : ", ", which,
+                             *((*lost).*from), lost->seed);
+  }
+  if (!line.text.empty()) line.text += ": no loss is finite there, and its shares say nothing";
+  return line;
+}
+
 summary summary_of(const block_loops& o, const block_loop_options& loop, const std::vector<block_loop_result>& seeds) {
   const mean_and_deviation closed = over(seeds, [](const block_loop_result& r) { return r.loss; });
   const mean_and_deviation twin = over(seeds, [](const block_loop_result& r) { return r.float32_loss; });
@@ -90,6 +108,7 @@ summary summary_of(const block_loops& o, const block_loop_options& loop, const s
         {"loss_above_float32", above.mean},
         {"loss_above_float32_sd", above.deviation},
         {"is_told_apart", value_if(is_known, is_apart)}}},
+      lost_line(seeds),
       {"open loop",
        fmt::format("operands of a float32 training in the same blocks; rank correlation of the tensors {}",
                    with_deviation(ranks)),

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <ulp/ask/runs/compare_answer.hpp>
 #include <ulp/report/tables/compare_summary.hpp>
 #include <ulp/report/tables/sorted.hpp>
@@ -20,6 +21,7 @@ struct compare_arguments {
   std::string first;
   row_order order;
   std::string align = "step";
+  std::optional<std::uint32_t> loss_window;
   std::uint64_t show = 40;
   output_options output;
 };
@@ -70,9 +72,10 @@ command compare_command() {
            "which steps are compared: those of one number or, for runs that advance at different speeds, those of one "
            "loss",
            {.show_default = true, .one_of = {"step", "loss"}});
-  made.add("--loss-window", &o->asked.loss_window,
-           "losses that --align loss smooths together, by their median; an odd number",
-           {.type = "N", .show_default = true, .check = positive});
+  made.add("--loss-window", &o->loss_window,
+           fmt::format("losses that --align loss smooths together, by their median; an odd number (default: {})",
+                       usual_loss_window),
+           {.type = "N", .check = positive});
   add_options(made, options_of(o->asked.run));
   made.add("--sort", &o->order.sort, "largest first by this key of --json and --csv: largest_change, zeros_b ...",
            {.type = "KEY"});
@@ -89,6 +92,9 @@ command compare_command() {
   made.run = [o] {
     o->asked.run.inputs = {o->first};
     o->asked.by = o->align == "loss" ? run_alignment::loss : run_alignment::step;
+    if (o->loss_window && o->asked.by != run_alignment::loss)
+      throw usage_error("--loss-window: is of steps that are compared by loss; add --align loss");
+    o->asked.loss_window = o->loss_window.value_or(usual_loss_window);
     return run(*o);
   };
   return made;

@@ -55,6 +55,8 @@ int run(const report_arguments& o) {
   read.insert(read.end(), o.others.begin(), o.others.end());
   if (o.plan.hardware.empty() && !(o.plan.lose.empty() && o.plan.budget.empty()))
     throw usage_error("--lose and --budget: are of a plan; add --hardware NAME, such as any");
+  if (o.others.empty() && o.align != "step")
+    throw usage_error("--align: is of a comparison; add --compare FILE, or remove it");
   if (!o.others.empty() && o.run.inputs.size() > 1)
     throw usage_error("--compare: takes one INPUT to compare with, a recording for instance");
   refuse_overwriting_inputs({.csv = o.output}, read);

@@ -3,9 +3,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <ulp/ask/questions/recipe_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/formats/block_formats.hpp>
 #include <ulp/io/output/atomic_file.hpp>
+#include <ulp/model/recipe/fp8_recipe.hpp>
 #include <ulp/report/tables/table.hpp>
 #include <ulp/train/closed_loop.hpp>
 #include <vector>
@@ -204,6 +207,9 @@ int run_blocks(const selfcheck_arguments& o, const block_format& row) {
 int run_recipe(const selfcheck_arguments& o, loop_recorders& to) {
   refuse_loss_scaling(o);
   if (const block_format* const row = find_block_format(o.recipe)) return run_blocks(o, *row);
+  std::vector<std::string_view> in_blocks;
+  for (const block_alias& alias : block_aliases()) in_blocks.push_back(alias.name);
+  static_cast<void>(fp8_recipe_entry_named(o.recipe, in_blocks));
   const fp8_loops asked{.model = model_text(o),
                         .training = training_of(o),
                         .recipe = o.recipe,

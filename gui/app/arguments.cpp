@@ -238,6 +238,10 @@ arguments parse_arguments() {
   if (parser.isSet("hardware"))
     s.plan.hardware = or_refuse([&] { return plan_hardware_named(parser.value("hardware").toStdString()); }).name;
   if (parser.isSet("lose")) s.plan.lose = parser.value("lose").toStdString();
+  // In the window it is said where it was typed.
+  if (parser.isSet("lose") || (parser.isSet("export") && !s.plan.lose.empty()))
+    if (!(or_refuse([&] { return positive_number(s.plan.lose, "--lose"); }) < 1))
+      refuse("--lose: a share below 1, such as 1e-3");
   if (parser.isSet("tensor")) s.filter = parser.value("tensor");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
     refuse("--tensor: " + problem);

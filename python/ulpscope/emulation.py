@@ -56,9 +56,10 @@ def emulate(model: nn.Module, recipe: Recipe) -> Emulation:
 
     A treatment is a format, as ulpscope.quantize takes it, blocks too; or a dictionary of `format` and any of quantize's
     rounding, bits, seed, saturate, ftz, daz, scale and dialect; or None, which leaves tensors as they are. The scale may be
-    "current": in each call the greatest power of two that takes the tensor's largest magnitude to no more than the format's
-    largest number (1 where it is zero or not finite). Without a kind, a format is for the first three, and None for all
-    four:
+    "current": in each call the greatest power of two that takes the tensor's largest magnitude, as a float32, to no more than
+    the format's largest number (1 where it is zero or not finite), but at most 2**127, the greatest that float32 has, as in
+    TransformerEngine: a tensor of float8_e4m3fn whose largest magnitude is below 448 / 2**127 takes less than the whole
+    range. Without a kind, a format is for the first three, and None for all four:
 
     activation       the input of a layer, for the output and for the gradient of the weight
     weight           the weight, for the output and for the gradient of the input
@@ -226,7 +227,7 @@ def _in_words(format: str, how: Mapping[str, Any]) -> str:
 
 
 def _current_scale(x: torch.Tensor, format: str) -> float:
-    """By float32's division, as TransformerEngine's current scaling with powers of two."""
+    """By float32's division, as TransformerEngine's current scaling with powers of two; 2**127 is the most that float32 has."""
     amax = x.abs().max().float() if x.numel() else torch.zeros(())
     if not 0 < amax < float("inf"):
         return 1.0

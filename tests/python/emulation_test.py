@@ -548,6 +548,14 @@ class InBlocks(Case):
                     x[0], x[1:] = 448.0, x[1:].clamp(-448, 448)
                 with self.subTest(format=format, factor=factor):
                     self.assertTrue(torch.equal(treatment(x, 0), torch.from_numpy(ulpscope.quantize(x.numpy(), row))))
+        # Against exact powers of two: at most 2**127, which float32 has, is what help(ulpscope.emulate) promises.
+        for format in ("float8_e4m3fn", "float8_e5m2", "float16", "cbfloat16", "bfloat16"):
+            largest = ulpscope.finfo(format).max
+            for amax in np.float32([1e38, 3, 448, 449, 2.0**-100, 2.0**-118, 448 * 2.0**-127, 447 * 2.0**-128, 2.0**-126, 1e-45]):
+                exact = np.floor(np.log2(np.longdouble(largest) / np.longdouble(amax)))
+                with self.subTest(format=format, amax=amax):
+                    got = emulation._current_scale(torch.tensor([0.0, -float(amax)]), format)
+                    self.assertEqual(got, 2.0 ** min(float(exact), 127.0))
         x = torch.randn(100)
         y = emulation._Treatment("float8_e4m3fn,max=240", scale="current")(x, 0)
         scale = 2.0 ** np.floor(np.log2(240 / float(x.abs().max())))

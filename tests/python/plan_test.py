@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import struct
+import subprocess
 import unittest
 
 from support import SOURCE, ULP, InFolder, need, save_safetensors, ulp
@@ -370,6 +371,24 @@ class Files(InFolder):
                     layer["fc"](torch.randn(16, 64)).pow(2).sum().backward()
                     self.assertTrue(torch.isfinite(layer["fc"].weight.grad).all())
         self.assertGreaterEqual(len(seen), 6, seen)
+
+    def test_what_is_no_layer_is_left_out_for_emulate(self):
+        """Of a ReLU no weight is recorded, and an embedding is known by its name; a note names both."""
+        path = self.path("relu.safetensors")
+        random = np.random.default_rng(0).standard_normal
+        shapes = {
+            "wgrad/fc.weight": (16, 16), "agrad/fc": (8, 16), "activation/fc": (8, 16), "agrad/relu": (8, 16),
+            "activation/relu": (8, 16), "wgrad/model.wte.weight": (32, 16), "agrad/model.wte": (8, 16),
+        }  # fmt: skip
+        save(path, {name: random(shape).astype(np.float32) for name, shape in shapes.items()})
+        asked = (path, "--kind", "activation/=activation", "--lose", "1e-2", "--hardware", "hopper", "--for", "emulate")
+        self.assertEqual(set(json.loads(ulp("plan", *asked))), {"^fc$"})
+        notes = subprocess.run([ULP, "plan", *asked], capture_output=True, text=True).stderr
+        self.assertIn("model.wte, relu: left out, as no weight was recorded of such a module", notes)
+        save(path, {"agrad/relu": random((8, 16)).astype(np.float32)})
+        self.assertEqual(set(json.loads(ulp("plan", *asked[:1], *asked[3:]))), {"^relu$"})
+        notes = subprocess.run([ULP, "plan", *asked[:1], *asked[3:]], capture_output=True, text=True).stderr
+        self.assertIn("no weight was recorded, nor its gradient: ulpscope.emulate refuses modules that are no linear", notes)
 
     def test_convolutions_are_in_no_blocks(self):
         path = self.path("conv.safetensors")

@@ -1332,6 +1332,13 @@ class Besides(support.InFolder):
             (dict(gradients="no"), "gradients: 'no' matches no parameter name"), (dict(weights="no"), "weights: 'no' matches"),
             (dict(updates="2"), "updates: needs optimizer="), (dict(states="2"), "states: needs optimizer="),
             (dict(weights="2", model=None), "weights: need a model"),
+            (dict(inputs="("), r"inputs: '\(' is no regular expression: missing \)"),
+            (dict(activations="*"), r"activations: '\*' is no regular expression"),
+            (dict(weights="["), r"weights: '\[' is no regular expression"),
+            (dict(roles={"(": "low"}), r"roles: '\(' is no regular expression"),
+            (dict(fp8_scales="("), r"fp8_scales: '\(' is no regular expression"),
+            (dict(inputs=["fc"]), r"inputs: \['fc'\] is a list; give one regular expression as a str"),
+            (dict(forward=True), "forward: True is a bool; give one"), (dict(gradients=["2"]), "gradients: .* is a list"),
         ):  # fmt: skip
             with self.assertRaisesRegex(recorder.RecorderError, text):
                 recorder.Recorder(self.path("no.ulp"), **{"model": model, **options})

@@ -90,13 +90,20 @@ std::unique_ptr<source> open_part_of(const run_text& run, run_part part, const s
                      path, to);
 }
 
-std::unique_ptr<source> open_run_again(const run_text& run, const source_options& how) {
-  const auto lasts = [](const std::string& input) {
+std::string read_once_of(const run_text& run) {
+  const auto is_gone_once_read = [](const std::string& input) {
     std::error_code none;
-    return input.empty() || std::filesystem::is_regular_file(input, none) || std::filesystem::is_directory(input, none);
+    const std::filesystem::file_status is = std::filesystem::status(input, none);
+    return input == "-" ||
+           (std::filesystem::exists(is) && !std::filesystem::is_regular_file(is) && !std::filesystem::is_directory(is));
   };
-  if (!std::ranges::all_of(run.files(), lasts)) return nullptr;
-  return open_source(run.inputs, how);
+  const std::vector<std::string> files = run.files();
+  const auto found = std::ranges::find_if(files, is_gone_once_read);
+  return found == files.end() ? "" : *found;
+}
+
+std::unique_ptr<source> open_run_again(const run_text& run, const source_options& how) {
+  return read_once_of(run).empty() ? open_source(run.inputs, how) : nullptr;
 }
 
 std::unique_ptr<source> open_run_again(const run_text& run) { return open_run_again(run, run.how_to_read()); }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/source/source.hpp>
 #include <utility>
 
@@ -51,6 +52,29 @@ class named_listener final : public listener {
   listener& to_;
 };
 
+// Passes each line on once: inputs that are read twice say all twice.
+class once_listener final : public listener {
+ public:
+  explicit once_listener(listener& to) : to_(to) {}
+  void note(const std::string& line) override {
+    if (told_.insert(line).second) to_.note(line);
+  }
+  void warn(const std::string& line) override {
+    if (told_.insert(line).second) to_.warn(line);
+  }
+  void tell(const std::string& line) override {
+    if (told_.insert(line).second) to_.tell(line);
+  }
+  void configured(const configuration& by) override { to_.configured(by); }
+  void begin(const std::string& unit, std::uint64_t total) override { to_.begin(unit, total); }
+  void advance() override { to_.advance(); }
+  void end() noexcept override { to_.end(); }
+
+ private:
+  std::set<std::string> told_;
+  listener& to_;
+};
+
 // The tries of one step, in their order: of most runs one.
 struct step_tries {
   std::int64_t number = 0;
@@ -87,8 +111,7 @@ class stepped_run {
     if (!now_) return;
     of_.steps += now_->tries.size();
     of_.last_step = now_->number;
-    if (const double loss = now_->tries.back().scalars.loss; std::isfinite(loss))
-      of_.losses.push_back({now_->number, loss});
+    see_loss(now_->tries.back().scalars);
     if (!of_.first_step) of_.first_step = now_->number;
     of_.has_tensors = of_.has_tensors || !now_->tries.front().tensors.empty();
   }
@@ -99,6 +122,18 @@ class stepped_run {
   }
 
  private:
+  void see_loss(const step_scalars& now) {
+    if (std::isfinite(now.loss)) {
+      of_.losses.push_back({now_->number, now.loss});
+      of_.lost.to_the_end = false;
+    } else if (std::isinf(now.loss) || now.loss_is_nan) {
+      ++of_.lost.steps;
+      if (!of_.lost.first) {
+        of_.lost.first = now_->number;
+        of_.lost.to_the_end = true;
+      }
+    }
+  }
   bool read_ahead() {
     step next;
     while (source_->next(next)) {
@@ -315,9 +350,12 @@ std::vector<loss_pair> pairs_by_loss(const compare_question& asked, listener& to
   if (!asked.repeats.empty())
     throw std::invalid_argument("--repeat: tells what runs differ at the same step; remove it, or --align loss");
   const auto records_of = [&](const std::string& input) {
-    if (input == "-")
-      throw std::invalid_argument("-: --align loss reads a run twice, and standard input is read once; name a file");
-    std::vector<step_loss> records = loss_records(losses_of(another(asked.run, input), to), asked.loss_window);
+    const run_text run = another(asked.run, input);
+    if (const std::string once = read_once_of(run); !once.empty())
+      throw std::invalid_argument(fmt::format("{}: {}, and --align loss reads its inputs twice: give a file",
+                                              printable(once),
+                                              once == "-" ? "standard input is read once" : "is a pipe"));
+    std::vector<step_loss> records = loss_records(losses_of(run, to), asked.loss_window);
     if (records.empty())
       throw std::invalid_argument(fmt::format(
           "{}: no finite loss in its steps, which --align loss needs; record the loss, or align by step", input));
@@ -344,7 +382,8 @@ std::int64_t compare_answer::step_of_b(std::int64_t step_of_a) const {
   return pair != pairs.end() && pair->a == step_of_a ? pair->b : step_of_a;
 }
 
-compare_answer compare_runs(const compare_question& asked, listener& to) {
+compare_answer compare_runs(const compare_question& asked, listener& tell_to) {
+  once_listener to(tell_to);
   std::vector<std::string> inputs{asked.other};
   inputs.insert(inputs.end(), asked.run.inputs.begin(), asked.run.inputs.end());
   inputs.insert(inputs.end(), asked.repeats.begin(), asked.repeats.end());
@@ -420,6 +459,8 @@ compare_answer compare_runs(const compare_question& asked, listener& to) {
   answer.found = comparison.found();
   answer.a = a.of();
   answer.b = b.of();
+  if (by_loss)
+    for (compared_run* const run : {&answer.a, &answer.b}) run->rise = rise_for_good(run->losses, asked.loss_window);
   for (const auto& r : repeats) answer.repeats.push_back(r->of());
   pairs.tell(answer);
   check_anything_compared(answer, asked, a, b);

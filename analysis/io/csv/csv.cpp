@@ -120,11 +120,15 @@ void csv_reader::split() {
 
 void csv_reader::split_at_blanks() {
   for (std::string_view rest = trimmed(line_); !rest.empty(); rest = trimmed(rest)) {
-    const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+    const bool is_last = last_takes_rest_ && field_count_ + 1 == header_.size();
+    const std::size_t end = is_last ? rest.size() : std::min(rest.find_first_of(" \t"), rest.size());
     if (field_count_ == fields_.size()) fields_.emplace_back();
     fields_[field_count_++] = rest.substr(0, end);
     rest.remove_prefix(end);
   }
+  if (!last_takes_rest_ || field_count_ + 1 != header_.size()) return;
+  if (field_count_ == fields_.size()) fields_.emplace_back();
+  fields_[field_count_++].clear();
 }
 
 const std::string& csv_reader::text(const column& at) const {

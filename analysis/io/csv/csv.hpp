@@ -38,6 +38,9 @@ class csv_reader {
   // Leaves what was not read yet, and the line that was read last, to another reader.
   [[nodiscard]] std::pair<line_reader, std::string> release() && { return {std::move(lines_), std::move(line_)}; }
 
+  // Where blanks part the fields: those of the last column may hold some, or be missing.
+  void last_takes_rest() noexcept { last_takes_rest_ = true; }
+
   // The next row that is not blank, nor a rule between strokes; false at the end.
   [[nodiscard]] bool next();
   [[nodiscard]] std::uint64_t line() const noexcept { return lines_.number(); }
@@ -66,6 +69,7 @@ class csv_reader {
 
   line_reader lines_;
   char separator_;
+  bool last_takes_rest_ = false;
   std::string line_;
   std::vector<std::string> header_;
   std::vector<std::string> fields_;  // of the row; those from field_count_ on are left over

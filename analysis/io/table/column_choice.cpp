@@ -363,7 +363,7 @@ class chooser {
     std::vector<std::string> others;
     for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
       const run_table::column& c = column(i);
-      const bool matters = c.reading ? c.reading->means <= m::applied : looks_important(c.name);
+      const bool matters = c.reading ? c.reading->means <= m::applied : looks_important(c.name) || c.words.any(c.name);
       if (chosen_.uses(i) || !matters) continue;
       const bool is_empty = c.reading && c.values == 0;
       const bool of_validation = c.reading && c.reading->of_validation;

@@ -63,7 +63,7 @@ bool is_header_of_run(std::string_view header, char separator) {
   if (header.starts_with("\xEF\xBB\xBF")) header.remove_prefix(3);
   if (header.starts_with('#')) header.remove_prefix(1);
   const std::vector<std::string> names = names_in(header, separator);
-  const auto is_known = [](const std::string& name) { return reading_of(name).has_value(); };
+  const auto is_known = [](const std::string& name) { return reading_of(name).has_value() || names_remarks(name); };
   return are_of_run(names) && (separator != ' ' || std::ranges::all_of(names, is_known));
 }
 
@@ -82,6 +82,7 @@ run_table read_csv_table(csv_reader rows, char separator, const told_columns& to
   constexpr std::array forms{"CSV", "CSV with semicolons", "TSV", "Markdown", "columns of text"};
   const auto form = static_cast<std::size_t>(std::ranges::find(separators, separator) - separators.begin());
   table_builder table(rows.path(), forms[form], told, limits);
+  if (separator == ' ' && names_remarks(rows.header().back())) rows.last_takes_rest();
   const bool is_of_one = lacks_name(rows.header());
   struct field {
     csv_reader::column at;

@@ -55,6 +55,7 @@ void append_table(run_table& to, const run_table& more) {
     }
     same->values += c.values;
     same->lost += c.lost;
+    same->words.append(c.words);
     if (same->wrong_line > 0 || c.wrong_line == 0) continue;
     same->wrong_line = c.wrong_line;
     same->wrong_text = c.wrong_text;
@@ -117,6 +118,7 @@ void table_builder::begin(std::uint64_t line) {
   begin_ = table_.cells.size();
   is_left_out_ = is_of_rank_ = is_lost_ = false;
   filled_.clear();
+  saying_.clear();
   key_.clear();
   value_.reset();
 }
@@ -137,6 +139,7 @@ void table_builder::put(std::uint32_t column, std::string_view text, bool decima
   if (!means || *means == column_meaning::key)
     label(column, text, is_number && value.number != std::floor(value.number));
   if (!means && is_number && std::isfinite(value.number)) filled_.push_back(column);
+  if (!means && !is_left_out_ && of.words.see(of.name, text, value)) saying_.push_back(column);
   if (!means || is_left_out_) return;
   if (value.what == cell_value::kind::nothing) return;
   ++of.values;
@@ -197,6 +200,8 @@ void table_builder::end() {
   }
   if (is_left_out_) table_.cells.resize(begin_);
   table_.lost_of_ranks += is_of_rank_ && is_lost_ ? 1 : 0;
+  if (!is_left_out_)
+    for (const std::uint32_t column : saying_) table_.columns[column].words.keep(line_, table_.rows.size());
   if (table_.cells.size() == begin_) return;
   if (table_.cells.size() > most_cells)
     throw input_error(table_.path, table_.place(line_),
@@ -302,6 +307,7 @@ void table_builder::keep_first_run() {
     for (std::size_t i = 0; i < c.filled.size(); ++i)
       if (!is_other[i]) filled.push_back(c.filled[i]);
     c.filled = std::move(filled);
+    c.words.leave(is_other);
   }
   table_.rows = std::move(rows);
   table_.cells = std::move(cells);

@@ -16,6 +16,7 @@
 
 #include "cell_value.hpp"
 #include "column_names.hpp"
+#include "field_words.hpp"
 
 namespace ulp::io {
 
@@ -48,6 +49,7 @@ struct run_table {
     bool is_ambiguous = false;     // it is a number, of which a comma leaves open which
     lost_numbers lost{};
     std::vector<bool> filled{};  // rows, from the first on, that have a number there: of a column without a meaning
+    field_words words{};         // likewise
   };
   struct cell {
     std::uint32_t column = 0;
@@ -122,6 +124,7 @@ class table_builder {
   bool is_of_rank_ = false;            // left out as one of another rank
   bool is_lost_ = false;               // its loss or norm is not finite
   std::vector<std::uint32_t> filled_;  // columns without a meaning
+  std::vector<std::uint32_t> saying_;  // columns in which words tell of an overflow
   std::size_t fillers_ = 0;            // how many there were, at most a little more than are looked at
   std::string key_;
   std::optional<cell_value> value_;

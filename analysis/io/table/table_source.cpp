@@ -1,9 +1,13 @@
 #include "table_source.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
 #include <utility>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/io/bytes/printable.hpp>
 
 #include "bytes/text.hpp"
 #include "column_choice.hpp"
@@ -68,6 +72,42 @@ chosen_columns chosen_of(const run_table& table, const told_columns& told, bool 
   return chosen;
 }
 
+// Whether the steps of a row, of the one before it or of the one behind it are known to have been lost. `at` may be the end.
+bool is_told(const scale_history& history, const std::vector<run_row>& rows, std::size_t at) {
+  const auto step_of = [&](std::size_t i) { return rows[std::min(i, rows.size() - 1)].step; };
+  const auto [first, last] = std::minmax({step_of(at > 0 ? at - 1 : 0), step_of(at), step_of(at + 1)});
+  auto run = std::ranges::upper_bound(history.runs, first, {}, &scale_run::step);
+  if (run != history.runs.begin()) --run;
+  for (; run != history.runs.end() && run->step <= last; ++run) {
+    const bool is_lost = run->skipped || run->nonfinite || run->loss_is_nan || run->grad_norm_is_nan ||
+                         std::isinf(run->loss) || std::isinf(run->grad_norm);
+    if (is_lost && run->step + std::int64_t{run->count} > first) return true;
+  }
+  return false;
+}
+
+// What columns that are not read say of an overflow, where the steps do not: "line 7 says ...".
+std::string untold_words(const run_table& table, const std::vector<run_row>& rows, const scale_history& history) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> by_line;
+  for (std::size_t i = 0; i < rows.size(); ++i) by_line.emplace_back(rows[i].line, i);
+  std::ranges::sort(by_line);
+  std::set<std::uint64_t> lines;
+  std::string text;
+  for (const run_table::column& c : table.columns)
+    for (const said_in_field& said : c.words.said(c.name)) {
+      const auto row = std::ranges::lower_bound(by_line, said.line, {}, [](const auto& r) { return r.first; });
+      if (is_told(history, rows, row == by_line.end() ? rows.size() : row->second)) continue;
+      if (lines.empty() || said.line < *lines.begin())
+        text = (c.wrong_path.empty() ? "" : printable(c.wrong_path) + ": ") + table.place(said.line) +
+               " says that something was not finite, or skipped, " + in_quotes(said.text) + " in the column " +
+               in_quotes(c.name) + ", and no step that is read tells of it";
+      lines.insert(said.line);
+    }
+  if (lines.size() > 1)
+    text += std::string{"; so "} + (lines.size() == 2 ? "does " : "do ") + std::to_string(lines.size() - 1) + " more";
+  return text;
+}
+
 void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
@@ -89,10 +129,12 @@ std::unique_ptr<source> open_run_table(const run_table& table, const told_column
   scale_history history = history_of(rows, table.path, framework == "Hugging Face Trainer");
   history.unread += chosen.of_other_runs + table.of_other_runs + chosen.of_no_scale + chosen.of_no_count +
                     rows.contradicted + rows.not_used;
-  append(history.lost_elsewhere, chosen.lost);
+  std::vector<std::string> lost = chosen.lost;
+  if (std::string words = untold_words(table, rows.rows, history); !words.empty()) lost.push_back(std::move(words));
+  append(history.lost_elsewhere, lost);
   auto inner = open_history(std::move(history));
   std::vector<std::string> notes{"columns: " + chosen.text};
-  for (const auto& more : {chosen.notes, chosen.lost, table.notes, rows.notes, inner->notes()}) append(notes, more);
+  for (const auto& more : {chosen.notes, lost, table.notes, rows.notes, inner->notes()}) append(notes, more);
   return std::make_unique<table_source>(std::move(inner), table.form, framework, chosen.text, unit, std::move(notes));
 }
 

@@ -407,4 +407,12 @@ bool says_nonfinite(std::string_view line) {
   return reader(text).says();
 }
 
+bool field_says_nonfinite(std::string_view column, std::string_view text) {
+  constexpr std::size_t longest = 4096;
+  std::string words(text.substr(0, longest));
+  // One word is a state, not the name of a setting.
+  if (words.find_first_of(" =:") == std::string::npos) std::ranges::replace(words, '_', ' ');
+  return says_nonfinite(std::string(column) + ": optimizer " + words);
+}
+
 }  // namespace ulp::io

@@ -19,23 +19,48 @@ std::size_t nearest(const std::vector<step_loss>& records, double level) {
 
 bool are_equal(double a, double b) { return std::abs(a - b) <= equal_losses * std::max(std::abs(a), std::abs(b)); }
 
+std::vector<step_loss> finite_of(const std::vector<step_loss>& losses) {
+  std::vector<step_loss> known;
+  std::ranges::copy_if(losses, std::back_inserter(known), [](const step_loss& s) { return std::isfinite(s.loss); });
+  return known;
+}
+
+// Of as many losses before as behind.
+double median_around(const std::vector<step_loss>& losses, std::size_t at, std::size_t half) {
+  std::vector<double> around;
+  for (std::size_t j = at - half; j <= at + half; ++j) around.push_back(losses[j].loss);
+  const auto middle = around.begin() + static_cast<std::ptrdiff_t>(half);
+  std::ranges::nth_element(around, middle);
+  return *middle;
+}
+
+std::vector<step_loss> smoothed(const std::vector<step_loss>& losses, std::size_t window) {
+  const std::vector<step_loss> known = finite_of(losses);
+  std::vector<step_loss> all;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    all.push_back({known[i].step, median_around(known, i, std::min({window / 2, i, known.size() - 1 - i}))});
+  return all;
+}
+
 }  // namespace
 
 std::vector<step_loss> loss_records(const std::vector<step_loss>& losses, std::size_t window) {
-  std::vector<step_loss> known;
-  std::ranges::copy_if(losses, std::back_inserter(known), [](const step_loss& s) { return std::isfinite(s.loss); });
   std::vector<step_loss> records;
-  std::vector<double> around;
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    const std::size_t half = std::min({window / 2, i, known.size() - 1 - i});
-    around.clear();
-    for (std::size_t j = i - half; j <= i + half; ++j) around.push_back(known[j].loss);
-    const auto middle = around.begin() + static_cast<std::ptrdiff_t>(half);
-    std::ranges::nth_element(around, middle);
-    const double level = *middle;
-    if (records.empty() || level < records.back().loss) records.push_back({known[i].step, level});
-  }
+  for (const step_loss& s : smoothed(losses, window))
+    if (records.empty() || s.loss < records.back().loss) records.push_back(s);
   return records;
+}
+
+std::optional<lasting_rise> rise_for_good(const std::vector<step_loss>& losses, std::size_t window) {
+  const std::vector<step_loss> levels = smoothed(losses, window);
+  if (levels.size() <= window) return std::nullopt;
+  const double least = std::ranges::min(levels, {}, &step_loss::loss).loss;
+  const double above = least + std::max((levels.front().loss - least) / 4, std::abs(least) / 5);
+  const double last = median_around(finite_of(losses), levels.size() - 1 - window / 2, window / 2);
+  const auto is_low = [&](const step_loss& s) { return s.loss <= above; };
+  const auto risen = std::find_if(levels.rbegin(), levels.rend(), is_low).base();
+  if (!(last > above) || static_cast<std::size_t>(levels.end() - risen) < window) return std::nullopt;
+  return lasting_rise{risen->step, least, last};
 }
 
 std::vector<loss_pair> pair_by_loss(const std::vector<step_loss>& records_a, const std::vector<step_loss>& records_b) {

@@ -398,9 +398,12 @@ void run_comparison::see_ratios(const std::vector<seen_row>& rows, const paired_
         c.change = std::abs(ratio - usual.median());
       else if (c.a > 0 || c.b > 0)
         c.change = std::numeric_limits<double>::infinity();
+    } else if ((c.a > 0) != (c.b > 0) && usual.is_zero_alone()) {
+      c.change = std::numeric_limits<double>::infinity();
+      c.bound = {of_format(), bound_source::history};
     }
     if (has_ratio && !is_over(c)) usual.see(std::log(c.a), std::log(c.b));
-    return usual.is_known() && is_over(c);
+    return is_over(c);
   };
 
   part_change norm{.part = step_part::grad_norm, .a = now.a->grad_norm, .b = now.b->grad_norm};
@@ -411,7 +414,10 @@ void run_comparison::see_ratios(const std::vector<seen_row>& rows, const paired_
     norm.bound = {of_format(), bound_source::history};
     parted.parts.push_back(norm);
   }
-  if (std::isfinite(norm.a) && std::isfinite(norm.b) && judge(0, norm)) parted.parts.push_back(norm);
+  if (std::isfinite(norm.a) && std::isfinite(norm.b)) {
+    found_.norm_ratios += norm.a > 0 && norm.b > 0 ? 1 : 0;
+    if (judge(0, norm)) parted.parts.push_back(norm);
+  }
   for (const seen_row& r : rows) {
     if (!r.is_finite()) continue;
     compared_tensor& t = found_.tensors[r.tensor];

@@ -106,7 +106,7 @@ std::span<const fp8_recipe_entry> fp8_recipe_catalog() {
   return all;
 }
 
-const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name) {
+const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name, const std::vector<std::string_view>& in_blocks) {
   const std::string_view family = name.substr(0, name.find(':'));
   std::vector<std::string_view> names;
   for (const fp8_recipe_entry& e : fp8_recipe_catalog()) {
@@ -117,8 +117,12 @@ const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name) {
     throw std::invalid_argument("'" + std::string{family} + "' is a policy, no recipe: --scaler " +
                                 std::string{family} +
                                 " with --format casts all tensors by it; recipes: " + listed(names));
-  throw std::invalid_argument("unknown recipe '" + std::string{family} +
-                              "'; near: " + std::string{nearest_name(family, names)} + "; recipes: " + listed(names));
+  std::vector<std::string_view> all = names;
+  all.insert(all.end(), in_blocks.begin(), in_blocks.end());
+  throw std::invalid_argument(
+      "unknown recipe '" + std::string{family} + "'; near: " + std::string{nearest_name(family, all)} +
+      "; recipes: " + listed(names) +
+      (in_blocks.empty() ? "" : "; in blocks: " + listed(in_blocks) + ", and all rows of ulp formats --blocks"));
 }
 
 fp8_recipe fp8_recipe_named(std::string_view name,

@@ -86,8 +86,16 @@ std::string bound_text(const drift_bound& bound, const run_differences& d) {
 // "a factor 3.1"
 std::string factor_text(double log) { return std::isinf(log) ? "all" : fmt::format("a factor {:.3g}", std::exp(log)); }
 
+// By loss, before any ratio was usual.
+bool is_zero_alone(const part_change& p) {
+  return std::isinf(p.change) && std::isnan(p.usual_ratio) && (p.a == 0) != (p.b == 0) && std::isfinite(p.a) &&
+         std::isfinite(p.b);
+}
+
 std::string change_text(const part_change& p, const run_differences& d) {
   const std::string values = fmt::format("{:.6g} in A, {:.6g} in B", p.a, p.b);
+  if (is_zero_alone(p))
+    return fmt::format("zero in one run alone, so far in {} pairs ({})", usual_ratio::enough, values);
   if (!std::isnan(p.usual_ratio) && !p.is_narrower)
     return fmt::format("norm {}: {} off the {:.3g} times A's that B's usually is; the pairs before explain {}", values,
                        factor_text(p.change), p.usual_ratio, factor_text(p.bound.value));
@@ -152,6 +160,7 @@ std::string headline(const parted_step& s, const compare_answer& r) {
 // What a difference of this shape comes from.
 std::string origin_text(const parted_step& s, const run_differences& d) {
   const part_change& p = s.parts.front();
+  if (is_zero_alone(p)) return "a gradient that does not arrive, or that is frozen, in one run alone";
   if (!std::isnan(p.usual_ratio) && !p.is_narrower)
     return s.is_everywhere() ? "all that was compared leaves its usual size at the same loss: a scale that was not "
                                "divided out, another schedule, or other data from here on"
@@ -285,8 +294,8 @@ void add_bounds(lines& to, const compare_answer& r) {
     to.push_back(
         {"bounds",
          d.steps <= usual_ratio::enough
-             ? fmt::format("none: {} do not tell which ratio of two norms is usual, more than {} would",
-                           count_text(d.steps, "pair"), usual_ratio::enough)
+             ? fmt::format("none: {} {} not tell which ratio of two norms is usual, more than {} would",
+                           count_text(d.steps, "pair"), d.steps == 1 ? "does" : "do", usual_ratio::enough)
              : fmt::format("by the pairs before, from the {}th on: how far the ratio of the norms was from its "
                            "median, four times, or the way that a norm went, three times; at least what {} explains",
                            usual_ratio::enough + 1, d.format),
@@ -364,7 +373,7 @@ std::string verdict_of(const run_differences& d) {
 // By loss, only what came before tells which ratio of norms is usual.
 bool is_judged(const compared_tensor& t) { return t.ratios > usual_ratio::enough; }
 bool judges_norms(const compare_answer& r) {
-  return r.found.grad_norm.steps > usual_ratio::enough || std::ranges::any_of(r.found.tensors, is_judged);
+  return r.found.norm_ratios > usual_ratio::enough || std::ranges::any_of(r.found.tensors, is_judged);
 }
 
 // Tensors in steps, in which one of the runs has infinities or NaN.
@@ -382,13 +391,17 @@ std::string agreement_by_loss(const compare_answer& r) {
     text = fmt::format("none of what could be judged: at the same loss {} the usual ratio",
                        judged == 0 ? "the gradient norm that was logged keeps"
                                    : fmt::format("the norms of {} keep", count_text(judged, "tensor")));
+  else if (d.grad_norm.steps == 0 && d.tensors.empty())
+    text = "not judged: neither tensors nor gradient norms are in both runs";
   else
-    text = d.grad_norm.steps == 0 && d.tensors.empty()
-               ? "not judged: neither tensors nor gradient norms are in both runs"
-               : "not judged: too few pairs to tell which norms are usual";
+    text = fmt::format("not judged: too few pairs{} to tell which norms are usual",
+                       d.steps > usual_ratio::enough ? " with norms that are finite and not zero" : "");
   if (!d.tensors.empty()) text += "; " + formats_text(d);
   if (judged > 0 && judged < d.tensors.size())
-    text += fmt::format("; not judged: {}, in too few pairs", count_text(d.tensors.size() - judged, "tensor"));
+    text += fmt::format("; not judged: {}, in too few pairs with norms that are finite and not zero",
+                        count_text(d.tensors.size() - judged, "tensor"));
+  if (judges_norms(r) && d.grad_norm.steps > 0 && d.norm_ratios <= usual_ratio::enough)
+    text += "; not judged: the gradient norm that was logged, zero or not finite in too many pairs";
   if (lost_rows(d) > 0) text += "; infinities and NaN of tensors are not judged";
   if (r.a.alone + r.b.alone > 0)
     text += fmt::format("; nor are steps of one run alone, {} of A and {} of B", r.a.alone, r.b.alone);
@@ -484,9 +497,42 @@ void add_scalar(lines& to, const std::string& title, const std::string& key, con
                  {key + "_last_b", or_nothing(s.last_b)}}});
 }
 
+// "is not finite from step 120 on"; empty of one that is well.
+std::string loss_end_text(const compared_run& run) {
+  std::vector<std::string> said;
+  if (run.lost.first)
+    said.push_back(run.lost.to_the_end ? fmt::format("is not finite from step {} on", *run.lost.first)
+                                       : fmt::format("is not finite in {}, the first {}",
+                                                     count_text(run.lost.steps, "step"), *run.lost.first));
+  if (run.rise)
+    said.push_back(fmt::format("rises for good from step {} on, to {:.4g} from {:.4g} at least", run.rise->from,
+                               run.rise->last, run.rise->least));
+  return fmt::format("{}", fmt::join(said, " and "));
+}
+
+// At equal losses no pair is where a loss rises, or is none.
+void add_loss_ends(lines& to, const compare_answer& r) {
+  const std::string a = loss_end_text(r.a);
+  const std::string b = loss_end_text(r.b);
+  std::string text;
+  if (!a.empty() && !b.empty()) text = fmt::format("in A the loss {}; in B it {}", a, b);
+  if (a.empty() != b.empty()) text = fmt::format("in {} alone the loss {}", a.empty() ? "B" : "A", a.empty() ? b : a);
+  if (!text.empty()) text += ": there are no pairs, and nothing there is judged";
+  const auto lost = [](const compared_run& run) {
+    return run.lost.first ? table_value{*run.lost.first} : table_value{};
+  };
+  const auto rises = [](const compared_run& run) { return run.rise ? table_value{run.rise->from} : table_value{}; };
+  to.push_back({"losses",
+                text,
+                {{"loss_lost_a", lost(r.a)},
+                 {"loss_lost_b", lost(r.b)},
+                 {"loss_rises_a", rises(r.a)},
+                 {"loss_rises_b", rises(r.b)}}});
+}
+
 void add_scalars(lines& to, const compare_answer& r) {
   const auto plain = [](double x) { return fmt::format("{:.6g}", x); };
-  if (r.by == run_alignment::loss) return;  // at other steps they are others
+  if (r.by == run_alignment::loss) return add_loss_ends(to, r);  // at other steps the others are others
   const run_differences& d = r.found;
   add_scalar(to, "losses", "loss", d.loss, plain);
   add_scalar(to, "norms", "grad_norm", d.grad_norm, plain);
@@ -573,7 +619,8 @@ std::optional<parting_mark> mark_of(const compare_answer& answer) {
 std::vector<std::string> first_of(const compare_answer& answer) {
   std::vector<std::string> told;
   for (const summary_line& line : lines_of(answer))
-    if ((line.title == "first" || line.title == "looks like" || line.title == "then" || line.title == "judged") &&
+    if ((line.title == "first" || line.title == "looks like" || line.title == "then" || line.title == "judged" ||
+         (line.title == "losses" && answer.by == run_alignment::loss)) &&
         !line.text.empty())
       told.push_back((line.title == "first" ? "first difference" : line.title) + ": " + line.text);
   return told;

@@ -97,22 +97,54 @@ ordered_json emulated_treatment(const plan_answer& plan, const plan_treatment& c
   return format;
 }
 
-// Layers whose weights have more than two dimensions: convolutions, of which emulate() has no blocks.
-std::set<std::string> convolutions_in(const plan_answer& plan) {
-  std::set<std::string> names;
-  for (const planned_tensor& t : plan.tensors) {
-    const tensor_info& info = plan.info[t.tensor];
-    const bool is_weight = info.kind == tensor_kind::weight || info.kind == tensor_kind::weight_grad;
-    if (is_weight && info.shape.size() > 2) names.insert(layer_of(info.name));
+// What the recorded weights, or their gradients, tell of layers.
+struct known_layers {
+  std::set<std::string> with_matrices;
+  std::set<std::string> convolutions;  // of more than two dimensions: emulate() has no blocks of them
+
+  // A module without a weight, such as a ReLU, or one that looks its rows up.
+  [[nodiscard]] bool are_not(const std::string& layer) const {
+    return (!with_matrices.empty() && !with_matrices.contains(layer)) || names_embedding(layer);
   }
-  return names;
+  // "model.embed_tokens", "transformer.wte"; nothing but the name tells an embedding from a linear layer.
+  [[nodiscard]] static bool names_embedding(const std::string& layer) {
+    constexpr std::array<std::string_view, 4> whole{"wte", "wpe", "emb", "embed"};
+    constexpr std::array<std::string_view, 5> endings{"embedding", "embeddings", "embed_tokens", "embed_positions",
+                                                      "_emb"};
+    const std::string_view last = std::string_view(layer).substr(layer.rfind('.') + 1);
+    return std::ranges::find(whole, last) != whole.end() ||
+           std::ranges::any_of(endings, [&](std::string_view end) { return last.ends_with(end); });
+  }
+};
+
+known_layers layers_in(const plan_answer& plan) {
+  known_layers all;
+  for (const tensor_info& info : plan.info) {
+    const bool is_weight = info.kind == tensor_kind::weight || info.kind == tensor_kind::weight_grad;
+    if (!is_weight || !may_be_narrow(info) || info.name.ends_with(".bias")) continue;
+    all.with_matrices.insert(layer_of(info.name));
+    if (info.shape.size() > 2) all.convolutions.insert(layer_of(info.name));
+  }
+  return all;
+}
+
+std::string some_of(const std::set<std::string>& names) {
+  constexpr std::size_t shown = 4;
+  std::string text;
+  std::size_t n = 0;
+  for (const std::string& name : names) {
+    if (n++ == shown) return text + fmt::format(" and {} more", names.size() - shown);
+    text += (text.empty() ? "" : ", ") + printable(name);
+  }
+  return text;
 }
 
 // {"^layer$": {"weight_grad": {"format": "float16", "scale": 4096.0}}}, a JSON object that emulate() takes once it is
 // loaded.
 plan_file for_emulate(const plan_answer& plan) {
   ordered_json recipe = ordered_json::object();
-  const std::set<std::string> convolutions = convolutions_in(plan);
+  const known_layers known = layers_in(plan);
+  std::set<std::string> others;
   std::uint64_t left = 0;
   for (const planned_tensor& t : plan.tensors) {
     const tensor_info& info = plan.info[t.tensor];
@@ -123,7 +155,11 @@ plan_file for_emulate(const plan_answer& plan) {
     if ((info.kind == tensor_kind::weight || info.kind == tensor_kind::weight_grad) && !may_be_narrow(info)) continue;
     if (chosen.elements().width() == 32) continue;
     const std::string layer = layer_of(info.name);
-    if (chosen.scale == plan_scale::block && convolutions.contains(layer)) {
+    if (known.are_not(layer)) {
+      others.insert(layer);
+      continue;
+    }
+    if (chosen.scale == plan_scale::block && known.convolutions.contains(layer)) {
       ++left;
       continue;
     }
@@ -134,6 +170,15 @@ plan_file for_emulate(const plan_answer& plan) {
     made.notes.push_back(
         fmt::format("{} of convolutions in blocks are left as they are: ulpscope.emulate has blocks of linear layers",
                     count_text(left, "tensor")));
+  if (!others.empty())
+    made.notes.push_back(
+        fmt::format("{}: left out, as no weight was recorded of such a module, or its name is that of an embedding; "
+                    "ulpscope.emulate rounds linear and convolution layers alone",
+                    some_of(others)));
+  if (known.with_matrices.empty() && !recipe.empty())
+    made.notes.push_back(
+        "no weight was recorded, nor its gradient: ulpscope.emulate refuses modules that are no linear or convolution "
+        "layer; leave these out by --tensor");
   if (recipe.empty()) made.notes.push_back("no matrix of a layer is in 16 bits or fewer: the recipe is empty");
   return made;
 }

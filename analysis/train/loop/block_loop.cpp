@@ -9,16 +9,15 @@
 namespace ulp {
 namespace {
 
-// The mean loss of the judged steps.
-double judged_loss_of(const training_options& how, train::block_casting& hook, const block_loop_options& o,
-                      const std::function<void()>& after_step) {
+train::judged_loss judged_loss_of(const training_options& how, train::block_casting& hook, const block_loop_options& o,
+                                  const std::function<void()>& after_step) {
   training trained(how, hook, std::nullopt);
   train::judged_loss loss(o.steps, o.judged);
   for (std::int64_t i = 0; i < o.steps; ++i) {
     loss.see(i, trained.advance().recorded.scalars.loss);
     if (after_step) after_step();
   }
-  return loss.mean();
+  return loss;
 }
 
 }  // namespace
@@ -33,8 +32,12 @@ block_loop_result run_block_loop(const block_loop_options& options, const std::f
   train::block_casting closed(options.row, true);
   train::block_casting open(options.row, false);
   block_loop_result made{.seed = options.training.seed};
-  made.loss = judged_loss_of(options.training, closed, options, after_step);
-  made.float32_loss = judged_loss_of(in_float32(options.training), open, options, after_step);
+  const train::judged_loss loss = judged_loss_of(options.training, closed, options, after_step);
+  const train::judged_loss twin = judged_loss_of(in_float32(options.training), open, options, after_step);
+  made.loss = loss.mean();
+  made.lost_from = loss.lost_from();
+  made.float32_loss = twin.mean();
+  made.float32_lost_from = twin.lost_from();
   std::vector<double> in_closed;
   std::vector<double> in_open;
   for (std::size_t i = 0; i < closed.tensors().size(); ++i) {

@@ -1,7 +1,6 @@
 """A model: what is around it, and its modules."""
 
 import os
-import re
 
 from .._errors import RecorderError
 from .names import plain
@@ -23,14 +22,14 @@ def unwrapped(model):
 
 
 def modules_to_watch(model, path, of):
-    """(name, module, what) for each regular expression in {what is recorded: expression} and the modules that it finds."""
+    """(name, module, what) for each expression in {what is recorded: compiled expression} and the modules that it finds."""
     modules = {}
     for name, module in () if model is None else model.named_modules():
         modules.setdefault(plain(name), module)  # what is compiled keeps its graph whole: the hook is around it
     watched = []
     for what, regex in of.items():
-        found = [(name, module, what) for name, module in modules.items() if regex and re.search(regex, name)]
-        if regex and not found:
-            raise RecorderError(f"{os.fspath(path)}: {regex!r} matches no module name")
+        found = [(name, module, what) for name, module in modules.items() if regex.search(name)]
+        if not found:
+            raise RecorderError(f"{os.fspath(path)}: {regex.pattern!r} matches no module name")
         watched += found
     return watched

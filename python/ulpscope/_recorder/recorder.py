@@ -40,6 +40,7 @@ from .gradients import Gradients
 from .hooks import Hook
 from .local import Local
 from .model import modules_to_watch, unwrapped
+from .names import expression
 from .optimizers import check_scaler, optimizers_in
 from .parameters import Parameters
 from .parts import Parts
@@ -203,7 +204,10 @@ class Recorder:
         check_scaler(scaler)
         if kernels.has_devices():
             self.counting += ", kernels" if kernels.are_there() else ", torch"
-        watched = modules_to_watch(model, path, {"gradient": activations, "output": forward, "input": inputs})
+        asked = (("gradient", activations, "activations"), ("output", forward, "forward"), ("input", inputs, "inputs"))
+        of_modules = {what: expression(regex, argument) for what, regex, argument in asked if regex}
+        watched = modules_to_watch(model, path, of_modules)
+        fp8_scales = fp8_scales and expression(fp8_scales, "fp8_scales")
         if fp8_scales and every != 1:
             raise RecorderError(f"fp8_scales, every={every}: a scale depends on all steps; record every one")
         self._scales = Scales(model, fp8_scales, os.fspath(path)) if fp8_scales and self._scope.tells_more else None

@@ -1,11 +1,9 @@
 """What is said of the role of tensors."""
 
-import re
-
 from .._counting.host import loaded_torch
 from .._errors import RecorderError
 from .._file.schema import ROLES
-from .names import plain
+from .names import expression, plain
 
 
 def role_rules(roles, model):
@@ -25,7 +23,7 @@ def role_rules(roles, model):
         cast = {id(parameter) for _, parameter, is_low in own if is_low}  # by any module that has it, of whatever name
         roles.update({name: "low" if id(parameter) in cast else "float32" for name, parameter, _ in own})
         return roles.get
-    rules = [(re.compile(regex), role) for regex, role in dict(roles or {}).items()]
+    rules = [(expression(regex, "roles"), role) for regex, role in dict(roles or {}).items()]
     for _, role in rules:
         if role not in ROLES:
             raise RecorderError(f"roles: {role!r} is not one of {', '.join(ROLES)}")

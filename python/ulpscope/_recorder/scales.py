@@ -1,6 +1,5 @@
 """The scales of a run in 8 bits as it has them: the state of TransformerEngine's modules under delayed scaling, by attribute."""
 
-import re
 import struct
 import sys
 import warnings
@@ -31,9 +30,9 @@ class Scales:
 
     def __init__(self, model, regex, path):
         named = {} if model is None else {plain(name): module for name, module in model.named_modules()}
-        self._modules = {name: of for name, of in named.items() if re.search(regex, name) and hasattr(of, "fp8_meta")}
+        self._modules = {name: of for name, of in named.items() if regex.search(name) and hasattr(of, "fp8_meta")}
         if not self._modules:
-            reason = f"fp8_scales: {regex!r} matches no module with fp8_meta, as TransformerEngine's have"
+            reason = f"fp8_scales: {regex.pattern!r} matches no module with fp8_meta, as TransformerEngine's have"
             raise RecorderError(printable(f"{path}: {reason}"))
         self._histories, self._taken = {}, {}  # by tensor: those of the step before, and of the one that is being written
         self._is_told = False

@@ -1,10 +1,9 @@
 """What of a job one recorder records: decided before training, and the same for all steps."""
 
-import re
 from collections import namedtuple
 
 from .._errors import RecorderError
-from .names import plain
+from .names import expression, plain
 
 # model: without its wrappers, or None; replicas: with that of DistributedDataParallel. elsewhere: names of parameters that other
 # ranks record. is_alone: this rank knows all gradients. summed: of how many ranks a gradient is the sum. tells_more: this rank
@@ -28,7 +27,7 @@ class Scope(ScopeFields):
 
 def compiled_expressions(model, has_optimizer, has_scaler, expressions):
     """Of {argument: expression}, without those that are None. Raises RecorderError for what can never match."""
-    wanted = {what: re.compile(regex) for what, regex in expressions.items() if regex}
+    wanted = {what: expression(regex, what) for what, regex in expressions.items() if regex}
     if model is None and (has_scaler or has_optimizer or wanted):
         raise RecorderError(f"{', '.join(['scaler, optimizer', *wanted])}: need a model")
     for what, regex in wanted.items():

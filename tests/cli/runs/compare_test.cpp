@@ -152,6 +152,48 @@ TEST_CASE("runs of different speed are compared where their loss is the same, or
   CHECK(summary_of(seldom + " " + seldom + " --align loss").at("verdict") == "not_judged");
   CHECK(summary_of(steady + " " + steady + " --align loss").at("verdict") != "not_judged");
 
+  // Zero in one run alone, from the first pair on or later, and in both.
+  const std::string none = with_norm("zero.csv", [](int) { return "0"; });
+  const auto frozen = summary_of(steady + " " + none + " --align loss");
+  CHECK(frozen.at("verdict") == "differs");
+  CHECK(frozen.at("first_step") == 7);
+  CHECK_THAT(run_ulp("compare " + steady + " " + none + " --align loss").out,
+             Contains("zero in one run alone, so far in 8 pairs (1.5 in A, 0 in B)"));
+  const std::string late = with_norm("late.csv", [](int i) { return i < 50 ? "0" : "1.5"; });
+  CHECK(summary_of(late + " " + none + " --align loss").at("first_step") == 57);
+  CHECK(summary_of(none + " " + none + " --align loss").at("verdict") == "not_judged");
+  CHECK_THAT(run_ulp("compare " + none + " " + none + " --align loss").out,
+             Contains("too few pairs with norms that are finite and not zero"));
+  CHECK_THAT(
+      run_ulp("compare " + write("one.csv", "step,loss,grad_norm\n0,4,1\n") + " " + steady + " --align loss").out,
+      Contains("1 pair does not tell"));
+
+  // Losses that end in one run alone.
+  const auto with_loss = [&](const std::string& name, const auto& loss) {
+    std::string rows = "step,loss,grad_norm\n";
+    for (int i = 0; i < 100; ++i) rows += std::to_string(i) + "," + loss(i) + ",1.5\n";
+    return write(name, rows);
+  };
+  const auto falling = [](int i) { return std::to_string(4 * std::pow(0.99, i)); };
+  const std::string nan = with_loss("nan.csv", [&](int i) { return i < 60 ? falling(i) : "nan"; });
+  CHECK_THAT(run_ulp("compare " + steady + " " + nan + " --align loss").out,
+             Contains("in B alone the loss is not finite from step 60 on"));
+  CHECK(summary_of(steady + " " + nan + " --align loss").at("loss_lost_b") == 60);
+  const std::string risen = with_loss("risen.csv", [&](int i) { return i < 60 ? falling(i) : std::string{"5"}; });
+  CHECK_THAT(run_ulp("compare " + risen + " " + steady + " --align loss").out,
+             Contains("in A alone the loss rises for good from step 60 on, to 5 from"));
+  CHECK_THAT(run_ulp("compare " + risen + " " + nan + " --align loss").out, Contains("; in B it is not finite from"));
+  const auto well = summary_of(steady + " " + steady + " --align loss");
+  CHECK(well.at("loss_lost_b").is_null());
+  CHECK(well.at("loss_rises_b").is_null());
+  const std::string text = run_ulp("compare " + steady + " " + nan + " --align loss").err;
+  CHECK(text.find("columns: ") != std::string::npos);
+  for (const std::string& input : {steady, nan}) {
+    const std::string note = "ulp: note: " + input + ": columns: ";
+    CHECK(text.find(note) != std::string::npos);
+    CHECK(text.find(note) == text.rfind(note));
+  }
+
   const std::string low = (dir.path() / "low.ulp").string();
   const std::string twin = (dir.path() / "twin.ulp").string();
   REQUIRE(run_ulp("selfcheck closed-loop --model mlp --steps 200 --seeds 1 -o " + low + " --twin " + twin).exit_code ==
@@ -163,6 +205,15 @@ TEST_CASE("runs of different speed are compared where their loss is the same, or
   CHECK_THAT(error_of(a + " " + write("none.csv", "step,scale\n0,1024\n") + " --align loss"),
              Contains("no finite loss in its steps"));
   CHECK_THAT(error_of(a + " - --align loss"), Contains("read once"));
+  const std::string pipe = (dir.path() / "pipe").string();
+  REQUIRE(run_shell("mkfifo '" + pipe + "'").exit_code == 0);
+  CHECK_THAT(error_of(a + " " + pipe + " --align loss"),
+             Contains(pipe + ": is a pipe, and --align loss reads its inputs twice: give a file"));
+  CHECK_THAT(error_of(a + " " + b + " --loss-window 9"),
+             Contains("--loss-window: is of steps that are compared by loss"));
   CHECK_THAT(error_of(a + " " + b + " --align loss --loss-window 4"), Contains("is even"));
   CHECK_THAT(error_of(a + " " + b + " --align loss --repeat " + a), Contains("--repeat"));
+  const auto page = run_ulp("report " + a + " --align loss -o '" + (dir.path() / "a.html").string() + "'");
+  CHECK(page.exit_code == 2);
+  CHECK_THAT(page.err, Contains("--align: is of a comparison; add --compare FILE"));
 }

@@ -253,11 +253,27 @@ TEST_CASE("under a recipe of blocks every tensor is told of, and what does not g
   for (const auto& [arguments, words] :
        {std::pair<std::string, std::string>{"mxfp8 --set a=1", "--set: mxfp8 has blocks"},
         {"nvfp4 -o a.ulp", "are not recorded"},
-        {"te_nvfp4_1x16_rht_columnwise", "transforms what it quantizes"}}) {
+        {"te_nvfp4_1x16_rht_columnwise", "transforms what it quantizes"},
+        {"mxfp9", "near: mxfp"},
+        {"mxfp9", "; in blocks: mxfp8, "},
+        {"mxfp9", "all rows of ulp formats --blocks"}}) {
     const auto run = run_ulp("selfcheck closed-loop --model mlp --steps 2 --seeds 1 --recipe " + arguments);
     CHECK(run.exit_code == 2);
     CHECK(run.err.find(words) != std::string::npos);
   }
+}
+
+TEST_CASE("a training in blocks that is lost is told, and from which step on") {
+  const std::string training = "selfcheck closed-loop --model mlp --steps 8 --seeds 1 --recipe mxfp8 --lr ";
+  const auto lost = run_ulp(training + "1e30");
+  CHECK(lost.exit_code == 0);
+  CHECK(lost.out.find("no loss is finite there, and its shares say nothing") != std::string::npos);
+  const auto summary = nlohmann::json::parse(run_ulp(training + "1e30 --json").out)["summary"];
+  CHECK(summary["lost_from"].is_number());
+  CHECK(summary["float32_lost_from"].is_number());
+  const auto well = nlohmann::json::parse(run_ulp(training + "1e-3 --json").out)["summary"];
+  CHECK(well["lost_from"].is_null());
+  CHECK(well["float32_lost_from"].is_null());
 }
 
 TEST_CASE("what belongs to loss scaling is refused beside an FP8 recipe, by name") {

@@ -298,6 +298,9 @@ class command_test : public QObject {
     mistake("--order clip,unscale,check", "--order");
     mistake("--clip-norm 1 --order clip", "'clip'");
     mistake("--rounding up", "up");
+    mistake("--view plan --lose nan", "--lose: 'nan'");
+    mistake("--view plan --lose 2", "--lose: a share below 1");
+    mistake("--lose ''", "--lose");
     mistake("--check 'conv('", "conv(");
     mistake("--tensor '(?!conv)'", "look-around");
     mistake("--check '(?!conv)'", "look-around");

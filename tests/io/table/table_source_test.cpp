@@ -369,6 +369,55 @@ TEST_CASE("table: what is not used and holds a loss that is not finite is told")
         std::vector<std::string>{"the loss or the norm of other ranks, which are not used, is not finite in 20 rows"});
 }
 
+TEST_CASE("table: words of an overflow in a column that is not read are told, and the column is named") {
+  const playground place;
+  const auto table = [&](const std::string& name, const std::function<std::string(int)>& said) {
+    std::string rows = "step,loss,grad_norm," + name + "\n";
+    for (int i = 0; i < 20; ++i) rows += std::to_string(i) + ",2.5,1.5," + said(i) + "\n";
+    return place.open("a.csv", rows);
+  };
+  const auto in_row = [](int row, const std::string& text, const std::string& others) {
+    return [=](int i) { return i == row ? text : others; };
+  };
+  for (const std::string text : {"overflow", "skipped", "inf", "NaN found", "grad_overflow", "Infinite gradient", "nan",
+                                 "step skipped", "skip: non-finite grads", "loss scale reduced to 1024"})
+    for (const std::string others : {"", "ok"})
+      for (const std::string name : {"note", "status", "event", "skip_reason"}) {
+        CAPTURE(text, others, name);
+        const contents read = table(name, in_row(10, text, others));
+        CHECK(has_note(read, "line 12 says that something was not finite, or skipped, '" + text + "' in the column '" +
+                                 name + "', and no step that is read tells of it"));
+        CHECK(has_note(read, "not used: '" + name + "'"));
+      }
+  CHECK(has_note(table("note", [](int i) { return i % 5 == 0 ? "overflow" : "-"; }), "; so do 3 more"));
+  for (const std::string text : {"no overflow", "0 overflows", "checkpoint saved", "skipped evaluation", "lr decayed",
+                                 "overflow: False", "skipped 3 samples"}) {
+    CAPTURE(text);
+    const contents read = table("note", in_row(10, text, "ok"));
+    CHECK_FALSE(has_note(read, "says that something"));
+    CHECK(has_note(read, "not used: 'note'"));
+  }
+  // Settings and names are the same in each row, fields without a value may be NaN, and other columns may be infinite.
+  CHECK_FALSE(has_note(table("on_overflow", [](int) { return "skip"; }), "says that something"));
+  CHECK_FALSE(has_note(table("run_name", [](int) { return "fp16-overflow-test"; }), "says that something"));
+  CHECK_FALSE(has_note(table("note", in_row(10, "saved", "nan")), "says that something"));
+  CHECK_FALSE(has_note(table("perplexity", in_row(10, "inf", "12.5")), "says that something"));
+  CHECK_FALSE(has_note(table("time", in_row(10, "12:30:01", "12:30:00")), "not used"));
+  // The step itself tells of it, or the row is none of the training.
+  const std::string told = "step,loss,note\n1,2.5,\n2,nan,loss is NaN\n3,2.5,\n4,2.5,\n";
+  CHECK_FALSE(has_note(place.open("b.csv", told), "says that something"));
+  const std::string others = "step,split,loss,note\n1,train,2.5,\n1,val,2.5,overflow\n2,train,2.5,\n3,train,2.5,\n";
+  CHECK_FALSE(has_note(place.open("c.csv", others), "says that something"));
+  CHECK(has_note(place.open("d.jsonl",
+                            "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":2.5,\"status\":\"overflow\"}\n"
+                            "{\"step\":3,\"loss\":2.5}\n"),
+                 "'overflow' in the column 'status'"));
+  CHECK(has_note(place.open("e.txt", "step loss note\n1 2.5 ok\n2 2.4 overflow\n3 2.4 ok\n4 2.4 ok\n"),
+                 "'overflow' in the column 'note'"));
+  CHECK(has_note(place.open("f.txt", "step loss note\n1 2.5\n2 2.4 NaN found here\n3 2.4\n4 2.4\n"),
+                 "line 3 says that something was not finite, or skipped, 'NaN found here' in the column 'note'"));
+}
+
 TEST_CASE("table: seeds are runs of their own") {
   const playground place;
   const contents read = place.open("a.csv", "seed,step,loss\n0,0,2\n0,1,2\n1,0,nan\n1,1,nan\n");

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct block_loop_result {
   double rank_correlation = not_known;  // of the tensors, by what they lose in both
   double loss = not_known;              // mean of the judged steps; infinity where one is not finite
   double float32_loss = not_known;
+  std::optional<std::int64_t> lost_from;  // the step from which on no loss is finite: then shares say nothing
+  std::optional<std::int64_t> float32_lost_from;
 };
 
 // Trains twice. `after_step` is called after each step of either. Throws as `training` does, and std::invalid_argument for several

@@ -35,6 +35,8 @@ enum class run_part : std::uint8_t { steps, tables };  // without and with tenso
 [[nodiscard]] std::unique_ptr<source> open_part_of(const run_text& run, run_part part, const source_options& how,
                                                    listener& to);
 
+// The first of the files that can be read only once, standard input or a pipe; empty where there is none.
+[[nodiscard]] std::string read_once_of(const run_text& run);
 // The same inputs once more, which tells nothing; nullptr where they cannot be read twice, such as a pipe.
 [[nodiscard]] std::unique_ptr<source> open_run_again(const run_text& run);
 [[nodiscard]] std::unique_ptr<source> open_run_again(const run_text& run, const source_options& how);

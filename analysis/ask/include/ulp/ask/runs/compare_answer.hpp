@@ -24,6 +24,13 @@ struct compare_question {
   std::uint64_t loss_window = usual_loss_window;  // losses that are smoothed together; odd
 };
 
+// Losses that are infinite or NaN.
+struct lost_losses {
+  std::uint64_t steps = 0;
+  std::optional<std::int64_t> first;
+  bool to_the_end = false;  // no finite one comes behind the first
+};
+
 struct compared_run {
   std::string name;
   std::string description;  // "recording"
@@ -33,6 +40,8 @@ struct compared_run {
   std::optional<std::int64_t> first_step;
   std::int64_t last_step = 0;
   std::vector<step_loss> losses;  // the finite ones
+  lost_losses lost;
+  std::optional<lasting_rise> rise;  // by loss
 };
 
 struct other_size {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace ulp {
@@ -35,6 +36,16 @@ struct loss_pair {
 // that are not finite are left out; the median is over `window` of the others, as many before as after, so that a loss
 // that falls steadily stays what it is; near the ends over fewer. Precondition: window is odd.
 [[nodiscard]] std::vector<step_loss> loss_records(const std::vector<step_loss>& losses, std::size_t window);
+
+// A loss that ends well above the least that it was, which is the end of the records.
+struct lasting_rise {
+  std::int64_t from = 0;  // the first step from which on all smoothed losses are above
+  double least = 0;       // smoothed
+  double last = 0;        // the median of the last `window` losses
+};
+
+// Above is by a quarter of what it had fallen, by a fifth of the least, and for `window` losses at least. Of losses as above.
+[[nodiscard]] std::optional<lasting_rise> rise_for_good(const std::vector<step_loss>& losses, std::size_t window);
 
 [[nodiscard]] std::vector<loss_pair> pair_by_loss(const std::vector<step_loss>& records_a,
                                                   const std::vector<step_loss>& records_b);

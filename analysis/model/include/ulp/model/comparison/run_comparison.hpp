@@ -146,6 +146,7 @@ struct run_differences {
   std::int64_t last_step = 0;
   compared_scalar loss;
   compared_scalar grad_norm;
+  std::uint64_t norm_ratios = 0;  // by loss: steps in which both have that, finite and not zero
   compared_scalar learning_rate;
   compared_scalar loss_scale;
   std::uint64_t skips_known = 0;  // steps of which both say whether they were applied, or whether they overflowed

@@ -19,6 +19,8 @@ class usual_ratio {
   // Logarithms of positive norms.
   void see(double log_a, double log_b);
   [[nodiscard]] bool is_known() const noexcept { return ratios_.size() >= enough; }
+  // A norm that is zero in one run alone has no ratio. So many, before any ratio is usual, are no chance.
+  [[nodiscard]] bool is_zero_alone() noexcept { return ++zeros_alone_ >= enough; }
   // Of B over A. Precondition of what follows: something was seen.
   [[nodiscard]] double median() const noexcept;
   // What is explained: four times the farthest of them from it, or three times the farthest way of a norm.
@@ -28,6 +30,7 @@ class usual_ratio {
   std::vector<double> ratios_;  // ascending
   std::optional<std::pair<double, double>> last_;
   double farthest_way_ = 0;
+  std::size_t zeros_alone_ = 0;
 };
 
 }  // namespace ulp

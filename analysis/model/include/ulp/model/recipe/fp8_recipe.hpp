@@ -51,7 +51,9 @@ struct fp8_recipe_entry {
 [[nodiscard]] std::span<const fp8_recipe_entry> fp8_recipe_catalog();
 
 // Of a name, with or without a variant. Throws std::invalid_argument.
-[[nodiscard]] const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name);
+// `in_blocks`: names of block formats that may be given there too, which the error lists.
+[[nodiscard]] const fp8_recipe_entry& fp8_recipe_entry_named(std::string_view name,
+                                                             const std::vector<std::string_view>& in_blocks = {});
 
 // By its name, "te_delayed:e4m3"; `parameters` are the policy's. Throws std::invalid_argument, parameter_error: no such recipe
 // or variant, one that histograms do not decide, or a parameter that the policy refuses.
