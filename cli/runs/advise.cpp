@@ -113,7 +113,7 @@ command advise_command() {
       "  fp8_format                  kinds: KIND: e4m3, e5m2: sqnr_db underflow_share\n"
       "  fp8_history                 histories: STEPS: saturating_steps stale_steps tensor_steps\n"
       "  fp8_tensors                 not_held\n"
-      "  block_format                format row tensors held drowned saturating not_decided left_out_steps\n"
+      "  block_format                format row tensors held drowned nonfinite saturating not_decided left_out_steps\n"
       "  block_elements              first second; kinds: KIND: tensors better_in_first better_in_second\n"
       "  block_scale_rule            element; rules: RULE: saturating_share underflow_share worst_lost_share\n"
       "  block_noise                 gradients drowned not_decided tensor least_ratio\n"

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/runs/advice_answer.hpp>
 #include <ulp/ask/runs/block_trial.hpp>
 #include <ulp/io/bytes/printable.hpp>
+#include <ulp/model/recipe/fp8_recipe.hpp>
 #include <ulp/report/tables/block_trial_table.hpp>
 
 #include "command.hpp"
@@ -18,10 +20,13 @@ namespace ulp::cli {
 bool are_blocks(const std::vector<std::string>& recipes) {
   const auto is_block = [](const std::string& name) { return find_block_format(name) != nullptr; };
   const auto blocks = static_cast<std::size_t>(std::ranges::count_if(recipes, is_block));
-  if (blocks > 0 && blocks < recipes.size())
+  if (blocks > 0 && blocks < recipes.size()) {
+    const std::string& other = *std::ranges::find_if_not(recipes, is_block);
+    static_cast<void>(fp8_recipe_entry_named(other));  // or there is none of that name
     throw usage_error(
         fmt::format("--recipe: {} has a scale for each block, {} for each tensor: ask for them one after the other",
-                    *std::ranges::find_if(recipes, is_block), *std::ranges::find_if_not(recipes, is_block)));
+                    *std::ranges::find_if(recipes, is_block), other));
+  }
   return blocks > 0;
 }
 
@@ -30,7 +35,7 @@ int sweep_blocks(const std::vector<std::string>& recipes, const run_text& of, co
   refuse_overwriting_inputs(output, of.files());
   std::vector<const block_format*> rows;
   for (const std::string& name : recipes)
-    for (const block_format* row : block_family_named(name).rows)
+    for (const block_format* row : block_family_named(name, "--recipe").rows)
       if (std::ranges::find(rows, row) == rows.end()) rows.push_back(row);
   listening to(output.machine_stdout());
   const std::optional<block_trial> tried = try_blocks(of, of.selected(), rows, to, first_look::yes);
@@ -47,14 +52,16 @@ int sweep_blocks(const std::vector<std::string>& recipes, const run_text& of, co
   table t = block_trial_table(*tried);
   write_table("sweep-blocks", t, output, false);
   if (output.machine_stdout()) return done;
-  fmt::print("{} over {}, the best first: by tensors that it does not hold, then by what the worst tensor loses\n",
-             count_text(rows.size(), "format"), count_text(tried->steps, "step"));
+  fmt::print(
+      "{} over {}, the best first: fewest tensors that lose a third or become infinite or NaN, then fewest that are not decided, then what the worst loses\n",
+      count_text(rows.size(), "format"), count_text(tried->steps, "step"));
   print_sentences(
       "",
-      fmt::format("held: no more than {} % of a tensor's energy is lost in any step, and nothing saturates. lose 1/3: "
-                  "of the energy, where training gains little. Vectors, which no product reads, are left out",
+      fmt::format("held: no more than {} % of a tensor's energy is lost in any step, with what saturates. lose 1/3: "
+                  "where training gains little. Vectors and what else no product reads are left out",
                   percent_number(usual_lost_share)));
-  if (!tried->from_values)
+  const auto is_open = [&](std::size_t i) { return tried->count(i, trial_verdict::not_decided) > 0; };
+  if (!tried->from_values && std::ranges::any_of(std::views::iota(std::size_t{0}, rows.size()), is_open))
     print_sentences(
         "",
         "Not decided: what block tables and error ladders do not bound. Dumps decide all, ulp record --blocks 32 "

@@ -216,9 +216,11 @@ examined_run run_examination::result(const std::vector<tensor_info>& tensors, st
 std::optional<block_advice> advice_on_blocks(const run_text& text, std::optional<block_family> asked,
                                              const examined_run& run) {
   constexpr block_extent of_mx{1, 32};
-  if (!asked && (run.died_at_once() || !has_block_tables(text, of_mx))) return std::nullopt;
+  if (!asked && (run.died_at_once() || !has_block_tables(text, text.selected(), of_mx))) return std::nullopt;
+  const bool is_asked = asked.has_value();
   block_advice made{.of = asked ? std::move(*asked) : block_family_named("mxfp8"), .tried = {}};
-  if (run.died_at_once()) return made;
+  made.lost_at_once = run.died_at_once();
+  if (made.lost_at_once) return made;
   std::vector<const block_format*> rows = made.of.rows;
   for (const std::vector<const block_format*>& of : made.of.by_rule)
     std::ranges::copy_if(of, std::back_inserter(rows), [&](const block_format* row) {
@@ -227,6 +229,7 @@ std::optional<block_advice> advice_on_blocks(const run_text& text, std::optional
   selection judged = text.selected();
   if (run.less) judged.end_step = *run.found.died_at;
   made.tried = try_blocks(text, judged, std::move(rows), nobody(), first_look::no);
+  if (!is_asked && (!made.tried || made.tried->judged().empty())) return std::nullopt;
   return made;
 }
 

@@ -13,6 +13,7 @@
 #include <ulp/io/bytes/printable.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/plan/hardware.hpp>
+#include <ulp/model/replay/fp8_replay.hpp>
 #include <utility>
 
 #include "columns/row_blocks.hpp"
@@ -46,9 +47,9 @@ plan_treatment treatment_of(const block_format& row) {
 }
 
 // What is counted of a row of a step in each format, from its values or its block tables.
-class counting {
+class outcome_counting {
  public:
-  explicit counting(std::span<const block_format* const> rows) : rows_(rows) {
+  explicit outcome_counting(std::span<const block_format* const> rows) : rows_(rows) {
     for (const block_format* row : rows_) {
       const bool is_told = row->block.rows > 0 && row->block.columns > 0 && why_block_tables_do_not_tell(*row).empty();
       counters_.push_back(is_told ? std::optional<block_outcome_counter>{*row} : std::nullopt);
@@ -56,8 +57,8 @@ class counting {
   }
 
   [[nodiscard]] std::optional<block_outcomes> operator()(std::size_t i, const tensor_row& row,
-                                                         const quantized_outcomes* counted) const {
-    if (counted != nullptr) return counted->counts;
+                                                         const quantized_outcomes* from_values) const {
+    if (from_values != nullptr) return from_values->counts;
     const block_table* const table = counters_[i] ? block_table_of(row, rows_[i]->block) : nullptr;
     return table == nullptr ? std::nullopt : std::optional{(*counters_[i])(*table)};
   }
@@ -69,14 +70,14 @@ class counting {
 
 }  // namespace
 
-block_family block_family_named(const std::string& name) {
+block_family block_family_named(const std::string& name, std::string_view option) {
   const parsed<const block_format*> read = read_block_format(name);
-  if (!read.value) throw std::invalid_argument("--format " + name + ": " + read.error);
+  if (!read.value) throw std::invalid_argument(fmt::format("{} {}: {}", option, name, read.error));
   const block_format& row = **read.value;
   if (row.element.numbers == nullptr)
     throw std::invalid_argument(fmt::format(
-        "--format {}: its elements are integers, of which nothing is advised; ulp outcomes counts what becomes of values",
-        name));
+        "{} {}: its elements are integers, of which nothing is advised; ulp outcomes counts what becomes of values",
+        option, name));
   block_family made{.name = name, .rows = {}, .by_rule = {}};
   const std::size_t comma = std::min(name.find(','), name.size());
   std::string typed = name.substr(0, comma);
@@ -106,21 +107,18 @@ std::size_t block_trial::index_of(const block_format& row) const {
 }
 
 trial_verdict verdict_of(const judged_treatment& j) noexcept {
-  if (j.saturating > 0) return trial_verdict::saturates;
+  if (j.nonfinite > 0) return trial_verdict::nonfinite;
+  if (j.steps == 0) return trial_verdict::not_decided;
   if (j.worst.low > drowning_share) return trial_verdict::drowned;
-  const double share = j.share();
-  return share <= usual_lost_share ? trial_verdict::held
-         : share <= drowning_share ? trial_verdict::loses_more
-                                   : trial_verdict::not_decided;
+  return j.worst.high <= usual_lost_share ? trial_verdict::held
+         : j.worst.high <= drowning_share ? trial_verdict::loses_more
+                                          : trial_verdict::not_decided;
 }
-
-bool is_finite(const judged_treatment& j) noexcept { return std::isfinite(j.worst.high); }
 
 bool did_worse(const judged_treatment& a, const judged_treatment& b) noexcept {
   const auto rank = [](const judged_treatment& j) {
     const trial_verdict v = verdict_of(j);
-    const bool is_saturated = v == trial_verdict::saturates;
-    return std::tuple{is_saturated && !is_finite(j), is_saturated, v == trial_verdict::drowned,
+    return std::tuple{v == trial_verdict::nonfinite, v == trial_verdict::drowned,
                       v == trial_verdict::not_decided ? 0.0 : j.estimate, j.worst.high};
   };
   return rank(a) > rank(b);
@@ -139,6 +137,12 @@ std::size_t block_trial::count(std::size_t row, trial_verdict v) const {
       std::ranges::count_if(all, [&](const tried_tensor* t) { return verdict_of(t->of[row]) == v; }));
 }
 
+std::size_t block_trial::saturating(std::size_t row) const {
+  const std::vector<const tried_tensor*> all = judged();
+  return static_cast<std::size_t>(
+      std::ranges::count_if(all, [&](const tried_tensor* t) { return t->of[row].saturating > 0; }));
+}
+
 const tried_tensor* block_trial::worst(std::size_t row) const {
   const std::vector<const tried_tensor*> all = judged();
   const auto found = std::ranges::min_element(
@@ -149,7 +153,7 @@ const tried_tensor* block_trial::worst(std::size_t row) const {
 bool block_trial::is_better(std::size_t a, std::size_t b) const {
   const auto rank = [&](std::size_t row) {
     const tried_tensor* const its_worst = worst(row);
-    return std::tuple{count(row, trial_verdict::saturates) + count(row, trial_verdict::drowned),
+    return std::tuple{count(row, trial_verdict::nonfinite) + count(row, trial_verdict::drowned),
                       count(row, trial_verdict::not_decided), its_worst == nullptr ? 0 : its_worst->of[row].worst.high};
   };
   return rank(a) < rank(b);
@@ -159,6 +163,12 @@ std::uint64_t block_trial::left_out() const {
   std::uint64_t steps_of_tensors = 0;
   for (const tried_tensor& t : tensors) steps_of_tensors += t.unfit ? 0 : t.left_out;
   return steps_of_tensors;
+}
+
+bool block_trial::has_stand_ins() const {
+  return std::ranges::any_of(judged(), [&](const tried_tensor* t) {
+    return info[t->tensor].kind == tensor_kind::weight_grad || info[t->tensor].kind == tensor_kind::unknown;
+  });
 }
 
 bool block_trial::may_have_vectors() const {
@@ -181,7 +191,7 @@ std::optional<block_trial> try_blocks(const run_text& run, const selection& sele
   for (const block_format* row : all.rows) treatments.push_back(treatment_of(*row));
   source_options how = run.how_to_read();
   const narrow_energies energies(treatments, how);
-  const counting counted(all.rows);
+  const outcome_counting outcomes(all.rows);
   const std::unique_ptr<source> from = look == first_look::yes ? open_run(run, how, to) : open_run_again(run, how);
   if (from == nullptr) return std::nullopt;
   repeated_steps repeated;
@@ -212,7 +222,7 @@ std::optional<block_trial> try_blocks(const run_text& run, const selection& sele
         judged_treatment& of = tried.of[i];
         of.add(now.key.step, energies(i, row, of.doubts));
         if (!tried.counts[i]) continue;
-        const std::optional<block_outcomes> here = counted(i, row, energies.counted(i, row));
+        const std::optional<block_outcomes> here = outcomes(i, row, energies.counted(i, row));
         if (here)
           *tried.counts[i] += *here;
         else
@@ -222,9 +232,13 @@ std::optional<block_trial> try_blocks(const run_text& run, const selection& sele
   });
   all.info = from->tensors();
   all.from_values = from->kind() == source_kind::dump;
-  for (tried_tensor& t : all.tensors)
+  const bool has_activation_grads = std::ranges::any_of(
+      all.tensors, [&](const tried_tensor& t) { return all.info[t.tensor].kind == tensor_kind::activation_grad; });
+  for (tried_tensor& t : all.tensors) {
+    t.unfit = t.unfit || !is_read_by_products(all.info[t.tensor], has_activation_grads);
     for (std::size_t i = 0; i < treatments.size(); ++i)
       t.of[i].bits = treatments[i].bits(t.numel, all.info[t.tensor].shape);
+  }
   if (look == first_look::yes) {
     check_steps_counted(all.steps, run);
     for (const std::string& line : repeated.lines(run)) to.note(line);
@@ -237,15 +251,18 @@ std::optional<block_trial> try_blocks(const run_text& run, const selection& sele
   return all;
 }
 
-bool has_block_tables(const run_text& run, const block_extent& block) {
+bool has_block_tables(const run_text& run, const selection& selected, const block_extent& block) {
   source_options how = run.how_to_read();
   how.with_blocks = true;
   const std::unique_ptr<source> from = open_run_again(run, how);
   if (from == nullptr || from->kind() != source_kind::recording) return false;
-  step first;
-  return from->next(first) && std::ranges::any_of(first.tensors, [&](const tensor_row& row) {
-           return block_table_of(row, block) != nullptr;
-         });
+  bool has = false;
+  for_each_step(*from, selected, nobody(), [&](const step& first) {
+    for (const tensor_row& row : first.tensors)
+      has = has || (selected.takes(from->tensors()[row.tensor]) && block_table_of(row, block) != nullptr);
+    return false;
+  });
+  return has;
 }
 
 }  // namespace ulp

@@ -14,6 +14,7 @@ void judged_treatment::add(std::int64_t step, const lost_energy& here) {
   }
   if (here.may_saturate && may_saturate++ == 0) saturates_first = step;
   if (here.saturates && saturating++ == 0) saturates_first = step;
+  if (here.makes_nonfinite && nonfinite++ == 0) nonfinite_first = step;
   ++steps;
 }
 

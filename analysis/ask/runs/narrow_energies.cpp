@@ -30,6 +30,7 @@ lost_energy narrow_energies::operator()(std::size_t treatment, const tensor_row&
   const block_format* const blocks = t.blocks();
   doubts.no_ladder = doubts.no_ladder || !row.table.has_errors;
   doubts.no_maximum = doubts.no_maximum || std::isnan(row.table.max_abs);
+  doubts.near_overflow = doubts.near_overflow || row.table.max_abs > 0x1p127;
   doubts.is_double = doubts.is_double || row.type == dtype::float64;
   if (blocks == nullptr) return lost_energy_in_tensor_scale(row, t.elements());
   if (const quantized_outcomes* const of = counted(treatment, row)) return lost_energy_of(*of);

@@ -87,7 +87,9 @@ lost_energy lost_energy_of(const quantized_outcomes& counted) {
   const error_energies& e = *counted.errors;
   const bool lost = e.not_finite > 0 || counted.counts.overflow.high > 0;
   // Of what is finite no more there is no error that could be told.
-  if (e.not_finite > 0) return {.share = {0, no_bound}, .estimate = no_bound, .saturates = true, .may_saturate = true};
+  if (e.not_finite > 0)
+    return {
+        .share = {0, no_bound}, .estimate = no_bound, .saturates = true, .may_saturate = true, .makes_nonfinite = true};
   if (!(e.signal > 0)) return {.saturates = lost, .may_saturate = lost};
   const double share = e.error / e.signal;
   return {.share = {share, share}, .estimate = share, .saturates = lost, .may_saturate = lost};

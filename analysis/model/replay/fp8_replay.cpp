@@ -114,6 +114,12 @@ fp8_choice choice_of(const tensor_info& t, const fp8_recipe& recipe, bool has_ac
   return has_activation_grads ? fp8_choice::output : fp8_choice::in_place_of;
 }
 
+bool is_read_by_products(const tensor_info& t, bool has_activation_grads) {
+  static const fp8_recipe usual = fp8_recipe_named("te_current");
+  const fp8_choice choice = choice_of(t, usual, has_activation_grads);
+  return choice == fp8_choice::cast || choice == fp8_choice::in_place_of;
+}
+
 void fp8_replayer::see(const std::vector<tensor_info>& tensors) {
   const bool had = has_activation_grads_;
   for (; seen_ < tensors.size(); ++seen_)

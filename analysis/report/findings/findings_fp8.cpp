@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <ulp/model/replay/fp8_replay.hpp>
 
@@ -21,11 +20,8 @@ constexpr double as_good = 0.001;
 
 // Whether recipes of linear layers cast it.
 bool is_cast(const tensor_info& t, const std::vector<tensor_info>& tensors) {
-  static const fp8_recipe usual = fp8_recipe_named("te_current");
-  const bool has_activation_grads =
-      std::ranges::any_of(tensors, [](const tensor_info& one) { return one.kind == tensor_kind::activation_grad; });
-  const fp8_choice choice = choice_of(t, usual, has_activation_grads);
-  return choice == fp8_choice::cast || choice == fp8_choice::in_place_of;
+  return is_read_by_products(
+      t, std::ranges::any_of(tensors, [](const tensor_info& one) { return one.kind == tensor_kind::activation_grad; }));
 }
 
 fp8_tensor_summary sum_of(const fp8_trial& trial, const std::vector<tensor_info>& tensors,

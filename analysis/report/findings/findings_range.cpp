@@ -151,7 +151,7 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
                {"highest_log2_without_outliers", held ? integer(held->without) : integer(most)}};
   if (held)
     f.evidence.push_back(fmt::format(
-        "{} of {} hold it down: no other finite step overflows up to {}, and a dynamic scaler would skip these",
+        "{} of {} hold it down: no other finite step overflows up to {}; above it a dynamic scaler would skip these",
         held->steps, steps_text(held->of), power(held->without)));
   if (!has_values || kinds.empty()) {
     f.conclusion = top;

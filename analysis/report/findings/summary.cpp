@@ -246,8 +246,8 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best,
   } else if (scaling == scaling_kind::block) {
     s.change = options_.in_blocks
                    ? fmt::format("nothing that follows from {}: it was not judged", options_.format_name)
-                   : fmt::format("nothing; {} is trained in blocks with a scale each: ask with --format mxfp4 or nvfp4",
-                                 options_.format_name);
+                   : fmt::format("nothing; {} is trained in blocks with a scale each: ask with --format {}",
+                                 options_.format_name, options_.how.format.width() == 6 ? "mxfp6" : "mxfp4 or nvfp4");
   } else if (scaling == scaling_kind::none) {
     recommend_no_scale(s);
   } else if (best && (!weights_ || skips_often(skipped_, skipped_of_))) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "judged_text.hpp"
@@ -40,7 +41,7 @@ std::string percent_of(const table_value& share) {
 
 // "0.071 %", "<0.18 %" of what is only bounded.
 std::string loss_text(const judged_treatment& j) {
-  if (!is_finite(j)) return j.saturating > 0 ? "not finite" : "not known";
+  if (!std::isfinite(j.worst.high)) return j.nonfinite > 0 ? "not finite" : "not known";
   return fmt::format("{}{} %", is_one_number(j) ? "" : "<", percent_number(j.worst.high));
 }
 
@@ -81,27 +82,28 @@ table block_trial_table(const block_trial& tried) {
       verdict("held", "held", trial_verdict::held),
       verdict("lose_more", "lose more", trial_verdict::loses_more),
       verdict("drowned", "lose 1/3", trial_verdict::drowned),
-      verdict("saturating", "saturate", trial_verdict::saturates),
+      verdict("nonfinite", "not finite", trial_verdict::nonfinite),
       verdict("not_decided", "not decided", trial_verdict::not_decided),
+      {"saturating", "saturate", [](const row& r) { return integer(r.tried->saturating(r.at)); }},
       {"left_out_steps", "", [](const row& r) { return integer(r.tried->left_out()); }},
       {"worst_tensor", "worst tensor",
        [](const row& r) { return value_if(r.worst != nullptr, r.worst ? r.tried->info[r.worst->tensor].name : ""); }},
       {"worst_lost_share", "",
        [](const row& r) {
-         const bool is_known = r.worst != nullptr && is_finite(r.judged());
+         const bool is_known = r.worst != nullptr && std::isfinite(r.judged().worst.high);
          return is_known ? table_value{r.judged().worst} : table_value{};
        },
        range_keys::both},
       {"", "loses", [](const row& r) { return r.worst == nullptr ? "-" : loss_text(r.judged()); }, {}, right},
       {"worst_step", "in step",
        [](const row& r) {
-         return value_if(r.worst != nullptr && is_finite(r.judged()) && r.judged().worst.high > 0,
+         return value_if(r.worst != nullptr && std::isfinite(r.judged().worst.high) && r.judged().worst.high > 0,
                          r.worst ? r.judged().step_of_high : 0);
        }},
       part("underflow_share", &block_outcomes::underflow),
       percent("underflow", &block_outcomes::underflow),
       part("saturating_share", &block_outcomes::overflow),
-      percent("saturate of all", &block_outcomes::overflow)};
+      percent("values cut", &block_outcomes::overflow)};
   return table_of(columns, rows);
 }
 

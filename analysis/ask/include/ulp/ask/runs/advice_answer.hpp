@@ -99,6 +99,7 @@ struct examined_attempt {
 // What a format of blocks would have made of the judged steps.
 struct block_advice {
   block_family of;
+  bool lost_at_once = false;         // the run was lost in its first step
   std::optional<block_trial> tried;  // nullopt where there are no values to try, or the input cannot be read twice
 };
 

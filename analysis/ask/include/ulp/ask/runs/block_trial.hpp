@@ -35,8 +35,8 @@ struct block_family {
   // For each of these the rows of all scale rules that torchao has; empty where the name says the rule.
   std::vector<std::vector<const block_format*>> by_rule;
 };
-// Throws std::invalid_argument where it is no name of blocks, or their elements are integers.
-[[nodiscard]] block_family block_family_named(const std::string& name);
+// Throws std::invalid_argument, which names the option, where it is no name of blocks, or their elements are integers.
+[[nodiscard]] block_family block_family_named(const std::string& name, std::string_view option = "--format");
 // "floor", "rceil", "ceil", "even"
 [[nodiscard]] std::string_view scale_rule_of(const block_format& row);
 
@@ -45,7 +45,7 @@ struct tried_tensor {
   std::uint32_t tensor = 0;
   std::uint64_t numel = 0;     // in a step, at most
   std::uint64_t left_out = 0;  // steps with an infinity or a NaN
-  bool unfit = false;          // a vector, which no product reads
+  bool unfit = false;  // a vector, an update, a gradient of weights beside those of activations: no product reads it
   bool has_values = false;
   std::vector<judged_treatment> of;
   std::vector<std::optional<block_outcomes>> counts;  // none where a step does not tell of them
@@ -53,16 +53,14 @@ struct tried_tensor {
 
 // What a tensor's worst step says of a treatment.
 enum class trial_verdict : std::uint8_t {
-  held,        // loses no more than usual_lost_share, and saturates nowhere
+  held,        // loses no more than usual_lost_share, with what saturates
   loses_more,  // or may, but no drowning_share
   drowned,     // loses a drowning_share
-  saturates,   // or becomes infinite or NaN, see is_finite
+  nonfinite,   // finite values become infinite or NaN
   not_decided
 };
 [[nodiscard]] trial_verdict verdict_of(const judged_treatment& j) noexcept;
-// Whether what saturates becomes the largest number; else infinities or NaN, and there is no share that is lost.
-[[nodiscard]] bool is_finite(const judged_treatment& j) noexcept;
-// Whether a did worse than b: what saturates before what loses more, and what is not decided last.
+// Whether a did worse than b: what becomes infinite or NaN before what loses more, and what is not decided last.
 [[nodiscard]] bool did_worse(const judged_treatment& a, const judged_treatment& b) noexcept;
 
 struct block_trial {
@@ -78,13 +76,16 @@ struct block_trial {
   [[nodiscard]] std::vector<const tried_tensor*> judged() const;
   // Of these.
   [[nodiscard]] std::size_t count(std::size_t row, trial_verdict v) const;
+  [[nodiscard]] std::size_t saturating(std::size_t row) const;
   // The tensor that did worst of these; nullptr where there is none.
   [[nodiscard]] const tried_tensor* worst(std::size_t row) const;
-  // Whether row a is the better choice than b: fewer tensors that saturate or are drowned, then fewer that are not decided, then
+  // Whether row a is the better choice than b: fewer tensors that are drowned or not finite, then fewer that are not decided, then
   // what the worst loses.
   [[nodiscard]] bool is_better(std::size_t a, std::size_t b) const;
   // Steps of a tensor with infinities or NaN, which are not judged; vectors aside.
   [[nodiscard]] std::uint64_t left_out() const;
+  // Whether gradients of weights stand in for those of activations, which products read.
+  [[nodiscard]] bool has_stand_ins() const;
   // Whether the shape of some judged tensor is not known, so that it may be a vector.
   [[nodiscard]] bool may_have_vectors() const;
   // Over the judged tensors and all steps; nullopt where some are not counted.
@@ -98,8 +99,8 @@ struct block_trial {
                                                     std::vector<const block_format*> rows, listener& to,
                                                     first_look look);
 
-// Whether the first step of the input has tables of such blocks.
-[[nodiscard]] bool has_block_tables(const run_text& run, const block_extent& block);
+// Whether the first of the selected steps has tables of such blocks.
+[[nodiscard]] bool has_block_tables(const run_text& run, const selection& selected, const block_extent& block);
 
 }  // namespace ulp
 

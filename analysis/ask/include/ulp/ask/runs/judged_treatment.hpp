@@ -14,11 +14,12 @@ inline constexpr double usual_lost_share = 1e-3;
 
 // Why something is not decided.
 struct plan_doubts {
-  bool no_ladder = false;     // no error ladder was recorded
-  bool no_blocks = false;     // nor tables of its blocks
-  bool needs_values = false;  // no table tells of it, only the values do
-  bool is_double = false;     // values are float64, whose errors tables have rounded
-  bool no_maximum = false;    // the largest magnitude is not known
+  bool no_ladder = false;      // no error ladder was recorded
+  bool no_blocks = false;      // nor tables of its blocks
+  bool needs_values = false;   // no table tells of it, only the values do
+  bool is_double = false;      // values are float64, whose errors tables have rounded
+  bool no_maximum = false;     // the largest magnitude is not known
+  bool near_overflow = false;  // it is so large that a scale may make it infinite
 };
 
 enum class plan_verdict : std::uint8_t {
@@ -40,6 +41,8 @@ struct judged_treatment {
   std::uint64_t saturating = 0;      // steps
   std::uint64_t may_saturate = 0;    // steps, those included
   std::int64_t saturates_first = 0;  // or may
+  std::uint64_t nonfinite = 0;       // steps in which finite values become infinite or NaN
+  std::int64_t nonfinite_first = 0;
   plan_doubts doubts;
   bool unfit = false;
 

@@ -33,6 +33,7 @@ struct lost_energy {
   // Values beyond the largest number: certainly, or not certainly none.
   bool saturates = false;
   bool may_saturate = false;
+  bool makes_nonfinite = false;  // finite values become infinite or NaN
 };
 
 // Of the recorded finite values times `by`; of what saturates nothing else is told. Precondition: the rounding is not

@@ -81,6 +81,8 @@ enum class fp8_choice : std::uint8_t {
 };
 // `has_activation_grads`: the input has gradients that are cast.
 [[nodiscard]] fp8_choice choice_of(const tensor_info& t, const fp8_recipe& recipe, bool has_activation_grads);
+// Whether products of linear layers read it, or it stands in for what they read.
+[[nodiscard]] bool is_read_by_products(const tensor_info& t, bool has_activation_grads);
 
 // Whether rounding errors are summed, which takes most of the time.
 enum class with_noise : std::uint8_t { no, yes };

@@ -7,8 +7,7 @@
 
 namespace ulp {
 
-// A row for each format, the best first: fewest tensors that it does not hold, then fewest that are not decided, then what the worst
-// tensor loses.
+// A row for each format, the best first: see block_trial::is_better.
 [[nodiscard]] table block_trial_table(const block_trial& tried);
 
 }  // namespace ulp
