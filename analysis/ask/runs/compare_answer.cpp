@@ -125,13 +125,11 @@ class stepped_run {
   void see_loss(const step_scalars& now) {
     if (std::isfinite(now.loss)) {
       of_.losses.push_back({now_->number, now.loss});
-      of_.lost.to_the_end = false;
+      of_.lost.to_the_end_from.reset();
     } else if (std::isinf(now.loss) || now.loss_is_nan) {
       ++of_.lost.steps;
-      if (!of_.lost.first) {
-        of_.lost.first = now_->number;
-        of_.lost.to_the_end = true;
-      }
+      if (!of_.lost.first) of_.lost.first = now_->number;
+      if (!of_.lost.to_the_end_from) of_.lost.to_the_end_from = now_->number;
     }
   }
   bool read_ahead() {

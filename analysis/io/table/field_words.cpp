@@ -72,7 +72,7 @@ void field_words::leave(const std::vector<bool>& is_other) {
   std::erase_if(said_, [&](const said_in_field& s) { return s.row < is_other.size() && is_other[s.row]; });
 }
 
-void field_words::append(const field_words& more) {
+void field_words::append(const field_words& more, const std::string& path, std::size_t rows) {
   if (texts_ == 0) first_ = more.first_;
   same_ += more.first_ == first_ ? more.same_ : 0;
   texts_ += more.texts_;
@@ -80,7 +80,11 @@ void field_words::append(const field_words& more) {
   infinite_ += more.infinite_;
   nans_ += more.nans_;
   empty_ += more.empty_;
-  said_.insert(said_.end(), more.said_.begin(), more.said_.end());
+  for (said_in_field one : more.said_) {
+    if (one.path.empty()) one.path = path;
+    one.row += rows;
+    said_.push_back(std::move(one));
+  }
 }
 
 bool field_words::any(std::string_view column) const {

@@ -19,6 +19,7 @@ namespace ulp::io {
 struct said_in_field {
   enum class how : std::uint8_t { words, infinity, nan };  // the last two: the field is nothing else
 
+  std::string path{};  // of its file, where tables were put together
   std::uint64_t line = 0;
   std::size_t row = 0;
   how by = how::words;
@@ -33,7 +34,8 @@ class field_words {
   void keep(std::uint64_t line, std::size_t row);
   // Only of the rows that `is_other` does not mark.
   void leave(const std::vector<bool>& is_other);
-  void append(const field_words& more);
+  // Those of another table, whose rows follow so many.
+  void append(const field_words& more, const std::string& path, std::size_t rows);
 
   // Whether it is a column of words; times and dates are none.
   [[nodiscard]] bool any(std::string_view column) const;

@@ -231,7 +231,7 @@ class row_reader {
   void flush(std::map<std::int64_t, raw_row>& part) {
     for (const auto& [step, row] : part) {
       if (!row.has_metric()) continue;
-      run_row made{.line = row.line(), .step = step};
+      run_row made{.line = row.line(), .index = row.index(), .step = step};
       made.logged.loss = row.of(m::loss);
       made.logged.grad_norm = row.of(m::grad_norm);
       made.logged.learning_rate = row.of(m::learning_rate);

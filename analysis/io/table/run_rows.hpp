@@ -16,6 +16,7 @@ namespace ulp::io {
 
 struct run_row {
   std::uint64_t line = 0;
+  std::size_t index = 0;  // of the table
   std::int64_t step = 0;
   step_scalars logged{};                  // found_inf: also of a step that was skipped
   std::optional<std::int64_t> skipped{};  // steps, since the row before

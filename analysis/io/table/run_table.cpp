@@ -46,6 +46,8 @@ void append_table(run_table& to, const run_table& more) {
     if (same == to.columns.end()) {
       to.columns.push_back(c);
       to.columns.back().wrong_path = more.path;
+      to.columns.back().words = {};
+      to.columns.back().words.append(c.words, more.path, to.rows.size());
       if (!c.filled.empty()) to.columns.back().filled.insert(to.columns.back().filled.begin(), to.rows.size(), false);
       continue;
     }
@@ -55,7 +57,7 @@ void append_table(run_table& to, const run_table& more) {
     }
     same->values += c.values;
     same->lost += c.lost;
-    same->words.append(c.words);
+    same->words.append(c.words, more.path, to.rows.size());
     if (same->wrong_line > 0 || c.wrong_line == 0) continue;
     same->wrong_line = c.wrong_line;
     same->wrong_text = c.wrong_text;

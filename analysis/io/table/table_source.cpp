@@ -88,23 +88,23 @@ bool is_told(const scale_history& history, const std::vector<run_row>& rows, std
 
 // What columns that are not read say of an overflow, where the steps do not: "line 7 says ...".
 std::string untold_words(const run_table& table, const std::vector<run_row>& rows, const scale_history& history) {
-  std::vector<std::pair<std::uint64_t, std::size_t>> by_line;
-  for (std::size_t i = 0; i < rows.size(); ++i) by_line.emplace_back(rows[i].line, i);
-  std::ranges::sort(by_line);
-  std::set<std::uint64_t> lines;
+  std::vector<std::pair<std::size_t, std::size_t>> by_index;
+  for (std::size_t i = 0; i < rows.size(); ++i) by_index.emplace_back(rows[i].index, i);
+  std::ranges::sort(by_index);
+  std::set<std::size_t> told;
   std::string text;
   for (const run_table::column& c : table.columns)
     for (const said_in_field& said : c.words.said(c.name)) {
-      const auto row = std::ranges::lower_bound(by_line, said.line, {}, [](const auto& r) { return r.first; });
-      if (is_told(history, rows, row == by_line.end() ? rows.size() : row->second)) continue;
-      if (lines.empty() || said.line < *lines.begin())
-        text = (c.wrong_path.empty() ? "" : printable(c.wrong_path) + ": ") + table.place(said.line) +
+      const auto row = std::ranges::lower_bound(by_index, said.row, {}, [](const auto& r) { return r.first; });
+      if (is_told(history, rows, row == by_index.end() ? rows.size() : row->second)) continue;
+      if (told.empty() || said.row < *told.begin())
+        text = (said.path.empty() ? "" : printable(said.path) + ": ") + table.place(said.line) +
                " says that something was not finite, or skipped, " + in_quotes(said.text) + " in the column " +
                in_quotes(c.name) + ", and no step that is read tells of it";
-      lines.insert(said.line);
+      told.insert(said.row);
     }
-  if (lines.size() > 1)
-    text += std::string{"; so "} + (lines.size() == 2 ? "does " : "do ") + std::to_string(lines.size() - 1) + " more";
+  if (told.size() > 1)
+    text += std::string{"; so "} + (told.size() == 2 ? "does " : "do ") + std::to_string(told.size() - 1) + " more";
   return text;
 }
 

@@ -54,11 +54,14 @@ std::vector<step_loss> loss_records(const std::vector<step_loss>& losses, std::s
 std::optional<lasting_rise> rise_for_good(const std::vector<step_loss>& losses, std::size_t window) {
   const std::vector<step_loss> levels = smoothed(losses, window);
   if (levels.size() <= window) return std::nullopt;
+  const std::size_t half = window / 2;
   const double least = std::ranges::min(levels, {}, &step_loss::loss).loss;
-  const double above = least + std::max((levels.front().loss - least) / 4, std::abs(least) / 5);
-  const double last = median_around(finite_of(losses), levels.size() - 1 - window / 2, window / 2);
+  // Near the ends less and less is smoothed: the first and the last whole window speak for what lies there.
+  const double first = levels[half].loss;
+  const double last = levels[levels.size() - 1 - half].loss;
+  const double above = least + std::max((first - least) / 4, std::abs(least) / 5);
   const auto is_low = [&](const step_loss& s) { return s.loss <= above; };
-  const auto risen = std::find_if(levels.rbegin(), levels.rend(), is_low).base();
+  const auto risen = std::find_if(levels.rbegin() + static_cast<std::ptrdiff_t>(half), levels.rend(), is_low).base();
   if (!(last > above) || static_cast<std::size_t>(levels.end() - risen) < window) return std::nullopt;
   return lasting_rise{risen->step, least, last};
 }

@@ -500,10 +500,10 @@ void add_scalar(lines& to, const std::string& title, const std::string& key, con
 // "is not finite from step 120 on"; empty of one that is well.
 std::string loss_end_text(const compared_run& run) {
   std::vector<std::string> said;
-  if (run.lost.first)
-    said.push_back(run.lost.to_the_end ? fmt::format("is not finite from step {} on", *run.lost.first)
-                                       : fmt::format("is not finite in {}, the first {}",
-                                                     count_text(run.lost.steps, "step"), *run.lost.first));
+  if (const auto& from = run.lost.to_the_end_from) said.push_back(fmt::format("is not finite from step {} on", *from));
+  if (run.lost.first && run.lost.first != run.lost.to_the_end_from)
+    said.push_back(
+        fmt::format("is not finite in {}, the first {}", count_text(run.lost.steps, "step"), *run.lost.first));
   if (run.rise)
     said.push_back(fmt::format("rises for good from step {} on, to {:.4g} from {:.4g} at least", run.rise->from,
                                run.rise->last, run.rise->least));

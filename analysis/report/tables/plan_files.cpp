@@ -104,13 +104,15 @@ struct known_layers {
 
   // A module without a weight, such as a ReLU, or one that looks its rows up.
   [[nodiscard]] bool are_not(const std::string& layer) const {
-    return (!with_matrices.empty() && !with_matrices.contains(layer)) || names_embedding(layer);
+    return (!with_matrices.empty() && !with_matrices.contains(layer)) ||
+           (names_embedding(layer) && !convolutions.contains(layer));
   }
   // "model.embed_tokens", "transformer.wte"; nothing but the name tells an embedding from a linear layer.
   [[nodiscard]] static bool names_embedding(const std::string& layer) {
-    constexpr std::array<std::string_view, 4> whole{"wte", "wpe", "emb", "embed"};
-    constexpr std::array<std::string_view, 5> endings{"embedding", "embeddings", "embed_tokens", "embed_positions",
-                                                      "_emb"};
+    constexpr std::array<std::string_view, 6> whole{"wte", "wpe", "emb", "embed", "embedding", "embeddings"};
+    constexpr std::array<std::string_view, 7> endings{
+        "token_embedding",       "word_embeddings", "position_embeddings", "position_embedding",
+        "token_type_embeddings", "embed_tokens",    "embed_positions"};
     const std::string_view last = std::string_view(layer).substr(layer.rfind('.') + 1);
     return std::ranges::find(whole, last) != whole.end() ||
            std::ranges::any_of(endings, [&](std::string_view end) { return last.ends_with(end); });

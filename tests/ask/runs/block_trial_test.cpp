@@ -186,23 +186,35 @@ TEST_CASE("of block tables counts are those of every element, and the share that
   CHECK(all.counts(0)->overflow.low > 0);
 }
 
-TEST_CASE("verdicts: what is known to hold, to lose more, to be drowned, to saturate, and what is open") {
-  const auto of = [](double low, double high, std::uint64_t saturating, std::uint64_t may_saturate) {
+TEST_CASE("verdicts: what is known to hold, to lose more, to be drowned, to become infinite, and what is open") {
+  const auto of = [](double low, double high, std::uint64_t saturating, std::uint64_t nonfinite) {
     judged_treatment j;
     j.steps = 1;
     j.worst = {low, high};
-    j.saturating = saturating;
-    j.may_saturate = may_saturate;
+    j.saturating = j.may_saturate = saturating;
+    j.nonfinite = nonfinite;
     return verdict_of(j);
   };
   CHECK(of(0, usual_lost_share, 0, 0) == trial_verdict::held);
+  CHECK(of(0, usual_lost_share, 1, 0) == trial_verdict::held);
   CHECK(of(0, std::nextafter(usual_lost_share, 1), 0, 0) == trial_verdict::loses_more);
   CHECK(of(0.01, drowning_share, 0, 0) == trial_verdict::loses_more);
   CHECK(of(0.01, std::nextafter(drowning_share, 1), 0, 0) == trial_verdict::not_decided);
   CHECK(of(std::nextafter(drowning_share, 1), 1, 0, 0) == trial_verdict::drowned);
   CHECK(of(drowning_share, 1, 0, 0) == trial_verdict::not_decided);
-  CHECK(of(0, 1e-9, 0, 1) == trial_verdict::not_decided);
-  CHECK(of(0, 1e-9, 1, 1) == trial_verdict::saturates);
+  CHECK(of(0, no_bound, 1, 1) == trial_verdict::nonfinite);
+  CHECK(verdict_of(judged_treatment{}) == trial_verdict::not_decided);
+}
+
+TEST_CASE("what does better loses no third, leaves little open, and then loses little") {
+  const temporary_dir dir;
+  const block_trial all = tried(dumped(dir), {"torchao_mxe2m1_rceil", "torchao_mxe4m3_rceil", "torchao_mxe4m3_floor"});
+  CHECK(all.is_better(1, 0));
+  CHECK_FALSE(all.is_better(0, 1));
+  // Saturation is part of what is lost, and no reason by itself.
+  CHECK(all.saturating(2) == 3);
+  CHECK(all.is_better(2, 0));
+  CHECK(all.is_better(1, 2));
 }
 
 TEST_CASE("a name leaves elements and scale rules open, or says them") {

@@ -28,7 +28,7 @@ struct compare_question {
 struct lost_losses {
   std::uint64_t steps = 0;
   std::optional<std::int64_t> first;
-  bool to_the_end = false;  // no finite one comes behind the first
+  std::optional<std::int64_t> to_the_end_from;  // no finite one comes behind it
 };
 
 struct compared_run {
