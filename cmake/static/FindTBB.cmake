@@ -1,4 +1,4 @@
-# oneTBB is no archive anywhere: what is used of it, by threads of the standard library.
+# Debian has no archive of oneTBB: include/ has what is used of it, by threads of the standard library.
 set(TBB_FOUND ON)
 if(NOT TARGET TBB::tbb)
   add_library(TBB::tbb INTERFACE IMPORTED)
