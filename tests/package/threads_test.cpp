@@ -1,10 +1,10 @@
 // What stands in for oneTBB where ULP_STATIC is on: cmake/static.
+#include <sys/wait.h>
 #include <tbb/concurrent_queue.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
