@@ -12,6 +12,9 @@ target_compile_options(ulp_compile INTERFACE
   # False positives on string concatenation (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<BOOL:${ULP_DEVELOPER}>:-Werror>)
+if(ULP_STATIC)
+  target_link_options(ulp_compile INTERFACE -static-libstdc++ -static-libgcc)
+endif()
 install(TARGETS ulp_compile EXPORT ulpscope-build-targets)  # a set that is exported from the build folder alone
 
 # ulp_at_low_cost(TARGET): code that reads, writes and tells, but does not count. At -O1 it is compiled in three quarters of

@@ -13,6 +13,7 @@ endfunction()
 
 expect_version(python/ulpscope/__init__.py "\n__version__ = \"" "\"")
 expect_version(CITATION.cff "\nversion: " "")
+expect_version(scripts/conda/meta.yaml "\n  version: \"" "\"")
 
 # The newest changes are this version's.
 file(STRINGS ${ROOT}/CHANGELOG.md headings REGEX "^## ")

@@ -1,0 +1,10 @@
+# The archive, which the CMake package of a shared yaml-cpp does not name.
+find_library(yaml-cpp_LIBRARY yaml-cpp)
+find_path(yaml-cpp_INCLUDE_DIR yaml-cpp/yaml.h)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(yaml-cpp REQUIRED_VARS yaml-cpp_LIBRARY yaml-cpp_INCLUDE_DIR)
+if(yaml-cpp_FOUND AND NOT TARGET yaml-cpp::yaml-cpp)
+  add_library(yaml-cpp::yaml-cpp STATIC IMPORTED)
+  set_target_properties(yaml-cpp::yaml-cpp PROPERTIES IMPORTED_LOCATION ${yaml-cpp_LIBRARY})
+  target_include_directories(yaml-cpp::yaml-cpp INTERFACE ${yaml-cpp_INCLUDE_DIR})
+endif()
