@@ -52,12 +52,10 @@ int sweep_blocks(const std::vector<std::string>& recipes, const run_text& of, co
   table t = block_trial_table(*tried);
   write_table("sweep-blocks", t, output, false);
   if (output.machine_stdout()) return done;
-  fmt::print(
-      "{} over {}, the best first: fewest tensors that lose a third or become infinite or NaN, then fewest that are not decided, then what the worst loses\n",
-      count_text(rows.size(), "format"), count_text(tried->steps, "step"));
+  fmt::print("{} over {}, the best first\n", count_text(rows.size(), "format"), count_text(tried->steps, "step"));
   print_sentences(
       "",
-      fmt::format("held: no more than {} % of a tensor's energy is lost in any step, with what saturates. lose 1/3: "
+      fmt::format("held: no more than {} % of a tensor's energy is lost in any step, with what saturates; lose 1/3: "
                   "where training gains little. Vectors and what else no product reads are left out",
                   percent_number(usual_lost_share)));
   const auto is_open = [&](std::size_t i) { return tried->count(i, trial_verdict::not_decided) > 0; };
