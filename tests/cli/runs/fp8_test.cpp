@@ -365,7 +365,7 @@ TEST_CASE("advice in formats that no loss scaler is tried in") {
     CHECK(run.exit_code == 0);
     CHECK_THAT(run.out, !Contains("init_scale"));
   }
-  CHECK_THAT(run_ulp("advise " + digits + " --format float4_e2m1fn").out, Contains("a format of blocks"));
+  CHECK_THAT(run_ulp("advise " + digits + " --format float4_e2m1fn").out, Contains("ask with --format mxfp4 or nvfp4"));
 }
 
 TEST_CASE("names that are nearly those of FP8 policies are met with these") {
