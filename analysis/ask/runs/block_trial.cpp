@@ -119,7 +119,7 @@ bool did_worse(const judged_treatment& a, const judged_treatment& b) noexcept {
   const auto rank = [](const judged_treatment& j) {
     const trial_verdict v = verdict_of(j);
     return std::tuple{v == trial_verdict::nonfinite, v == trial_verdict::drowned,
-                      v == trial_verdict::not_decided ? 0.0 : j.estimate, j.worst.high};
+                      v == trial_verdict::not_decided ? 0.0 : j.worst.high, j.estimate};
   };
   return rank(a) > rank(b);
 }

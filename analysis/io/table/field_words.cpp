@@ -97,6 +97,9 @@ std::vector<said_in_field> field_words::said(std::string_view column) const {
   constexpr std::uint64_t several = 4;
   if (texts_ >= several && same_ == texts_ && empty_ + numbers_ + infinite_ + nans_ == 0) return {};
   std::vector<said_in_field> all = said_;
+  // What many rows say in a column that is none of remarks is a name, such as that of a machine, or a setting.
+  const auto by_words = static_cast<std::uint64_t>(std::ranges::count(all, how::words, &said_in_field::by));
+  if (!names_remarks(column) && texts_ >= several && 3 * by_words > texts_) return {};
   const bool is_of_words = any(column);
   const bool nan_is_empty = empty_ == 0 && texts_ <= nans_;
   std::erase_if(all, [&](const said_in_field& s) {

@@ -71,9 +71,9 @@ std::string held_text(const judged_row& r, const std::string& with) {
   const std::size_t rest = n - r.held;
   const std::string verb = certain < rest ? "may lose" : rest == 1 ? "loses" : "lose";
   return fmt::format("{}{}: {} a third of its energy {}, and {}; {} {} more than {}: {}",
-                     certain == 0  ? "nothing fails"
-                     : r.held == 0 ? "not without loss"
-                                   : "mostly",
+                     certain == 0     ? "nothing fails"
+                     : 2 * r.held < n ? "not without loss"
+                                      : "mostly",
                      with, none, step, saturate, n == 1 ? "it" : std::to_string(rest), verb, percent(usual_lost_share),
                      fate);
 }
