@@ -89,6 +89,15 @@ asked_replays replays(const QCommandLineParser& given) {
     if (!asked.fp8 && common.format.empty()) asked.fp8 = recipe(*own, common.parameters);
   }
   std::vector<std::string> scalers;
+  // The run's own, which only reading it tells.
+  if (!given.isSet("scaler") && !own && common.parameters.empty() && common.start.empty()) {
+    scenario_text usual = common;
+    usual.scaler = usual_scenario().scaler;
+    if (usual.format.empty()) usual.format = usual_scenario().format;
+    static_cast<void>(scenario_of(usual));
+    asked.scenarios = {common};
+    return asked;
+  }
   if (given.isSet("scaler") || !own)
     for (const QString& scaler : given.value("scaler").split(',')) scalers.push_back(scaler.toStdString());
   asked.scenarios = under_each(common, scalers, own);
@@ -175,7 +184,10 @@ arguments parse_arguments() {
   parser.addOption({"export", "write the view to a file and quit: .png .svg .pdf .csv .json", "FILE"});
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
   parser.addOption({"theme", theme_names().join(", "), "NAME"});
-  parser.addOption({"scaler", "a policy, or several for comparison", "NAME,...", "pytorch_gradscaler"});
+  parser.addOption(
+      {"scaler",
+       "a policy, or several for comparison (default: that whose loss scales the run logged, else pytorch_gradscaler)",
+       "NAME,...", "pytorch_gradscaler"});
   parser.addOption({"config",
                     "adds a first policy, and takes format and clipping unless given, from a framework's "
                     "configuration, as in ulp replay",

@@ -64,7 +64,10 @@ int write(const arguments& a) {
       tell_notes(*runs.back());
     }
     std::vector<replay_entry> replays = entries_of(a.asked);
-    for (replay_entry& r : replays) replay(r, *runs[r.run]);
+    for (replay_entry& r : replays) {
+      r.spec = with_own_scaler(r.spec, *runs[r.run]);
+      replay(r, *runs[r.run]);
+    }
     document doc;
     doc.read_with(a.asked.reading);
     view_state state(doc);

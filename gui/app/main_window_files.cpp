@@ -68,10 +68,10 @@ void main_window::open_runs(const std::vector<document::inputs_of_run>& runs, bo
   std::vector<replay_entry> replays;
   if (beside) {
     for (const auto& run : doc_.runs()) all.push_back(run->text.inputs);
-    for (const replay_entry& r : doc_.replays()) replays.push_back({.spec = r.spec, .run = r.run});
+    for (const replay_entry& r : doc_.replays()) replays.push_back({.spec = doc_.chosen_of(r), .run = r.run});
   }
   for (const auto& run : runs) {
-    replays.push_back({.spec = doc_.replays().front().spec, .run = all.size()});
+    replays.push_back({.spec = doc_.chosen_of(doc_.replays().front()), .run = all.size()});
     all.push_back(run);
   }
   if (replays.size() > document::most_replays)

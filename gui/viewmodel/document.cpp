@@ -39,7 +39,8 @@ void document::open(const inputs_of_run& inputs) {
     // The same scenario on two runs is one on a single run.
     std::vector<replay_entry> kept;
     for (const replay_entry& r : replays_)
-      if (std::ranges::find(kept, r.spec, &replay_entry::spec) == kept.end()) kept.push_back({.spec = r.spec});
+      if (const scenario_text spec = chosen_of(r); std::ranges::find(kept, spec, &replay_entry::spec) == kept.end())
+        kept.push_back({.spec = spec});
     set(std::move(runs), std::move(kept));
     replay_next();
   });
@@ -85,7 +86,7 @@ void document::load_again(const run_text& how) {
   const auto then = [this, how](std::vector<std::shared_ptr<const loaded_run>> runs) {
     how_ = how;
     std::vector<replay_entry> again;
-    for (const replay_entry& r : replays_) again.push_back({.spec = r.spec, .run = r.run});
+    for (const replay_entry& r : replays_) again.push_back({.spec = chosen_of(r), .run = r.run});
     set(std::move(runs), std::move(again));
     replay_next();
   };
@@ -104,9 +105,22 @@ void document::cancel() {
 void document::set(std::vector<std::shared_ptr<const loaded_run>> runs, std::vector<replay_entry> replays) {
   runs_ = std::move(runs);
   replays_ = std::move(replays);
+  is_own_ = std::ranges::all_of(replays_, [](const replay_entry& r) { return r.spec.scaler.empty(); });
+  for (replay_entry& r : replays_) {
+    if (const auto run = run_of(r)) r.spec = with_own_scaler(r.spec, *run);
+    if (r.spec.scaler.empty()) r.spec = usual_scenario();
+  }
   close_unused();
   emit run_changed();
   emit replays_changed();
+}
+
+scenario_text document::chosen_of(const replay_entry& r) const {
+  scenario_text spec = r.spec;
+  if (!is_own_) return spec;
+  spec.scaler.clear();
+  spec.parameters.clear();
+  return spec;
 }
 
 std::shared_ptr<const loaded_run> document::run_of(const replay_entry& r) const {
@@ -134,6 +148,7 @@ void document::add_replay(const scenario_text& spec, std::size_t run) {
   if (replays_.size() == most_replays)
     return emit failed(tr("There are %1 replays: remove one first").arg(most_replays));
   replays_.push_back({.spec = spec, .run = run});
+  is_own_ = false;
   emit replays_changed();
   replay_next();
 }
@@ -141,6 +156,7 @@ void document::add_replay(const scenario_text& spec, std::size_t run) {
 void document::change_replay(std::size_t index, const scenario_text& spec) {
   if (replays_.at(index).spec == spec) return;
   replays_[index] = {.spec = spec, .run = replays_[index].run};
+  is_own_ = false;
   emit replays_changed();
   replay_next();
 }
@@ -163,6 +179,7 @@ void document::restore_replays(std::vector<replay_entry> replays) {
     for (const replay_entry& known : replays_)
       if (known.spec == r.spec && known.run == r.run && known.result) r = known;
   replays_ = std::move(replays);
+  is_own_ = false;
   emit replays_changed();
   replay_next();
 }

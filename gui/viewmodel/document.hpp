@@ -19,8 +19,8 @@
 namespace ulp::gui {
 
 struct replay_entry {
-  scenario_text spec = usual_scenario();
-  std::size_t run = 0;                                   // which of the open runs
+  scenario_text spec = usual_scenario();  // before its run is open it may be without a scaler: the run's own
+  std::size_t run = 0;                    // which of the open runs
   std::shared_ptr<const drawn_replay> result = nullptr;  // of the spec, or null while it is computed or where it failed
   QString failure = {};
 };
@@ -55,6 +55,8 @@ class document : public QObject {
   // Null while nothing is open.
   [[nodiscard]] std::shared_ptr<const loaded_run> run_of(const replay_entry& r) const;
   [[nodiscard]] const std::vector<replay_entry>& replays() const noexcept { return replays_; }
+  // What somebody chose of a replay: without a scaler where it is the run's own.
+  [[nodiscard]] scenario_text chosen_of(const replay_entry& r) const;
   // What tells a replay from the others, the file included where there are several runs.
   [[nodiscard]] QString title_of(const replay_entry& r) const;
   [[nodiscard]] bool busy() const noexcept { return loader_.running() || replay_work_.running(); }
@@ -86,6 +88,7 @@ class document : public QObject {
   run_text how_;
   std::vector<std::shared_ptr<const loaded_run>> runs_;
   std::vector<replay_entry> replays_{1};
+  bool is_own_ = true;  // nobody has chosen a scaler: each run has its own
   background loader_;
   background replay_work_;
   std::pair<scenario_text, std::uint64_t> replaying_;  // and the id of its run

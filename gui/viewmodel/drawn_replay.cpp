@@ -9,6 +9,7 @@
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/ask/runs/replay_answer.hpp>
+#include <ulp/model/machines/fitted_scaler.hpp>
 #include <ulp/model/machines/policy_probe.hpp>
 #include <ulp/report/tables/trajectory_table.hpp>
 
@@ -68,6 +69,42 @@ double scale_at(std::int64_t step, std::optional<int> tried, const drawn_replay*
   if (replay == nullptr || replay->steps.empty()) return 1;
   const auto after = std::ranges::upper_bound(replay->steps, step, {}, &replay_step::step);
   return after == replay->steps.begin() ? replay->steps.front().scale_used : std::prev(after)->scale_used;
+}
+
+namespace {
+
+// Empty where they are not known in a row.
+std::vector<scaled_step> logged_scales(const loaded_run& run) {
+  std::vector<scaled_step> all;
+  const pictured_step* before = nullptr;
+  for (const pictured_step& s : run.picture.steps()) {
+    const bool follows = before == nullptr || s.key.step == before->key.step + 1;
+    if (!follows || s.key.attempt > 0 || std::isnan(s.scalars.loss_scale)) return {};
+    std::optional<bool> overflowed = s.scalars.found_inf;
+    if (!overflowed && s.scalars.applied) overflowed = !*s.scalars.applied;
+    if (!overflowed && s.known && !std::isfinite(s.max_abs)) overflowed = true;
+    all.push_back({s.scalars.loss_scale, overflowed});
+    before = &s;
+  }
+  return all;
+}
+
+}  // namespace
+
+scenario_text with_own_scaler(scenario_text chosen, const loaded_run& run) {
+  if (!chosen.scaler.empty()) return chosen;
+  const scenario_text usual = usual_scenario();
+  chosen.scaler = usual.scaler;
+  if (chosen.format.empty()) chosen.format = usual.format;
+  const std::vector<scaled_step> scales = logged_scales(run);
+  if (scales.empty()) return chosen;
+  if (const std::optional<fitted_scaler> own = fit_scaler(scales)) {
+    chosen.scaler = own->name;
+    for (const auto& [name, value] : own->parameters) set_parameter(chosen, name, to_string(value));
+  } else if (const double first = scales.front().scale; first > 0 && std::isfinite(first)) {
+    set_parameter(chosen, "init_scale", to_string(parameter_value{first}));
+  }
+  return chosen;
 }
 
 scenario_text usual_scenario() { return {.scaler = "pytorch_gradscaler", .format = "float16"}; }

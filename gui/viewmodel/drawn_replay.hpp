@@ -67,6 +67,10 @@ struct drawn_replay {
 // What is replayed where nothing is said.
 [[nodiscard]] scenario_text usual_scenario();
 
+// Where no scaler was chosen, the run's own: the policy and settings that give the loss scales that it logged; where no policy
+// does, the usual one from the first of these scales on. Without a scale in every step, the usual one.
+[[nodiscard]] scenario_text with_own_scaler(scenario_text chosen, const loaded_run& run);
+
 // What `ulp replay` says of it, in whatever thread calls. Throw input_error, std::invalid_argument.
 [[nodiscard]] std::shared_ptr<const drawn_replay> replay_run(const loaded_run& run, const scenario_text& spec,
                                                              listener& to);
