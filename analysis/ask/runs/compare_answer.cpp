@@ -126,8 +126,10 @@ class stepped_run {
     if (std::isfinite(now.loss)) {
       of_.losses.push_back({now_->number, now.loss});
       of_.lost.to_the_end_from.reset();
+      of_.lost.steps_to_the_end = 0;
     } else if (std::isinf(now.loss) || now.loss_is_nan) {
       ++of_.lost.steps;
+      ++of_.lost.steps_to_the_end;
       if (!of_.lost.first) of_.lost.first = now_->number;
       if (!of_.lost.to_the_end_from) of_.lost.to_the_end_from = now_->number;
     }

@@ -143,6 +143,21 @@ std::string_view line_reader::peek() {
 
 bool line_reader::at_end() { return begin_ == end_ && !fill(); }
 
+void line_reader::skip_blank_lines() {
+  for (std::string blank; !at_end();) {
+    const std::string_view at_hand{buffer_.data() + begin_, end_ - begin_};
+    const std::size_t stop = at_hand.find('\n');
+    if (stop == std::string_view::npos || at_hand.find_first_not_of(" \t\r") < stop) return;
+    next(blank, "text");
+  }
+}
+
+line_reader first_text_of(const std::string& path, const read_limits& limits) {
+  line_reader lines(path, limits);
+  lines.skip_blank_lines();
+  return lines;
+}
+
 bool line_reader::fill() {
   begin_ = 0;
   end_ = input_->read(buffer_);

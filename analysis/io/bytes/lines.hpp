@@ -28,6 +28,9 @@ class line_reader {
   [[nodiscard]] std::string_view peek();
   [[nodiscard]] bool at_end();
 
+  // Lines without text are passed and counted, those at hand.
+  void skip_blank_lines();
+
   // From here on a carriage return ends a line too, as in the output of progress bars.
   void break_at_returns() noexcept { breaks_at_returns_ = true; }
 
@@ -55,6 +58,9 @@ class line_reader {
   bool ended_line_ = true;  // by a line feed
   bool breaks_at_returns_ = false;
 };
+
+// A reader at the first line that has any text.
+[[nodiscard]] line_reader first_text_of(const std::string& path, const read_limits& limits);
 
 }  // namespace ulp::io
 

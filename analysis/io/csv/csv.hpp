@@ -24,7 +24,7 @@ class csv_reader {
 
   // Reads the header line; "-" is standard input.
   explicit csv_reader(const std::string& path, const read_limits& limits = {})
-      : csv_reader(line_reader(path, limits)) {}
+      : csv_reader(first_text_of(path, limits)) {}
   explicit csv_reader(line_reader lines, char separator = ',');
 
   [[nodiscard]] const std::string& path() const noexcept { return lines_.path(); }

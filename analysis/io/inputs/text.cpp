@@ -72,7 +72,7 @@ std::vector<std::string> columns_of_table(const std::string& path, const read_li
   constexpr int least = 2;  // rows and columns
   constexpr int most = 5;
   if (!can_read_twice(path)) return {};
-  line_reader lines(path, limits);
+  line_reader lines = first_text_of(path, limits);
   const char separator = separator_of(lines.peek());
   if (separator == 0) return {};
   std::string line;
@@ -120,7 +120,7 @@ void refuse_amaxes(const std::string& path, const source_options& options) {
 std::optional<line_reader> below_comments(const std::string& path, const read_limits& limits) {
   constexpr int most = 50;
   if (!can_read_twice(path)) return std::nullopt;
-  line_reader lines(path, limits);
+  line_reader lines = first_text_of(path, limits);
   std::string above;
   const auto is_header = [&] { return is_header_of_run(lines.peek(), separator_of(lines.peek())); };
   int passed = 0;
@@ -137,7 +137,7 @@ std::unique_ptr<source> open_json(line_reader lines, const source_options& optio
                          lines.peek().find("\"global_step/max_steps\"") != std::string_view::npos;
   if (is_of_log)
     if (auto log = open_scale_log(std::move(lines), "")) return log;
-  if (is_of_log) lines = line_reader(path, options.limits);
+  if (is_of_log) lines = first_text_of(path, options.limits);
   const told_columns told = told_by(options);
   try {
     return open_run_table(read_json_table(std::move(lines), told, options.limits), told);
@@ -157,7 +157,7 @@ std::unique_ptr<source> open_json(line_reader lines, const source_options& optio
 std::unique_ptr<source> open_columns(const std::string& path, const source_options& options) {
   const told_columns told = told_by(options);
   try {
-    csv_reader rows(line_reader(path, options.limits), ' ');
+    csv_reader rows(first_text_of(path, options.limits), ' ');
     return open_run_table(read_csv_table(std::move(rows), ' ', told, options.limits), told);
   } catch (const input_error&) {
     return nullptr;
@@ -168,7 +168,7 @@ std::unique_ptr<source> open_columns(const std::string& path, const source_optio
 
 std::unique_ptr<source> open_text(const std::string& path, const source_options& options) {
   const read_limits& limits = options.limits;
-  line_reader lines(path, limits);
+  line_reader lines = first_text_of(path, limits);
   if (lines.at_end()) throw input_error(path, "", "is empty");
   if (begins_json(lines.peek())) return open_json(std::move(lines), options);
   const told_columns told = told_by(options);
@@ -217,7 +217,7 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
 std::unique_ptr<source> open_tables(const std::vector<std::string>& paths, const source_options& options) {
   const told_columns told = told_by(options);
   const auto read = [&](const std::string& path) {
-    line_reader lines(path, options.limits);
+    line_reader lines = first_text_of(path, options.limits);
     if (lines.at_end()) throw input_error(path, "", "is empty");
     if (begins_json(lines.peek())) return read_json_table(std::move(lines), told, options.limits);
     if (begins_mlflow_metric(lines.peek())) return read_mlflow_metric(std::move(lines), told, options.limits);

@@ -68,8 +68,9 @@ void field_words::keep(std::uint64_t line, std::size_t row) {
   said_.push_back(std::move(here_));
 }
 
-void field_words::leave(const std::vector<bool>& is_other) {
-  std::erase_if(said_, [&](const said_in_field& s) { return s.row < is_other.size() && is_other[s.row]; });
+void field_words::renumber(const std::vector<std::size_t>& to, std::size_t rows) {
+  for (said_in_field& s : said_) s.row = s.row < to.size() ? to[s.row] : rows;
+  std::erase_if(said_, [](const said_in_field& s) { return s.row == left_out_row; });
 }
 
 void field_words::append(const field_words& more, const std::string& path, std::size_t rows) {

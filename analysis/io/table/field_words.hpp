@@ -26,14 +26,16 @@ struct said_in_field {
   std::string text{};  // shortened
 };
 
+inline constexpr std::size_t left_out_row = static_cast<std::size_t>(-1);
+
 // The fields of one column, as they come.
 class field_words {
  public:
   // Whether it says something, which keep() then takes for that of a row.
   bool see(std::string_view column, std::string_view text, const cell_value& value);
   void keep(std::uint64_t line, std::size_t row);
-  // Only of the rows that `is_other` does not mark.
-  void leave(const std::vector<bool>& is_other);
+  // The row i becomes to[i], or is left out; `rows` are left.
+  void renumber(const std::vector<std::size_t>& to, std::size_t rows);
   // Those of another table, whose rows follow so many.
   void append(const field_words& more, const std::string& path, std::size_t rows);
 

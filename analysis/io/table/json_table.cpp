@@ -74,6 +74,13 @@ class document {
       into_.put(column, v.number);
   }
 
+  // Remarks: ["grad overflow", "step skipped"].
+  void put_words(const std::string& name, const json_value& list) {
+    std::vector<std::string> all;
+    for (const json_value& v : list.items) all.push_back(v.text);
+    if (!name.empty()) into_.put(into_.column(name), joined(all));
+  }
+
   // Objects within one another are paths, as in W&B; of a list of numbers, such as rates of groups, the first counts.
   void put_fields(const json_value& object, const std::string& path) {
     if (object.find("_type") != nullptr) return;  // a picture or a histogram of W&B
@@ -84,6 +91,8 @@ class document {
         put_fields(v, name);
       else if (are_all(v, kind::number))
         put(name, v.items.front());
+      else if (are_all(v, kind::text))
+        put_words(name, v);
       else if (is_plain(v))
         put(name, v);
     }
@@ -241,6 +250,7 @@ run_table read_json_table(line_reader lines, const told_columns& told, const rea
   std::string text;
   static_cast<void>(lines.next(text, "table in JSON"));
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  text.insert(0, lines.number() - 1, '\n');  // for the places of values
   try {
     const json_value first = parse_json(text, most_values);
     if (first.is(kind::object) && !lines.at_end()) return read_lines(lines, first, told, limits);

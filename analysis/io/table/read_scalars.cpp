@@ -30,7 +30,7 @@ bool has_own_names(std::string_view header) {
 
 scalar_table read_scalars(const std::string& path, const read_limits& limits, const told_columns& told,
                           std::vector<std::string>& notes) {
-  line_reader lines(path, limits);
+  line_reader lines = first_text_of(path, limits);
   const std::string_view header = lines.peek();
   if (begins_json(header)) return scalars_of(read_json_table(std::move(lines), told, limits), told, notes);
   if (begins_mlflow_metric(header)) return scalars_of(read_mlflow_metric(std::move(lines), told, limits), told, notes);

@@ -55,12 +55,15 @@ void sort_shuffled(run_table& table) {
   std::ranges::sort(order, {}, [&](std::size_t r) { return numbers[r]; });
   std::vector<run_table::row> rows;
   std::vector<run_table::cell> cells;
+  std::vector<std::size_t> to(order.size());
   for (const std::size_t r : order) {
+    to[r] = rows.size();
     rows.push_back({table.rows[r].line, cells.size()});
     const auto of = table.cells_of(r);
     cells.insert(cells.end(), of.begin(), of.end());
   }
   for (run_table::column& c : table.columns) {
+    c.words.renumber(to, rows.size());
     if (c.filled.empty()) continue;
     std::vector<bool> filled;
     for (const std::size_t r : order) filled.push_back(r < c.filled.size() && c.filled[r]);

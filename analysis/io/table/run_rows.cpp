@@ -223,7 +223,7 @@ class row_reader {
   // Nobody can tell which of them counts, and none may be dropped without a word.
   [[noreturn]] void refuse_second_run(const raw_row& row) const {
     throw input_error(
-        table_.path, table_.place(row.line()),
+        table_.path_of(row.index()), table_.place(row.line()),
         "the step numbers begin again: the table holds two runs, or each epoch counts anew; give each run a table "
         "of its own, with numbers that go on from one epoch to the next, or a column of the epoch");
   }

@@ -38,7 +38,13 @@ std::span<const run_table::cell> run_table::cells_of(std::size_t row_index) cons
   return std::span(cells).subspan(rows[row_index].begin, end - rows[row_index].begin);
 }
 
+const std::string& run_table::path_of(std::size_t row_index) const {
+  const auto behind = std::ranges::upper_bound(more_files, row_index, {}, [](const auto& file) { return file.first; });
+  return behind == more_files.begin() ? path : (behind - 1)->second;
+}
+
 void append_table(run_table& to, const run_table& more) {
+  to.more_files.emplace_back(to.rows.size(), more.path);
   std::vector<std::uint32_t> indices;
   for (const run_table::column& c : more.columns) {
     const auto same = std::ranges::find(to.columns, c.name, &run_table::column::name);
@@ -293,12 +299,14 @@ void table_builder::keep_first_run() {
   const auto by = std::ranges::find_if(labels_, [&](const auto& of) { return divides(of.second, numbers); });
   if (by == labels_.end()) return;
   std::vector<bool> is_other(table_.rows.size());
+  std::vector<std::size_t> to(table_.rows.size(), left_out_row);
   for (const auto& [row, text] : by->second.rows)
     if (row < is_other.size()) is_other[row] = text != 0;
   std::vector<run_table::row> rows;
   std::vector<run_table::cell> cells;
   for (std::size_t i = 0; i < table_.rows.size(); ++i) {
     if (is_other[i]) continue;
+    to[i] = rows.size();
     rows.push_back({table_.rows[i].line, cells.size()});
     const auto of = table_.cells_of(i);
     cells.insert(cells.end(), of.begin(), of.end());
@@ -309,7 +317,7 @@ void table_builder::keep_first_run() {
     for (std::size_t i = 0; i < c.filled.size(); ++i)
       if (!is_other[i]) filled.push_back(c.filled[i]);
     c.filled = std::move(filled);
-    c.words.leave(is_other);
+    c.words.renumber(to, rows.size());
   }
   table_.rows = std::move(rows);
   table_.cells = std::move(cells);

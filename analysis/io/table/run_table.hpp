@@ -71,7 +71,10 @@ struct run_table {
   std::uint64_t lost_of_ranks = 0;  // rows of other ranks, left out, whose loss or norm is not finite
   std::uint64_t of_other_runs = 0;  // rows that were left out, where no column says by its name that they are of others
 
+  std::vector<std::pair<std::size_t, std::string>> more_files;  // where tables were put together: the first row of each
+
   [[nodiscard]] std::span<const cell> cells_of(std::size_t row_index) const;
+  [[nodiscard]] const std::string& path_of(std::size_t row_index) const;
   [[nodiscard]] std::string place(std::uint64_t line) const { return place_word + " " + std::to_string(line); }
 };
 

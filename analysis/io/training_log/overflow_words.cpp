@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -88,11 +89,12 @@ constexpr std::array<std::string_view, 2> ends_of_training{"exploded", "diverged
 // What else may flow over: directly in front of the word, or behind it.
 constexpr std::array<std::string_view, 19> other_overflows{
     "stack",   "buffer",  "integer", "int",   "token", "tokens", "capacity",   "queue",       "text", "expert",
-    "experts", "context", "disk",    "cache", "queue", "heap",   "arithmetic", "encountered", "page"};
+    "experts", "context", "disk",    "cache", "n/a",   "heap",   "arithmetic", "encountered", "page"};
 // Measures of which one that is not finite says nothing of gradients: directly in front of the number.
-constexpr std::array<std::string_view, 22> other_measures{
-    "acc",  "accuracy", "ppl",   "perplexity", "eta",   "time",   "bleu", "wer", "cer", "map", "iou",
-    "miou", "lr",       "score", "reward",     "speed", "metric", "best", "f1",  "auc", "snr", "temperature"};
+constexpr std::array<std::string_view, 24> other_measures{
+    "acc",    "accuracy", "ppl", "perplexity", "eta", "time",        "bleu",   "wer",
+    "cer",    "map",      "iou", "miou",       "lr",  "score",       "reward", "speed",
+    "metric", "best",     "f1",  "auc",        "snr", "temperature", "clip",   "clipping"};
 
 constexpr std::array<std::string_view, 6> deniers{"no", "not", "without", "never", "zero", "free"};
 // What may stand between them and the word.
@@ -103,13 +105,20 @@ constexpr std::array<std::string_view, 13> conditions{"if",       "whether",    
                                                       "prevents", "preventing", "against", "checking", "check",
                                                       "checks",   "ensure",     "guard"};
 constexpr std::array<std::string_view, 6> told_to{"terminate", "raise", "stop", "abort", "skip", "fail"};
-// Of what looks for such numbers, behind the word.
-constexpr std::array<std::string_view, 17> watchers{
-    "guard",   "check",      "checks", "checking", "detection", "detector",  "filter",  "filtering", "handling",
-    "handler", "protection", "safe",   "policy",   "threshold", "tolerance", "enabled", "disabled"};
-constexpr std::array<std::string_view, 15> no_values{"false", "0",      "0.0",      "none",    "no",
-                                                     "null",  "off",    "raise",    "skip",    "warn",
-                                                     "error", "ignore", "disabled", "enabled", "auto"};
+// Of what looks for such numbers or has mended them, behind the word.
+constexpr std::array<std::string_view, 27> watchers{
+    "guard",     "check",      "checks", "checking", "detection", "detector",  "filter",     "filtering", "handling",
+    "handler",   "protection", "safe",   "policy",   "threshold", "tolerance", "enabled",    "disabled",  "avoided",
+    "prevented", "fix",        "fixed",  "resolved", "gone",      "cleared",   "workaround", "risk",      "margin"};
+constexpr std::array<std::string_view, 15> no_values{"false",    "none",    "no",   "null",  "off",
+                                                     "raise",    "skip",    "warn", "error", "ignore",
+                                                     "disabled", "enabled", "auto", "n/a",   "na"};
+// What stands between the word and how often it was.
+constexpr std::array<std::string_view, 11> amounts{"count",  "counts",   "counter", "total",      "rate", "ratio",
+                                                   "number", "fraction", "percent", "percentage", "steps"};
+// What has numbers of its own.
+constexpr std::array<std::string_view, 9> numbered{"step",  "rank",  "gpu",    "iteration", "iter",
+                                                   "batch", "epoch", "update", "scaler"};
 
 constexpr std::array<std::string_view, 11> skips{"skip",      "skipped",    "skipping", "skips",
                                                  "discarded", "discarding", "rejected", "rejecting",
@@ -118,11 +127,12 @@ constexpr std::array<std::string_view, 9> updates{"step",      "steps",      "up
                                                   "iteration", "iterations", "iter",   "optimizer"};
 constexpr std::array<std::string_view, 5> batches{"batch", "batches", "minibatch", "microbatch", "gradient"};
 // Why steps are passed over that no scaler skips.
-constexpr std::array<std::string_view, 31> other_reasons{
-    "first",     "resume",     "resumed",    "resuming",   "already",     "fast",     "forward", "until",
-    "data",      "dataloader", "checkpoint", "saved",      "save",        "saving",   "warmup",  "lr",
-    "scheduler", "logging",    "log",        "epochs",     "profiling",   "profiler", "test",    "empty",
-    "missing",   "to",         "cached",     "connection", "connections", "size",     "length"};
+constexpr std::array<std::string_view, 43> other_reasons{
+    "first",      "resume",      "resumed",    "resuming", "already", "fast",   "forward", "until",     "data",
+    "dataloader", "checkpoint",  "saved",      "save",     "saving",  "warmup", "lr",      "scheduler", "logging",
+    "log",        "epochs",      "profiling",  "profiler", "test",    "empty",  "missing", "to",        "cached",
+    "connection", "connections", "size",       "length",   "eval",    "val",    "shard",   "shards",    "snapshot",
+    "upload",     "ckpt",        "generation", "sampling", "plot",    "plots",  "corrupt"};
 
 constexpr std::array<std::string_view, 10> scales{"loss_scale", "grad_scale",  "amp_scale",   "lossscale",
                                                   "gradscale",  "loss_scaler", "grad_scaler", "scaler",
@@ -143,11 +153,12 @@ constexpr std::array<std::string_view, 19> speakers{"prompt",    "question", "an
                                                     "target",    "q",        "a",        "title"};
 
 // In names of counters, one of each; none of the third.
-constexpr std::array<std::string_view, 8> counted{"overflow",  "overflows", "overflowed", "nonfinite",
-                                                  "notfinite", "nan",       "nans",       "skipped"};
-constexpr std::array<std::string_view, 16> counters{"count",  "counts",   "num",     "n",     "number",     "total",
-                                                    "steps",  "step",     "updates", "iters", "iterations", "batches",
-                                                    "events", "detected", "found",   "grads"};
+constexpr std::array<std::string_view, 10> counted{"overflow", "overflows", "overflowed", "nonfinite", "notfinite",
+                                                   "nan",      "nans",      "inf",        "infs",      "skipped"};
+constexpr std::array<std::string_view, 4> findings{"found", "detected", "has", "any"};
+constexpr std::array<std::string_view, 14> counters{"count",      "counts",  "num",    "n",       "number",
+                                                    "total",      "steps",   "step",   "updates", "iters",
+                                                    "iterations", "batches", "events", "grads"};
 constexpr std::array<std::string_view, 16> settings{"max",       "min",     "threshold", "limit", "patience", "window",
                                                     "tolerance", "allowed", "interval",  "every", "first",    "skip",
                                                     "check",     "until",   "warmup",    "on"};
@@ -163,6 +174,11 @@ struct token {
 };
 
 bool is_whole_number(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
+
+// "0.0", "0%", "0.00".
+bool is_zero(std::string_view text) {
+  return !text.empty() && is_digit(text.front()) && text.find_first_not_of("0.") == std::string_view::npos;
+}
 
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
@@ -183,6 +199,7 @@ std::vector<token> tokens_of(std::string_view text) {
     begins_part = is_value = false;
   };
   const auto add_joined = [&](std::string_view word) {
+    if (word == "n/a") return add(word);
     const bool is_path = word.find('/') != std::string_view::npos;
     const char joint = is_path ? '/' : '-';
     std::vector<std::string_view> pieces;
@@ -259,8 +276,6 @@ class reader {
   // "0 overflows", but not "step 0 overflows" or "rank 0: overflow".
   [[nodiscard]] bool counts_none(std::size_t i) const {
     if (i == 0 || word(i - 1) != "0" || all_[i - 1].is_key) return false;
-    constexpr std::array<std::string_view, 9> numbered{"step",  "rank",  "gpu",    "iteration", "iter",
-                                                       "batch", "epoch", "update", "scaler"};
     return !is_in(word_before(i - 1), numbered);
   }
 
@@ -275,9 +290,10 @@ class reader {
     for (std::size_t i = first, n = 0; i-- > 0 && n < near && !all_[i + 1].begins_part; ++n)
       if (is_in(word(i), conditions)) return true;
     if (first > 1 && word(first - 1) == "on" && is_in(word(first - 2), told_to)) return true;
-    const bool has_value =
-        last + 1 < all_.size() && (all_[last].is_key || word(last + 1) == "0" || word(last + 1) == "false");
-    if (has_value && is_in(word(last + 1), no_values)) return true;
+    const bool is_amount = is_in(word(last + 1), amounts);
+    const std::size_t value = is_amount ? last + 2 : last + 1;
+    if (word(value) == "0" || word(value) == "false") return true;
+    if ((is_amount || all_[last].is_key) && (is_zero(word(value)) || is_in(word(value), no_values))) return true;
     constexpr std::array<std::string_view, 3> fails{"failed", "error", "fails"};
     constexpr std::size_t behind = 2;
     for (std::size_t i = last + 1; i < all_.size() && i <= last + behind && !all_[i].begins_part; ++i)
@@ -298,6 +314,8 @@ class reader {
         return false;
     }
     if (!is_concerned() || is_denied(i, last)) return false;
+    const auto norm = word(last + 1) == "norm" ? number_of(word(last + 2)) : std::nullopt;
+    if (norm && std::isfinite(*norm)) return false;  // the infinity norm: "inf-norm 2.1"
     if (i == 0) return true;
     if (is_in(word(i - 1), other_measures) || word(i - 1) == "from") return false;
     constexpr std::array<std::string_view, 4> of_gradients{"loss", "grad", "norm", "scale"};
@@ -314,7 +332,7 @@ class reader {
     return is_in(word(i), ends_of_training) && holds_any(text_, what) && !is_denied(i, i);
   }
 
-  // "skipped step", "skipping this batch, loss 1e9", "not updating"; not "skipped 3 samples", "skipping the first 100 steps".
+  // "skipped step", "skipping this batch, loss 1e9", "not updating"; not "skipped 3 samples", "skipping the first 100 steps", "skip if nan".
   [[nodiscard]] bool is_skipped(std::size_t i) const {
     const bool is_not_updating = word(i) == "not" && (word(i + 1) == "updating" || word(i + 1) == "stepping");
     if (!is_not_updating && !is_in(word(i), skips)) return false;
@@ -325,16 +343,17 @@ class reader {
     constexpr std::array<std::string_view, 3> reasons{"loss", "grad", "norm"};
     constexpr std::size_t near = 4;
     const std::size_t from = i - std::min(i, near);
-    for (std::size_t k = from; k < std::min(all_.size(), i + near + 1); ++k) {
-      const bool none =
-          (k + 1 < all_.size() && all_[k].is_key && word(k + 1) == "0") || (word_before(k) == "0" && counts_none(k));
-      if (none) return false;
-      if (is_in(word(k), updates) || (is_in(word(k), batches) && holds_any(text_, reasons))) return true;
+    const std::size_t end = std::min(all_.size(), i + near + 1);
+    bool is_of_step = false;
+    for (std::size_t k = from; k < end; ++k) {
+      const bool none = all_[k].is_key && word(k + 1) == "0" && !is_in(word(k), numbered);
+      if (none || counts_none(k) || (k > i && word(k) == "if")) return false;
+      is_of_step = is_of_step || is_in(word(k), updates) || (is_in(word(k), batches) && holds_any(text_, reasons));
     }
-    return false;
+    return is_of_step;
   }
 
-  // "overflow_steps: 3", "notfinite_count=2", "nan_detected: True"; not "max_skipped_steps: 10".
+  // "overflow_steps: 3", "notfinite_count=2", "nan_detected: True", "found_inf=1"; not "max_skipped_steps: 10".
   [[nodiscard]] bool counts(std::size_t i) const {
     const std::string_view name = word(i);
     if (!all_[i].is_key || name.find('_') == std::string_view::npos) return false;
@@ -344,15 +363,15 @@ class reader {
     for (std::string_view rest = name; !rest.empty();) {
       const std::size_t end = std::min(rest.find('_'), rest.size());
       const std::string_view part = rest.substr(0, end);
-      if (is_in(part, settings)) return false;
+      if (is_in(part, settings) || is_in(part, watchers)) return false;
       of_overflows = of_overflows || is_in(part, counted);
       is_counter = is_counter || is_in(part, counters);
-      is_found = is_found || part == "found" || part == "detected";
+      is_found = is_found || is_in(part, findings);
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    const bool is_positive =
-        is_whole_number(word(i + 1)) && word(i + 1).find_first_not_of('0') != std::string_view::npos;
-    return of_overflows && is_counter && (is_positive || (is_found && word(i + 1) == "true"));
+    const auto n = number_of(word(i + 1));
+    const bool is_positive = n && *n > 0;
+    return of_overflows && (is_counter || is_found) && (is_positive || (is_found && word(i + 1) == "true"));
   }
 
   [[nodiscard]] bool is_scale(std::size_t i) const {

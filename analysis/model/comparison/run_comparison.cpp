@@ -398,9 +398,12 @@ void run_comparison::see_ratios(const std::vector<seen_row>& rows, const paired_
         c.change = std::abs(ratio - usual.median());
       else if (c.a > 0 || c.b > 0)
         c.change = std::numeric_limits<double>::infinity();
-    } else if ((c.a > 0) != (c.b > 0) && usual.is_zero_alone()) {
-      c.change = std::numeric_limits<double>::infinity();
-      c.bound = {of_format(), bound_source::history};
+    } else if ((c.a > 0) != (c.b > 0)) {
+      usual.see_zero_alone();
+      if (usual.is_zero_alone()) {
+        c.change = std::numeric_limits<double>::infinity();
+        c.bound = {of_format(), bound_source::history};
+      }
     }
     if (has_ratio && !is_over(c)) usual.see(std::log(c.a), std::log(c.b));
     return is_over(c);

@@ -223,11 +223,15 @@ std::string why_not_as_it_is(const judged_row& r) {
   constexpr std::string_view plan = "ulp plan names a treatment for each";
   const std::size_t n = r.tensors.size();
   const auto verb = [](std::size_t k, const char* one, const char* several) { return k == 1 ? one : several; };
-  if (r.drowned > 0)
-    return fmt::format("{} {} more bits: {}", of_tensors(r.drowned, n), verb(r.drowned, "needs", "need"), plan);
+  const std::string drowned =
+      fmt::format("{} {} a third of the energy or more", of_tensors(r.drowned, n), verb(r.drowned, "loses", "lose"));
+  const std::string_view become = verb(r.nonfinite, "becomes", "become");
+  if (r.drowned > 0 && r.nonfinite > 0)
+    return fmt::format("{}, {} {} infinite or NaN: {}", drowned, r.nonfinite, become, plan);
+  if (r.drowned > 0) return fmt::format("{}: {}", drowned, plan);
   if (r.nonfinite > 0)
     return fmt::format("{} {} infinite or NaN: scale them down before the cast, or take another rule for the scales",
-                       of_tensors(r.nonfinite, n), verb(r.nonfinite, "becomes", "become"));
+                       of_tensors(r.nonfinite, n), become);
   if (r.open > 0)
     return fmt::format("{} {} not decided; what would decide it is below", of_tensors(r.open, n),
                        verb(r.open, "is", "are"));
@@ -236,9 +240,12 @@ std::string why_not_as_it_is(const judged_row& r) {
                        verb(k, "loses", "lose"), percent(noticed), plan);
   if (const std::size_t k = r.may_lose(noticed); 2 * k > n)
     return fmt::format("{} may lose more than {}; what would decide it is below", of_tensors(k, n), percent(noticed));
-  if (r.saturating > 0 && r.row.scale == scale_type::e8m0 && !is_rounded_up(r.row))
-    return fmt::format("round scales up (RCEIL), with which nothing saturates; by this rule {} {}",
-                       of_tensors(r.saturating, n), verb(r.saturating, "does", "do"));
+  const std::size_t cut =
+      r.count([](const judged_treatment& j) { return j.saturating > 0 && j.worst.high > usual_lost_share; });
+  if (cut > 0 && r.row.scale == scale_type::e8m0 && !is_rounded_up(r.row))
+    return fmt::format("round scales up (RCEIL), with which nothing saturates; by this rule {} {} and {} more than {}",
+                       of_tensors(cut, n), verb(cut, "does", "do"), verb(cut, "loses", "lose"),
+                       percent(usual_lost_share));
   return "";
 }
 

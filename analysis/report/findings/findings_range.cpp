@@ -190,13 +190,21 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
   if (some_do && !single.empty() && !is_cut_off(run, judged->set, o.epsilon)) {
     // Of all together little may be lost, where one tensor loses most of its own.
     const int scale = good.needs_none() ? 0 : *least;
-    const auto lost = [&](const tensor_set& set) {
-      return magnitude_loss_of(run, set, o.how, std::ldexp(1.0, scale)).low;
-    };
+    const auto lost_at = [&](const tensor_set& set, double at) { return magnitude_loss_of(run, set, o.how, at).low; };
+    const auto lost = [&](const tensor_set& set) { return lost_at(set, std::ldexp(1.0, scale)); };
     const tensor_set& worst = *std::ranges::max_element(single, {}, lost);
     if (const double share = lost(worst); share >= much_of_a_tensor) {
-      f.conclusion += fmt::format("; but {} loses {} of its own {}", worst.name, percent(share),
-                                  good.needs_none() ? "without one" : "at " + power(scale));
+      const std::optional<int> none_loses = least_scale([&](double at) {
+        return std::ranges::all_of(single, [&](const tensor_set& set) { return lost_at(set, at) < much_of_a_tensor; });
+      });
+      const bool is_in_range = none_loses && (!most || *none_loses <= *most);
+      f.conclusion += fmt::format(
+          "; but {} loses {} of its own {}, {}", worst.name, percent(share),
+          good.needs_none() ? "without one" : "at " + power(scale),
+          is_in_range ? fmt::format("and no tensor loses {} of its own from {} on", percent(much_of_a_tensor),
+                                    power(*none_loses))
+          : most      ? fmt::format("and still {} at {}", percent(lost_at(worst, std::ldexp(1.0, *most))), power(*most))
+                      : fmt::format("and no scale keeps each tensor from losing {}", percent(much_of_a_tensor)));
       f.grade = finding_grade::notable;
       f.tensor = worst.name;
     }

@@ -45,6 +45,19 @@ std::string loss_text(const judged_treatment& j) {
   return fmt::format("{}{} %", is_one_number(j) ? "" : "<", percent_number(j.worst.high));
 }
 
+// "3", "1 to 3" where some only may.
+std::string lose_more_text(const trial_row& r) {
+  std::size_t all = 0;
+  std::size_t certain = 0;
+  for (const tried_tensor* t : r.tried->judged()) {
+    const judged_treatment& j = t->of[r.at];
+    if (verdict_of(j) != trial_verdict::loses_more) continue;
+    ++all;
+    certain += j.worst.low > usual_lost_share ? 1 : 0;
+  }
+  return certain == all ? fmt::format("{}", all) : fmt::format("{} to {}", certain, all);
+}
+
 std::uint64_t bits_of(const trial_row& r) {
   std::uint64_t bits = 0;
   for (const tried_tensor* t : r.tried->judged()) bits += t->of[r.at].bits;
@@ -80,7 +93,8 @@ table block_trial_table(const block_trial& tried) {
       {"", "bits each", [](const row& r) { return fmt::format("{:.4g}", bits_each(r)); }, {}, right},
       {"tensors", "tensors", [](const row& r) { return integer(r.tried->judged().size()); }},
       verdict("held", "held", trial_verdict::held),
-      verdict("lose_more", "lose more", trial_verdict::loses_more),
+      verdict("lose_more", "", trial_verdict::loses_more),
+      {"", "lose more", lose_more_text, {}, right},
       verdict("drowned", "lose 1/3", trial_verdict::drowned),
       verdict("nonfinite", "not finite", trial_verdict::nonfinite),
       verdict("not_decided", "not decided", trial_verdict::not_decided),

@@ -86,16 +86,18 @@ std::string bound_text(const drift_bound& bound, const run_differences& d) {
 // "a factor 3.1"
 std::string factor_text(double log) { return std::isinf(log) ? "all" : fmt::format("a factor {:.3g}", std::exp(log)); }
 
-// By loss, before any ratio was usual.
+// By loss.
 bool is_zero_alone(const part_change& p) {
-  return std::isinf(p.change) && std::isnan(p.usual_ratio) && (p.a == 0) != (p.b == 0) && std::isfinite(p.a) &&
-         std::isfinite(p.b);
+  return std::isinf(p.change) && (p.a == 0) != (p.b == 0) && std::isfinite(p.a) && std::isfinite(p.b);
 }
 
 std::string change_text(const part_change& p, const run_differences& d) {
   const std::string values = fmt::format("{:.6g} in A, {:.6g} in B", p.a, p.b);
   if (is_zero_alone(p))
-    return fmt::format("zero in one run alone, so far in {} pairs ({})", usual_ratio::enough, values);
+    return std::isnan(p.usual_ratio)
+               ? fmt::format("zero in one run alone, so far in {} pairs ({})", usual_ratio::enough, values)
+               : fmt::format("zero in one run alone ({}), where B's usually is {:.3g} times A's", values,
+                             p.usual_ratio);
   if (!std::isnan(p.usual_ratio) && !p.is_narrower)
     return fmt::format("norm {}: {} off the {:.3g} times A's that B's usually is; the pairs before explain {}", values,
                        factor_text(p.change), p.usual_ratio, factor_text(p.bound.value));
@@ -136,8 +138,7 @@ std::string formats_text(const run_differences& d) {
 
 std::string others_text(const parted_step& s) {
   if (s.compared == 0) return "";
-  return fmt::format(" {} of {} in that step.", grouped(s.over),
-                     count_text(s.compared, s.over == s.compared ? "tensor" : "tensor") + " differ so");
+  return fmt::format(" {} of {} differ so in that step.", grouped(s.over), count_text(s.compared, "tensor"));
 }
 
 // "step 12", "step 12 of A and 30 of B, loss 0.612"
@@ -500,10 +501,12 @@ void add_scalar(lines& to, const std::string& title, const std::string& key, con
 // "is not finite from step 120 on"; empty of one that is well.
 std::string loss_end_text(const compared_run& run) {
   std::vector<std::string> said;
-  if (const auto& from = run.lost.to_the_end_from) said.push_back(fmt::format("is not finite from step {} on", *from));
-  if (run.lost.first && run.lost.first != run.lost.to_the_end_from)
-    said.push_back(
-        fmt::format("is not finite in {}, the first {}", count_text(run.lost.steps, "step"), *run.lost.first));
+  const lost_losses& lost = run.lost;
+  if (const auto& from = lost.to_the_end_from) said.push_back(fmt::format("is not finite from step {} on", *from));
+  if (lost.first && lost.first != lost.to_the_end_from)
+    said.push_back(fmt::format("is not finite in {}{}, the first {}",
+                               count_text(lost.steps - lost.steps_to_the_end, "step"),
+                               lost.to_the_end_from ? " before" : "", *lost.first));
   if (run.rise)
     said.push_back(fmt::format("rises for good from step {} on, to {:.4g} from {:.4g} at least", run.rise->from,
                                run.rise->last, run.rise->least));

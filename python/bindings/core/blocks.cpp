@@ -30,7 +30,7 @@ std::span<T> place_in(py::array_t<T, Flags>& array) {
   return {array.mutable_data(), static_cast<std::size_t>(array.size())};
 }
 
-const block_format& row_named(const std::string& name, const std::string& dialect) {
+const block_format& row_named(std::string_view name, std::string_view dialect) {
   if (const block_format* const row = find_block_format(name, dialect)) return *row;
   const parsed<const block_format*> meant = read_block_format(name);
   if (!meant.value) throw std::invalid_argument(fmt::format("format: {}; block_formats() has them", meant.error));

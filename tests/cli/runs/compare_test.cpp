@@ -161,6 +161,10 @@ TEST_CASE("runs of different speed are compared where their loss is the same, or
              Contains("zero in one run alone, so far in 8 pairs (1.5 in A, 0 in B)"));
   const std::string late = with_norm("late.csv", [](int i) { return i < 50 ? "0" : "1.5"; });
   CHECK(summary_of(late + " " + none + " --align loss").at("first_step") == 57);
+  const std::string ends = with_norm("ends.csv", [](int i) { return i < 60 ? "1.5" : "0"; });
+  const std::string ended = run_ulp("compare " + steady + " " + ends + " --align loss").out;
+  CHECK_THAT(ended, Contains("zero in one run alone (1.5 in A, 0 in B), where B's usually is 1 times A's"));
+  CHECK_THAT(ended, Contains("a gradient that does not arrive, or that is frozen, in one run alone"));
   CHECK(summary_of(none + " " + none + " --align loss").at("verdict") == "not_judged");
   CHECK_THAT(run_ulp("compare " + none + " " + none + " --align loss").out,
              Contains("too few pairs with norms that are finite and not zero"));
@@ -179,6 +183,10 @@ TEST_CASE("runs of different speed are compared where their loss is the same, or
   CHECK_THAT(run_ulp("compare " + steady + " " + nan + " --align loss").out,
              Contains("in B alone the loss is not finite from step 60 on"));
   CHECK(summary_of(steady + " " + nan + " --align loss").at("loss_lost_b") == 60);
+  const std::string twice =
+      with_loss("twice.csv", [&](int i) { return i < 90 && (i < 20 || i > 27) ? falling(i) : "nan"; });
+  CHECK_THAT(run_ulp("compare " + steady + " " + twice + " --align loss").out,
+             Contains("is not finite from step 90 on and is not finite in 8 steps before, the first 20"));
   const std::string risen = with_loss("risen.csv", [&](int i) { return i < 60 ? falling(i) : std::string{"5"}; });
   CHECK_THAT(run_ulp("compare " + risen + " " + steady + " --align loss").out,
              Contains("in A alone the loss rises for good from step 60 on, to 5 from"));

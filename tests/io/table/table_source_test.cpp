@@ -379,8 +379,9 @@ TEST_CASE("table: words of an overflow in a column that is not read are told, an
   const auto in_row = [](int row, const std::string& text, const std::string& others) {
     return [=](int i) { return i == row ? text : others; };
   };
-  for (const std::string text : {"overflow", "skipped", "inf", "NaN found", "grad_overflow", "Infinite gradient", "nan",
-                                 "step skipped", "skip: non-finite grads", "loss scale reduced to 1024"})
+  for (const std::string text :
+       {"overflow", "skipped", "inf", "NaN found", "grad_overflow", "Infinite gradient", "nan", "step skipped",
+        "skip: non-finite grads", "loss scale reduced to 1024", "found_inf=1", "has_inf=1"})
     for (const std::string others : {"", "ok"})
       for (const std::string name : {"note", "status", "event", "skip_reason"}) {
         CAPTURE(text, others, name);
@@ -390,8 +391,10 @@ TEST_CASE("table: words of an overflow in a column that is not read are told, an
         CHECK(has_note(read, "not used: '" + name + "'"));
       }
   CHECK(has_note(table("note", [](int i) { return i % 5 == 0 ? "overflow" : "-"; }), "; so do 3 more"));
-  for (const std::string text : {"no overflow", "0 overflows", "checkpoint saved", "skipped evaluation", "lr decayed",
-                                 "overflow: False", "skipped 3 samples"}) {
+  for (const std::string text :
+       {"no overflow", "0 overflows", "checkpoint saved", "skipped evaluation", "lr decayed", "overflow: False",
+        "skipped 3 samples", "0 steps skipped", "overflow avoided", "NaN count 0", "clip inf", "inf-norm 2.1",
+        "skip if nan", "skip eval", "bad shard skipped", "overflow rate 0.0", "resumed after NaN fix"}) {
     CAPTURE(text);
     const contents read = table("note", in_row(10, text, "ok"));
     CHECK_FALSE(has_note(read, "says that something"));
@@ -690,4 +693,42 @@ TEST_CASE("table: rows in no order are sorted, and those of a run that was resum
       place.open("b.csv", "epoch,step,loss\n0,0,5\n0,50,4\n1,30,3\n1,80,2\n2,10,2\n2,60,2\n3,40,2\n4,20,2\n4,70,1\n");
   CHECK_FALSE(is_sorted(batches));
   CHECK(has_note(batches, "the steps begin again in each epoch"));
+}
+
+TEST_CASE("table: words in a column go with their row where rows are sorted") {
+  const playground place;
+  std::string text = "step,loss,note\n";
+  for (const int step : {3, 9, 4, 1, 6, 0, 8, 2, 7, 5})
+    text += std::to_string(step) + (step == 1 ? ",nan,overflow\n" : ",2.5,\n");
+  const contents read = place.open("a.csv", text);
+  CHECK(has_note(read, "they are sorted"));
+  CHECK_FALSE(has_note(read, "says that something"));
+}
+
+TEST_CASE("table: where the steps of several tables begin again, the one is named in which they do") {
+  const playground place;
+  const std::string first = "step,loss,grad_norm\n1,2,1\n2,2,1\n3,2,1\n";
+  place.write("a.csv", first);
+  place.write("b.csv", first);
+  CHECK(place.error({"a.csv", "b.csv"}).find("b.csv: line 2: the step numbers begin again") != std::string::npos);
+}
+
+TEST_CASE("table: empty lines may stand above it") {
+  const playground place;
+  const std::string csv = "step,loss\n1,2.5\n2,nan\n3,2.5\n";
+  const std::string lines = "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":NaN}\n{\"step\":3,\"loss\":2.5}\n";
+  for (const std::string above : {"", "\n", " \r\n\n"}) {
+    CAPTURE(above);
+    for (const std::string text : {csv, lines, "[" + lines.substr(0, 21) + "," + lines.substr(22, 21) + "]"}) {
+      const contents read = place.open("a.txt", above + text);
+      CHECK(read.description.find("table of a run") != std::string::npos);
+      CHECK(nonfinite_in(read) == steps{2});
+    }
+  }
+  CHECK(place.error("b.csv", "\n\nstep,loss\n1,2.5\n2,x\n").find("line 5") != std::string::npos);
+  CHECK(place.error("c.txt", "\n \n").find("is empty") != std::string::npos);
+  CHECK(has_note(place.open("d.jsonl",
+                            "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":2.5,\"notes\":[\"grad overflow\","
+                            "\"step skipped\"]}\n{\"step\":3,\"loss\":2.5}\n"),
+                 "in the column 'notes'"));
 }

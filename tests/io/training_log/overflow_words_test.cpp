@@ -58,6 +58,12 @@ TEST_CASE("overflow words: what a line says of an overflow is no silence") {
           "not updating, the gradients are bad",
           "the loss is not a number",
           "The loss scale fell from 4 to 2",
+          "found_inf=1",
+          "has_inf: 1.0",
+          "any_nan=True in the gradients",
+          "gradient inf-norm inf",
+          "overflow at step 0",
+          "skipped step: overflow rate 0.02",
       }) {
     INFO(line);
     CHECK(io::says_nonfinite(line));
@@ -100,6 +106,17 @@ TEST_CASE("overflow words: what denies an overflow, sets something or is of some
            "ReduceLROnPlateau reducing learning rate of group 0 to 1e-5",
            "reducing image scale to 0.5",
            "skip connections: 12, update gate on",
+           "gradient overflow avoided",
+           "grad overflow rate 0.0",
+           "overflow count: N/A, loss 2.5",
+           "NaN count 0 in the gradients",
+           "gradient inf-norm 2.1",
+           "clip inf, grad_norm 2.5",
+           "optimizer will skip if nan",
+           "step 12: eval skipped",
+           "resumed at step 100 after NaN fix",
+           "bad shard skipped, step 12",
+           "has_nan_guard: 1, nan_count: 0.0",
        }) {
     INFO(line);
     CHECK_FALSE(io::says_nonfinite(line));

@@ -29,6 +29,7 @@ struct lost_losses {
   std::uint64_t steps = 0;
   std::optional<std::int64_t> first;
   std::optional<std::int64_t> to_the_end_from;  // no finite one comes behind it
+  std::uint64_t steps_to_the_end = 0;           // from there on
 };
 
 struct compared_run {

@@ -20,7 +20,8 @@ class usual_ratio {
   void see(double log_a, double log_b);
   [[nodiscard]] bool is_known() const noexcept { return ratios_.size() >= enough; }
   // A norm that is zero in one run alone has no ratio. So many, before any ratio is usual, are no chance.
-  [[nodiscard]] bool is_zero_alone() noexcept { return ++zeros_alone_ >= enough; }
+  void see_zero_alone() noexcept { ++zeros_alone_; }
+  [[nodiscard]] bool is_zero_alone() const noexcept { return zeros_alone_ >= enough; }
   // Of B over A. Precondition of what follows: something was seen.
   [[nodiscard]] double median() const noexcept;
   // What is explained: four times the farthest of them from it, or three times the farthest way of a norm.
