@@ -170,7 +170,7 @@ TEST_CASE("codes above the largest result are the numbers they were") {
       bool all_equal = true;
       for (std::uint64_t code = 0; code <= f.code_mask(); ++code)
         all_equal = all_equal &&
-                    to_double(f, code) == to_double(b.whole, code) == (decode(f, code).kind != number_class::nan) &&
+                    (to_double(f, code) == to_double(b.whole, code)) == (decode(f, code).kind != number_class::nan) &&
                     decode(f, code).kind == decode(b.whole, code).kind;
       CHECK(all_equal);
     }

@@ -28,7 +28,7 @@ json plan(const std::string& arguments) {
   return json::parse(run.out);
 }
 
-const json& row(const json& plan, const std::string& tensor) {
+const json& row(const json& plan, std::string_view tensor) {
   for (const json& r : plan.at("tensors"))
     if (r.at("tensor") == tensor) return r;
   FAIL("no row of " << tensor);

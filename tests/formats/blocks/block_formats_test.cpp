@@ -24,7 +24,7 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
-const block_format& row_of(const std::string& name) {
+const block_format& row_of(std::string_view name) {
   const block_format* const row = find_block_format(name);
   REQUIRE(row != nullptr);
   return *row;

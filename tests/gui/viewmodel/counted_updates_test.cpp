@@ -151,7 +151,7 @@ class counted_updates_test : public QObject {
       std::size_t compared = 0;
       for (const json& row : rows)
         for (std::size_t t = 0; t < run->tensors.size(); ++t) {
-          if (weight_of(*run, t) != row.at("tensor")) continue;
+          if (weight_of(*run, t) != row.at("tensor").get<std::string>()) continue;
           ++compared;
           const value_range share = value_of(question, counted.answer.at(0, t));
           const value_range told = range_in(row, "lost_share");

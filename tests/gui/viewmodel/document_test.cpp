@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <span>
 
@@ -240,6 +241,35 @@ class document_test : public QObject {
     QCOMPARE(run.count(), 1);
     QCOMPARE(doc.run()->picture.steps().size(), std::size_t{1});
     QCOMPARE(doc.replays()[0].result->steps.size(), std::size_t{1});
+  }
+
+  void a_run_begins_with_its_own_scaler_until_one_is_chosen() {
+    document doc;
+    const auto open = [&](const std::filesystem::path& file) {
+      doc.open({file.string()});
+      QTRY_VERIFY(doc.run() != nullptr);
+      QTRY_VERIFY(!doc.busy());
+    };
+    open(source_dir() / "examples/digits.ulp");
+    const scenario_text own = doc.replays()[0].spec;
+    QCOMPARE(own.scaler, std::string{"pytorch_gradscaler"});
+    QCOMPARE(parameter_of(own, "growth_interval"), std::optional<std::string>{"20"});
+    const auto& steps = doc.run()->picture.steps();
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      QCOMPARE(doc.replays()[0].result->steps[i].scale_used, steps[i].scalars.loss_scale);
+    // The next run has another, and its own.
+    const temporary_dir dir;
+    std::string rows = "step,grad_norm,loss_scale,found_inf\n";
+    for (int i = 0; i < 30; ++i)
+      rows += std::to_string(i) + ",1.5," + (i < 12 ? "1024" : "512") + (i == 11 ? ",1\n" : ",0\n");
+    std::ofstream(dir / "run.csv") << rows;
+    open(dir / "run.csv");
+    QCOMPARE(parameter_of(doc.replays()[0].spec, "init_scale"), std::optional<std::string>{"1024"});
+    QCOMPARE(parameter_of(doc.replays()[0].spec, "growth_interval"), std::optional<std::string>{});
+    // One that was chosen stays.
+    doc.change_replay(0, from_scale("256"));
+    open(source_dir() / "examples/digits.ulp");
+    QCOMPARE(doc.replays()[0].spec, from_scale("256"));
   }
 
   void runs_are_compared() {

@@ -17,7 +17,7 @@ TEST_CASE("a row has the width of its format, and few codes are kept") {
     if (t.type == dtype::unknown) continue;
     INFO(t.name);
     CHECK(t.of->width() == static_cast<int>(8 * t.bytes));
-    CHECK(t.keeps_codes == t.bytes <= 2);
+    CHECK(t.keeps_codes == (t.bytes <= 2));
     CHECK(format_of_codes(t.type) == (t.keeps_codes ? t.of : nullptr));
     CHECK(to_string(t.type) == t.name);
   }

@@ -19,7 +19,7 @@ using namespace ulp::test;
 
 namespace {
 
-const dot_order& order_called(const std::vector<dot_order>& all, const std::string& name) {
+const dot_order& order_called(const std::vector<dot_order>& all, std::string_view name) {
   const auto found = std::ranges::find(all, name, &dot_order::name);
   INFO(name);
   REQUIRE(found != all.end());
