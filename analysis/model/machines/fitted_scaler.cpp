@@ -43,7 +43,9 @@ shown_settings shown_by(std::span<const scaled_step> steps) {
     (ratio > 1 ? shown.growth : shown.backoff) = ratio;
     if (ratio < 1) continue;
     shown.has_grown = true;
-    if (shown.windows.size() < most_windows) shown.windows.insert(good);
+    // It may grow in every step, by a root of 2.
+    for (const double window : {good, std::round(1 / std::log2(ratio))})
+      if (window >= 1 && shown.windows.size() < most_windows) shown.windows.insert(window);
     good = 0;
   }
   return shown;
