@@ -148,7 +148,7 @@ void line_reader::skip_blank_lines() {
     const std::string_view at_hand{buffer_.data() + begin_, end_ - begin_};
     const std::size_t stop = at_hand.find('\n');
     if (stop == std::string_view::npos || at_hand.find_first_not_of(" \t\r") < stop) return;
-    next(blank, "text");
+    static_cast<void>(next(blank, "text"));
   }
 }
 

@@ -719,7 +719,7 @@ TEST_CASE("table: empty lines may stand above it") {
   const std::string lines = "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":NaN}\n{\"step\":3,\"loss\":2.5}\n";
   for (const std::string above : {"", "\n", " \r\n\n"}) {
     CAPTURE(above);
-    for (const std::string text : {csv, lines, "[" + lines.substr(0, 21) + "," + lines.substr(22, 21) + "]"}) {
+    for (const std::string& text : {csv, lines, "[" + lines.substr(0, 21) + "," + lines.substr(22, 21) + "]"}) {
       const contents read = place.open("a.txt", above + text);
       CHECK(read.description.find("table of a run") != std::string::npos);
       CHECK(nonfinite_in(read) == steps{2});
