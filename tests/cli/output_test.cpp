@@ -99,7 +99,7 @@ TEST_CASE("running out of memory is one line and exit code 2") {
   for (int kilobytes = 20000; kilobytes <= 60000; kilobytes += 4000) {
     const std::string limited = "ulimit -v " + std::to_string(kilobytes) + "; ";
     // Libraries that do not find room when they are loaded end it before main; that of oneTBB 2022 by a signal.
-    if (run_shell(limited + "ulp --version >/dev/null 2>&1").exit_code != 0) continue;
+    if (run_shell(limited + "ulp --version >/dev/null 2>&1").exit_code > 2) continue;
     const auto run = run_shell(limited + "ulp report " + digits + " -o - 2>&1 >/dev/null");
     CAPTURE(kilobytes, run.out);
     seen = seen || run.out == "ulp: out of memory\n";
