@@ -207,9 +207,10 @@ std::vector<std::string> trajectory_watch::warnings() const {
                     ", the largest scale of the policy. If gradients underflow there, raise the ceiling");
   }
   if (first_skip_ && !raised_ && !can_grow_within_run())
-    all.push_back("the run is too short for its policy: " + count(rows_, "good step") +
-                  " in a row would not make the scale grow back after an overflow, so here it can only fall. In "
-                  "a longer run it grows again; more steps, or a shorter growth interval, would show that");
+    all.push_back(
+        "the run is too short for its policy: " + count(rows_, "good step") +
+        " in a row would not make the scale grow back after an overflow, so here it can only fall. In a longer run it grows "
+        "where so many good steps come in a row; a shorter growth interval needs fewer");
   return all;
 }
 

@@ -37,6 +37,13 @@ std::optional<double> scale_of_the_run(const survey& run) {
   return *middle == 1 ? std::nullopt : std::optional{*middle};
 }
 
+// Whether it had a loss scale, as one in a 16-bit format has, or gradients that were rounded to one.
+bool was_scaled(const survey& run) {
+  return std::ranges::any_of(run.steps(), [](const step_survey& s) {
+    return (s.loss_scale > 0 && s.loss_scale != 1) || (s.rounded_to && s.rounded_to->emax() <= float16.emax());
+  });
+}
+
 // Why the configuration is not that of this run, as the scales of its steps show; empty where they do not.
 std::string why_of_another_run(const survey& run, const own_configuration& own) {
   if (own.format.empty() || (own.is_scaled && !own.is_static)) return "";
@@ -457,6 +464,10 @@ void summary_of::recommend(advice_summary& s, const best_trial& best) const {
       about_, {.format = options_.format_name, .init_scale = best.init_scale, .growth_interval = best.growth_interval});
   if (!best.is_decided) s.sure += "; the skips given are estimates, since the input does not decide every step";
   s.sure += "; skips of a new run are from a replay: expect a similar number, at other steps";
+  if (!was_scaled(judged_))
+    s.sure += fmt::format(
+        "; the run had no loss scale, perhaps another format, and whether its forward pass fits {} gradients do not tell",
+        options_.format_name);
 }
 
 }  // namespace ulp

@@ -149,6 +149,13 @@ told told_of_ruin(const bad_batch& b, const telling& about) {
   return t;
 }
 
+// Of ascending steps, two or more.
+std::int64_t least_distance(const std::vector<std::int64_t>& steps) {
+  std::int64_t least = steps[1] - steps[0];
+  for (std::size_t i = 2; i < steps.size(); ++i) least = std::min(least, steps[i] - steps[i - 1]);
+  return least;
+}
+
 told told_of_outliers(const bad_batch& b) {
   told t;
   const bool is_one = b.steps.size() == 1;
@@ -161,10 +168,15 @@ told told_of_outliers(const bad_batch& b) {
     t.happened = fmt::format("{}the loss is infinite or NaN there, and finite before and after: {}", alone, batch);
   else
     t.happened = fmt::format("{}gradients are not finite there, though those around are: {}", alone, batch);
-  t.change =
-      fmt::format("look at the data of {}; {}", is_one ? "this step" : "these steps",
-                  b.is_finite ? "clipping the norm bounds what it does"
-                              : fmt::format("a scaler that skips {} loses nothing else", is_one ? "it" : "them"));
+  const std::string scaler =
+      is_one
+          ? "a scaler that skips it loses nothing else"
+          : fmt::format(
+                "a scaler that skips them loses nothing else, if its scale grows back between them: they are {} apart "
+                "at least, which its growth interval has to be below",
+                count_text(static_cast<std::uint64_t>(least_distance(b.steps)), "step"));
+  t.change = fmt::format("look at the data of {}; {}", is_one ? "this step" : "these steps",
+                         b.is_finite ? "clipping the norm bounds what it does" : scaler);
   t.sure = fmt::format("{}: the steps around {} are healthy", b.loss_is_lost ? "very sure" : "fairly sure",
                        is_one ? "it" : "them");
   return t;
