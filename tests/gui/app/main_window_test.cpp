@@ -15,6 +15,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QSettings>
+#include <QScreen>
 #include <QSignalSpy>
 #include <QTabWidget>
 #include <QTest>
@@ -351,7 +352,9 @@ class main_window_test : public QObject {
       QVERIFY(window.close());
     }
     main_window again;
-    QCOMPARE(again.size(), size);
+    QCOMPARE(again.height(), size.height());
+    // Qt makes a window that its letters hold wider than the screen, as those of Debian 13 this one, as wide as that.
+    if (size.width() <= again.screen()->size().width()) QCOMPARE(again.width(), size.width());
   }
 
   void no_settings_keep_it_from_starting_data() {
