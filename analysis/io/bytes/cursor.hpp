@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <ulp/model/cells/byte_order.hpp>
+
 namespace ulp::io {
 
 using byte_span = std::span<const std::uint8_t>;
@@ -96,13 +98,7 @@ class cursor {
 
   template <std::unsigned_integral T>
   [[nodiscard]] T little_endian() {
-    std::uint64_t value = 0;
-    int shift = 0;
-    for (const std::uint8_t byte : take(sizeof(T))) {
-      value |= std::uint64_t{byte} << shift;
-      shift += 8;
-    }
-    return static_cast<T>(value);
+    return load_little<T>(take(sizeof(T)).data());
   }
 
   [[noreturn]] void fail(const std::string& reason) const;
