@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include <ulp/model/cells/byte_order.hpp>
-
 namespace ulp::io {
 
 using byte_span = std::span<const std::uint8_t>;
@@ -98,7 +96,13 @@ class cursor {
 
   template <std::unsigned_integral T>
   [[nodiscard]] T little_endian() {
-    return load_little<T>(take(sizeof(T)).data());
+    std::uint64_t value = 0;
+    int shift = 0;
+    for (const std::uint8_t byte : take(sizeof(T))) {
+      value |= std::uint64_t{byte} << shift;
+      shift += 8;
+    }
+    return static_cast<T>(value);
   }
 
   [[noreturn]] void fail(const std::string& reason) const;
