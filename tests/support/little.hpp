@@ -12,11 +12,16 @@
 
 namespace ulp::test {
 
+// The integer in so many bytes.
+[[nodiscard]] inline std::uint64_t bits_at(std::string_view bytes, std::size_t at, std::size_t size) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < size; ++i) bits |= std::uint64_t{static_cast<unsigned char>(bytes.at(at + i))} << 8 * i;
+  return bits;
+}
+
 template <class Number>
 [[nodiscard]] Number number_at(std::string_view bytes, std::size_t at = 0) {
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < sizeof(Number); ++i)
-    bits |= std::uint64_t{static_cast<unsigned char>(bytes.at(at + i))} << 8 * i;
+  const std::uint64_t bits = bits_at(bytes, at, sizeof(Number));
   if constexpr (std::is_same_v<Number, float>)
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   else if constexpr (std::is_same_v<Number, double>)

@@ -33,11 +33,7 @@ inline std::map<std::string, std::vector<double>> read_raw(const std::filesystem
     const std::size_t begin = 8 + header_size + info.at("data_offsets").at(0).get<std::size_t>();
     const std::size_t end = 8 + header_size + info.at("data_offsets").at(1).get<std::size_t>();
     std::vector<double>& values = tensors[name];
-    for (std::size_t at = begin; at < end; at += width)
-      values.push_back(to_double(type, width == 8   ? number_at<std::uint64_t>(bytes, at)
-                                       : width == 4 ? number_at<std::uint32_t>(bytes, at)
-                                       : width == 2 ? number_at<std::uint16_t>(bytes, at)
-                                                    : number_at<std::uint8_t>(bytes, at)));
+    for (std::size_t at = begin; at < end; at += width) values.push_back(to_double(type, bits_at(bytes, at, width)));
   }
   return tensors;
 }
