@@ -3,6 +3,7 @@
 #include <string>
 
 #include <ulp/formats/array_arithmetic.hpp>
+#include <ulp/formats/processor_state.hpp>
 
 #include "arithmetic_single.hpp"
 #include "arithmetic_tiles.hpp"
@@ -41,6 +42,8 @@ void compute_array(operation op, const format& to, code_span out, operand_list o
 #if defined(__x86_64__)
       // Roots begin with a guess in floating point, which is not to leave a flag or raise an exception.
       const control_register rounds{direction::nearest_even};
+#else
+      const default_processor_state state;
 #endif
       for (std::size_t at = begin; at < end; at += step) tile(at, std::min(end - at, step), codes_out{out, at});
     });

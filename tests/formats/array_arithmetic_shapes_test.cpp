@@ -1,5 +1,6 @@
 // Pins arithmetic of arrays in pieces, on threads, in place, with one operand for all, in elements of every width, and
 // whatever the processor's floating-point state is.
+#include <cfenv>
 #include <cstdint>
 #include <numeric>
 #include <stdexcept>
@@ -234,7 +235,6 @@ TEST_CASE("what arithmetic of arrays refuses, and says why") {
   CHECK(refusal == "ulp::array_arithmetic: 2 operands for 3 results");
 }
 
-#if defined(__SSE2__)
 namespace {
 
 std::vector<std::uint32_t> compute_all(const std::vector<codes>& all, std::string_view target) {
@@ -258,14 +258,20 @@ std::vector<std::uint32_t> compute_all(const std::vector<codes>& all, std::strin
 // Called through a pointer that compilers cannot see through, so that nothing moves across the change of state.
 std::vector<std::uint32_t> (*volatile const compute)(const std::vector<codes>&, std::string_view) = compute_all;
 
-}  // namespace
-
-TEST_CASE("arithmetic of arrays does not depend on the control register, and leaves it as it was") {
+std::vector<codes> some_codes() {
   sequence random{4711};
   std::vector<codes> all;
   for (int i = 0; i < 600; ++i) all.push_back({random.next(), random.next(), random.next()});
   // Subnormal numbers of 16 bits, whose results are.
   for (int i = 0; i < 600; ++i) all.push_back({random.next() & 0x83FF, random.next() & 0x8FFF, random.next() & 0x803F});
+  return all;
+}
+
+}  // namespace
+
+#if defined(__SSE2__)
+TEST_CASE("arithmetic of arrays does not depend on the control register, and leaves it as it was") {
+  const std::vector<codes> all = some_codes();
   const unsigned initial = _mm_getcsr();
   std::vector<std::uint32_t> first;
   for (const std::string_view target : targets()) {
@@ -284,6 +290,25 @@ TEST_CASE("arithmetic of arrays does not depend on the control register, and lea
         CHECK((got == expected));
         CHECK(after == state);
       }
+  }
+}
+#else
+TEST_CASE("arithmetic of arrays does not depend on the rounding direction, and leaves it and the flags as they were") {
+  const std::vector<codes> all = some_codes();
+  for (const std::string_view target : targets()) {
+    const auto expected = compute(all, target);
+    for (const int way : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+      std::fesetround(way);
+      std::feclearexcept(FE_ALL_EXCEPT);
+      const auto got = compute(all, target);
+      const int after = std::fegetround();
+      const int raised = std::fetestexcept(FE_ALL_EXCEPT);
+      std::fesetround(FE_TONEAREST);
+      INFO(target << " way " << way);
+      CHECK((got == expected));
+      CHECK(after == way);
+      CHECK(raised == 0);
+    }
   }
 }
 #endif

@@ -241,6 +241,7 @@ static void sums(void) {
   ulp_sum sum;
   ulp_result result;
   float value = 0;
+  uint32_t word = 0;
   a.format = float16;
   a.elements = ones;
   a.count = 4;
@@ -252,7 +253,8 @@ static void sums(void) {
   OK(ulp_dot(&a, &b, NULL, &c, &sum));
   CHECK(sum.code == 0x3F800000 && sum.flags == ULP_INEXACT && sum.format.fraction_bits == 23);
   OK(ulp_dot(&b, NULL, NULL, NULL, &sum));
-  memcpy(&value, &sum.code, sizeof value); /* little-endian */
+  word = (uint32_t)sum.code;
+  memcpy(&value, &word, sizeof value);
   CHECK(value == 0x1p-22F && sum.flags == 0);
   OK(ulp_tensor_core("volta", &float16, &how));
   CHECK(how.order == ULP_BLOCKS && how.order_size == 4 && how.aligned == 1 && how.align_bits == 23);

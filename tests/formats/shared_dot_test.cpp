@@ -1,13 +1,13 @@
 // All sums and dot products that numpy and torch made: ../shared/golden/optim, see low-precision-states.md beside it.
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "dot_golden.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/little.hpp"
 #include "support/npz.hpp"
 
 namespace ulp::test {
@@ -27,8 +27,7 @@ void append_columns(std::vector<std::vector<float>>& columns, const std::vector<
 
 // A tensor of float32 by its name: a safetensors file is the size of a JSON object, that, and the data.
 std::vector<float> tensor_of(const std::string& safetensors, const std::string& name) {
-  std::uint64_t header_size = 0;
-  std::memcpy(&header_size, safetensors.data(), 8);
+  const auto header_size = number_at<std::uint64_t>(safetensors);
   const std::string header = safetensors.substr(8, header_size);
   const std::string key = "\"data_offsets\":[";
   const std::size_t entry = header.find("\"" + name + "\"");
@@ -36,9 +35,7 @@ std::vector<float> tensor_of(const std::string& safetensors, const std::string& 
   const std::size_t offsets = header.find(key, entry) + key.size();
   const std::size_t begin = std::stoul(header.substr(offsets));
   const std::size_t end = std::stoul(header.substr(header.find(',', offsets) + 1));
-  std::vector<float> numbers((end - begin) / sizeof(float));
-  std::memcpy(numbers.data(), safetensors.data() + 8 + header_size + begin, end - begin);
-  return numbers;
+  return numbers_in<float>(std::string_view{safetensors}.substr(8 + header_size + begin, end - begin));
 }
 
 TEST_CASE("all recorded dot products come out bit by bit") {

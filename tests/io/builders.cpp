@@ -86,12 +86,6 @@ std::string central_record(const zip_entry& entry, const packed_entry& packed) {
 
 }  // namespace
 
-std::string little(std::uint64_t value, std::size_t size) {
-  std::string bytes;
-  for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i));
-  return bytes;
-}
-
 std::string swapped(std::string bytes, std::size_t size) {
   for (auto at = bytes.begin(); at != bytes.end(); at += static_cast<std::ptrdiff_t>(size))
     std::reverse(at, at + static_cast<std::ptrdiff_t>(size));

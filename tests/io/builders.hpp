@@ -10,17 +10,10 @@
 #include <ulp/io/source/source.hpp>
 
 #include "support/files.hpp"
+#include "support/little.hpp"
 
 namespace ulp::test {
 
-// The lowest `size` bytes of a number, low byte first.
-[[nodiscard]] std::string little(std::uint64_t value, std::size_t size);
-
-// The bytes of values as this processor (little-endian in all supported builds) keeps them.
-template <typename T>
-[[nodiscard]] std::string raw(const std::vector<T>& values) {
-  return values.empty() ? "" : std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-}
 // The bytes of each value of `size` bytes in the opposite order.
 [[nodiscard]] std::string swapped(std::string bytes, std::size_t size);
 

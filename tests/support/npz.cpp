@@ -2,11 +2,11 @@
 
 #include <zlib.h>
 
-#include <cstring>
 #include <stdexcept>
 #include <string_view>
 
 #include "support/files.hpp"
+#include "support/little.hpp"
 
 namespace ulp::test {
 namespace {
@@ -53,9 +53,7 @@ class zip_file {
  private:
   template <class Number>
   [[nodiscard]] Number number(std::size_t at) const {
-    Number n;
-    std::memcpy(&n, text(at, sizeof n).data(), sizeof n);
-    return n;
+    return number_at<Number>(text(at, sizeof(Number)));
   }
   [[nodiscard]] std::string text(std::size_t at, std::size_t size) const {
     if (at > bytes_.size() || size > bytes_.size() - at) throw std::runtime_error("the zip file is cut short");
@@ -115,9 +113,7 @@ template <class T>
 std::vector<T> npz_array::as() const {
   if (type != type_name<T>) throw std::runtime_error("an array is of " + type);
   if (bytes.size() != size() * sizeof(T)) throw std::runtime_error("an array is cut short");
-  std::vector<T> elements(size());
-  std::memcpy(elements.data(), bytes.data(), bytes.size());
-  return elements;
+  return numbers_in<T>(bytes);
 }
 template std::vector<std::uint8_t> npz_array::as() const;
 template std::vector<std::int32_t> npz_array::as() const;

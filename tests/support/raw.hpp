@@ -3,7 +3,6 @@
 #define ULP_TESTS_SUPPORT_RAW_HPP
 
 #include <bit>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,13 +15,13 @@
 #include <ulp/model/outcomes/outcome.hpp>
 
 #include "support/files.hpp"
+#include "support/little.hpp"
 
 namespace ulp::test {
 
 inline std::map<std::string, std::vector<double>> read_raw(const std::filesystem::path& path) {
   const std::string bytes = read_file(path);
-  std::uint64_t header_size = 0;
-  std::memcpy(&header_size, bytes.data(), 8);
+  const auto header_size = number_at<std::uint64_t>(bytes);
   const auto header = nlohmann::json::parse(bytes.substr(8, header_size));
   const std::map<std::string, format> types{{"F64", binary64},  {"F32", binary32},          {"F16", float16},
                                             {"BF16", bfloat16}, {"F8_E4M3", float8_e4m3fn}, {"F8_E5M2", float8_e5m2}};
@@ -34,17 +33,17 @@ inline std::map<std::string, std::vector<double>> read_raw(const std::filesystem
     const std::size_t begin = 8 + header_size + info.at("data_offsets").at(0).get<std::size_t>();
     const std::size_t end = 8 + header_size + info.at("data_offsets").at(1).get<std::size_t>();
     std::vector<double>& values = tensors[name];
-    for (std::size_t at = begin; at < end; at += width) {
-      std::uint64_t code = 0;
-      std::memcpy(&code, bytes.data() + at, width);
-      values.push_back(to_double(type, code));
-    }
+    for (std::size_t at = begin; at < end; at += width) values.push_back(to_double(type, bits_at(bytes, at, width)));
   }
   return tensors;
 }
 
 // multiplier * x exactly, by the compiler's binary128, whose 113 bits hold all 106 of a product of doubles.
+#if __LDBL_MANT_DIG__ == 113
+using binary128 = long double;
+#else
 __extension__ typedef __float128 binary128;
+#endif
 inline unpacked product(double x, double multiplier) {
   unpacked y = decode(x);
   if (y.kind != number_class::finite) return y;

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <limits>
 #include <string_view>
 
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/bytes/printable.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 
 #include "bytes/cursor.hpp"
 #include "bytes/lines.hpp"
@@ -94,9 +94,7 @@ class history_reader {
                       *count <= t.storage_bytes / sizeof(float) - t.offset;
     if (!fits) throw input_error(path_, place, t.name + " is no matrix of float32 with a row for each slot");
     slot_table made{t.shape[0], t.shape[1], std::vector<float>(*count)};
-    for (std::size_t i = 0; i < *count; ++i)
-      made.values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(
-          io::bits_at(&bytes[t.inside + (t.offset + i) * sizeof(float)], sizeof(float), std::endian::little)));
+    load_little(bytes.data() + t.inside + t.offset * sizeof(float), std::span{made.values});
     return made;
   }
 

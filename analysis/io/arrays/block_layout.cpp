@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 
 #include "bytes/text.hpp"
 
@@ -24,7 +25,9 @@ std::vector<Element> elements_named(const std::string& path, const array_input& 
   if (array->type != type) fail(path, *array, "is of type " + array->type + ", not " + std::string{type});
   std::vector<Element> elements(array->numel);
   const auto in = input.open(static_cast<std::size_t>(array - input.arrays().data()));
-  in->read({reinterpret_cast<std::uint8_t*>(elements.data()), elements.size() * sizeof(Element)});
+  const std::span bytes{reinterpret_cast<std::uint8_t*>(elements.data()), elements.size() * sizeof(Element)};
+  in->read(bytes);
+  reverse_unless_native(bytes, sizeof(Element), std::endian::little);
   return elements;
 }
 

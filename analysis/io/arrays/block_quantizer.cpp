@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 
 #include "bytes/grouped_notes.hpp"
 #include "bytes/text.hpp"
@@ -100,7 +100,7 @@ std::vector<float> block_quantizer::floats_of(std::size_t index) const {
     const std::size_t size = std::min(x.size() - at, chunk_elements);
     in->read(chunks.input(size));
     const auto bytes = chunks.convert();
-    std::memcpy(x.data() + at, bytes.data(), bytes.size());
+    load_little(bytes.data(), std::span{x}.subspan(at, size));
     at += size;
   }
   return x;

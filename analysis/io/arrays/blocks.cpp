@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 
 #include "block_layout.hpp"
 #include "bytes/text.hpp"
@@ -14,15 +15,17 @@ namespace {
 
 class floats_in_memory final : public byte_stream {
  public:
-  explicit floats_in_memory(std::vector<float> floats) : floats_(std::move(floats)) {}
+  explicit floats_in_memory(std::vector<float> floats)
+      : floats_(std::move(floats)), bytes_(std::span<const float>{floats_}) {}
   [[nodiscard]] std::uint64_t left() const noexcept override { return floats_.size() * sizeof(float) - at_; }
   void read(std::span<std::uint8_t> into) override {
-    std::memcpy(into.data(), reinterpret_cast<const std::uint8_t*>(floats_.data()) + at_, into.size());
+    std::memcpy(into.data(), std::string_view{bytes_}.data() + at_, into.size());
     at_ += into.size();
   }
 
  private:
   std::vector<float> floats_;
+  little_bytes<float> bytes_;
   std::size_t at_ = 0;
 };
 
@@ -194,7 +197,7 @@ class blocks_input final : public array_input {
     if (are_numbers) {
       q.scale_codes.clear();
       q.scale_numbers.resize(scales);
-      std::memcpy(q.scale_numbers.data(), bytes.data(), bytes.size());
+      load_little(bytes.data(), std::span{q.scale_numbers});
     } else {
       q.scale_codes = std::move(bytes);
     }

@@ -5,13 +5,11 @@
 
 #include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 #include <ulp/model/precision/random_bit_need.hpp>
 
 namespace ulp::io {
 namespace {
-
-static_assert(std::endian::native == std::endian::little,
-              "files are little-endian, and elements are used where they lie");
 
 template <class T>
 std::span<T> elements(std::vector<std::uint8_t>& bytes, std::size_t size) {
@@ -20,15 +18,6 @@ std::span<T> elements(std::vector<std::uint8_t>& bytes, std::size_t size) {
 template <class T>
 std::span<const T> elements(const std::vector<std::uint8_t>& bytes, std::size_t size) {
   return {reinterpret_cast<const T*>(bytes.data()), size};
-}
-
-template <class T>
-void swap_bytes(std::span<T> all) {
-  for (T& one : all) {
-    if constexpr (sizeof(T) == 2) one = __builtin_bswap16(one);
-    if constexpr (sizeof(T) == 4) one = __builtin_bswap32(one);
-    if constexpr (sizeof(T) == 8) one = __builtin_bswap64(one);
-  }
 }
 
 template <class T>
@@ -54,13 +43,6 @@ std::span<std::uint8_t> chunk_converter::input(std::size_t elements) {
   size_ = elements;
   in_.resize(elements * static_cast<std::size_t>(input_.bytes));
   return in_;
-}
-
-void chunk_converter::to_little_endian() {
-  if (input_.order == std::endian::little) return;
-  if (input_.bytes == 2) swap_bytes(elements<std::uint16_t>(in_, size_));
-  if (input_.bytes == 4) swap_bytes(elements<std::uint32_t>(in_, size_));
-  if (input_.bytes == 8) swap_bytes(elements<std::uint64_t>(in_, size_));
 }
 
 const_code_span chunk_converter::codes_in() const {
@@ -90,7 +72,7 @@ void chunk_converter::encode(code_span codes) {
 
 unpacked chunk_converter::element(std::size_t i) const {
   const auto bits = bits_at(in_.data() + i * static_cast<std::size_t>(input_.bytes),
-                            static_cast<std::size_t>(input_.bytes), std::endian::little);
+                            static_cast<std::size_t>(input_.bytes), std::endian::native);
   return decode(input_.of, bits);
 }
 
@@ -113,21 +95,16 @@ void chunk_converter::add_bias() {
   }
 }
 
-std::span<const std::uint8_t> chunk_converter::convert() {
-  to_little_endian();
-  add_bias();
-  if (output_.of != to_) {  // numbers
-    out_.resize(size_ * sizeof(float));
-    const std::span<float> numbers = elements<float>(out_, size_);
-    if (input_.of == binary32) {
-      round_array(to_, elements<float>(in_, size_), numbers, how_, &counts_);
-      return out_;
-    }
-    codes_.resize(size_);
-    encode(code_span{std::span{codes_}});
-    decode_array(to_, const_code_span{std::span<const std::uint32_t>{codes_}}, numbers, how_.threads);
-    return out_;
-  }
+void chunk_converter::round() {
+  out_.resize(size_ * sizeof(float));
+  const std::span<float> numbers = elements<float>(out_, size_);
+  if (input_.of == binary32) return round_array(to_, elements<float>(in_, size_), numbers, how_, &counts_);
+  codes_.resize(size_);
+  encode(code_span{std::span{codes_}});
+  decode_array(to_, const_code_span{std::span<const std::uint32_t>{codes_}}, numbers, how_.threads);
+}
+
+void chunk_converter::encode() {
   out_.resize(output_.bytes == 0 ? (size_ + 1) / 2 : size_ * static_cast<std::size_t>(output_.bytes));
   switch (output_.bytes) {
     case 0: encode(code_span::packed(out_, size_)); break;
@@ -135,6 +112,15 @@ std::span<const std::uint8_t> chunk_converter::convert() {
     case 2: encode(elements<std::uint16_t>(out_, size_)); break;
     default: encode(elements<std::uint32_t>(out_, size_)); break;
   }
+}
+
+std::span<const std::uint8_t> chunk_converter::convert() {
+  reverse_unless_native(in_, static_cast<std::size_t>(input_.bytes), input_.order);
+  add_bias();
+  const bool are_numbers = output_.of != to_;
+  are_numbers ? round() : encode();
+  reverse_unless_native(out_, are_numbers ? sizeof(float) : static_cast<std::size_t>(output_.bytes),
+                        std::endian::little);
   return out_;
 }
 

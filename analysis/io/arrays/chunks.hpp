@@ -26,8 +26,8 @@ class chunk_converter {
   // Of an array that is read from its first element on. Of `how` the random stream begins there.
   void start(const stored_elements& input, const conversion& how);
 
-  // To be filled with that many elements, at most chunk_elements; then convert() gives their bytes in the output, valid
-  // until the next call.
+  // To be filled with that many elements, at most chunk_elements; then convert() gives their bytes in the output,
+  // little-endian, valid until the next call.
   [[nodiscard]] std::span<std::uint8_t> input(std::size_t elements);
   [[nodiscard]] std::span<const std::uint8_t> convert();
 
@@ -38,7 +38,8 @@ class chunk_converter {
   [[nodiscard]] std::optional<std::uint64_t> first_beyond_code() const;
 
  private:
-  void to_little_endian();
+  void round();
+  void encode();
   void encode(code_span codes);
   void add_bias();
   [[nodiscard]] unpacked element(std::size_t i) const;

@@ -2,11 +2,11 @@
 #include <ulp/io/arrays/convert_blocks.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include <ulp/io/arrays/npz.hpp>
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 
 #include "block_quantizer.hpp"
 #include "bytes/text.hpp"
@@ -15,12 +15,6 @@ namespace ulp {
 namespace {
 
 using namespace io;
-
-template <class Element>
-std::string_view bytes_of(const std::vector<Element>& elements) {
-  static_assert(std::endian::native == std::endian::little);
-  return {reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(Element)};
-}
 
 // Two codes in a byte, the first in the low half.
 std::vector<std::uint8_t> in_pairs(const std::vector<std::uint8_t>& codes) {
@@ -95,9 +89,9 @@ struct block_file_conversion::state {
       to_array_order(q, q.scale_numbers);
     }
     if (options.row->scale == scale_type::float32)
-      out.add(prefix + "scale", "<f4", q.scale_shape, bytes_of(q.scale_numbers));
+      out.add(prefix + "scale", "<f4", q.scale_shape, little_bytes(q.scale_numbers));
     else
-      out.add(prefix + "scale", "|u1", q.scale_shape, bytes_of(q.scale_codes));
+      out.add(prefix + "scale", "|u1", q.scale_shape, little_bytes(q.scale_codes));
     if (options.packed) {
       array_shape halved = q.shape;
       if (halved.back() % 2 != 0 && halved.back() != q.codes.size())
@@ -105,13 +99,13 @@ struct block_file_conversion::state {
                           "has rows of " + std::to_string(halved.back()) +
                               " elements, so that a byte would hold codes of two rows: leave out --packed");
       halved.back() = (halved.back() + 1) / 2;
-      out.add(prefix + "codes", "|u1", halved, bytes_of(in_pairs(q.codes)));
+      out.add(prefix + "codes", "|u1", halved, little_bytes(in_pairs(q.codes)));
     } else {
-      out.add(prefix + "codes", "|u1", shape, bytes_of(q.codes));
+      out.add(prefix + "codes", "|u1", shape, little_bytes(q.codes));
     }
-    out.add(prefix + "dequantized", "<f4", shape, bytes_of(q.numbers));
-    if (!q.amax.empty()) out.add(prefix + "global_amax", "<f4", {q.amax.size()}, bytes_of(q.amax));
-    if (options.row->transposed_hadamard) out.add(prefix + "transformed", "<f4", q.shape, bytes_of(q.x));
+    out.add(prefix + "dequantized", "<f4", shape, little_bytes(q.numbers));
+    if (!q.amax.empty()) out.add(prefix + "global_amax", "<f4", {q.amax.size()}, little_bytes(q.amax));
+    if (options.row->transposed_hadamard) out.add(prefix + "transformed", "<f4", q.shape, little_bytes(q.x));
   }
 };
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/io/arrays/npz.hpp>
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 
 #include "block_quantizer.hpp"
 #include "bytes/text.hpp"
@@ -28,7 +28,7 @@ struct results {
 
 std::vector<float> as_floats(const std::vector<std::uint8_t>& bytes) {
   std::vector<float> floats(bytes.size() / 4);
-  std::memcpy(floats.data(), bytes.data(), floats.size() * 4);
+  load_little(bytes.data(), std::span{floats});
   return floats;
 }
 
@@ -343,13 +343,10 @@ verified_blocks verify_blocks(const std::string& path, const std::string& of_ker
 }
 
 void write_block_vectors(const std::string& path, const block_vectors& vectors) {
-  const auto bytes_of = [](const auto& elements) {
-    return std::string_view{reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(elements[0])};
-  };
   npz_writer out(path);
-  out.add("x", "<f4", {vectors.of.rows, vectors.of.columns}, bytes_of(vectors.x));
-  out.add("tensor", "<i4", {vectors.tensor.size()}, bytes_of(vectors.tensor));
-  if (!vectors.amax.empty()) out.add("global_amax", "<f4", {vectors.amax.size()}, bytes_of(vectors.amax));
+  out.add("x", "<f4", {vectors.of.rows, vectors.of.columns}, little_bytes(vectors.x));
+  out.add("tensor", "<i4", {vectors.tensor.size()}, little_bytes(vectors.tensor));
+  if (!vectors.amax.empty()) out.add("global_amax", "<f4", {vectors.amax.size()}, little_bytes(vectors.amax));
   out.finish();
 }
 

@@ -72,7 +72,8 @@ std::optional<numpy_type> type_called(std::string_view descr) {
   const auto one_of = [&](std::initializer_list<std::uint64_t> sizes) {
     return std::ranges::find(sizes, *size) != sizes.end() ? std::optional(numpy_type{.size = *size}) : std::nullopt;
   };
-  const std::endian bytes = order == '<' ? std::endian::little : order == '>' ? std::endian::big : std::endian::native;
+  // Where it says "native" or nothing, a file is the same numbers on every processor: little-endian.
+  const std::endian bytes = order == '>' ? std::endian::big : std::endian::little;
   const auto with_codes = [&](std::optional<numpy_type> type) {
     if (type && (type->size == 1 || type->size == 2 || type->size == 4))
       type->codes = {static_cast<int>(type->size), bytes};

@@ -12,6 +12,7 @@
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/processor_state.hpp>
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 #include <ulp/model/cells/element_types.hpp>
 
 #include "block_scales.hpp"
@@ -134,7 +135,6 @@ class scaled_stream final : public byte_stream {
   [[nodiscard]] std::uint64_t left() const noexcept override { return left_; }
 
   void read(std::span<std::uint8_t> into) override {
-    static_assert(std::endian::native == std::endian::little);
     const default_processor_state processor;
     const std::size_t size = into.size() / sizeof(float);
     take_codes(size);
@@ -147,7 +147,7 @@ class scaled_stream final : public byte_stream {
       values_[i] = numbers_[codes_[i]] * unit_;
       advance();
     }
-    std::memcpy(into.data(), values_.data(), into.size());
+    store_little(into.data(), std::span<const float>{values_});
     left_ -= into.size();
   }
 

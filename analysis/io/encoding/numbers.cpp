@@ -8,10 +8,12 @@
 #include <cmath>
 #include <new>
 
+#include <ulp/model/cells/byte_order.hpp>
+
 namespace ulp::io {
 void append_u64(std::string& to, std::uint64_t value) {
-  std::array<char, 8> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  std::array<char, 8> bytes;
+  store_little(bytes.data(), value);
   to.append(bytes.data(), bytes.size());
 }
 void append_f64(std::string& to, double value) {
@@ -20,10 +22,7 @@ void append_f64(std::string& to, double value) {
 }
 
 std::uint64_t u64_at(std::string_view from, std::size_t offset) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < 8; ++i)
-    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(from[offset + i])) << (8 * i);
-  return value;
+  return load_little<std::uint64_t>(from.data() + offset);
 }
 double f64_at(std::string_view from, std::size_t offset) { return std::bit_cast<double>(u64_at(from, offset)); }
 

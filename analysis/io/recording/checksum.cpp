@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <ulp/model/cells/byte_order.hpp>
+
 namespace ulp::io {
 namespace {
 
@@ -23,7 +25,7 @@ void row_checksum::append(std::string_view bytes) {
 
 void row_checksum::add_u64(char type, std::uint64_t value) {
   std::array<char, 9> bytes{type};
-  for (std::size_t i = 0; i < 8; ++i) bytes[i + 1] = static_cast<char>(value >> (8 * i));
+  store_little(bytes.data() + 1, value);
   if (bytes.size() > waiting_.size() - size_) flush();
   std::memcpy(waiting_.data() + size_, bytes.data(), bytes.size());
   size_ += bytes.size();

@@ -1,9 +1,9 @@
 #include <ulp/io/recording/live_scales.hpp>
 
-#include <bit>
 #include <cstdint>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 
 #include "bytes/text.hpp"
 #include "checksum.hpp"
@@ -21,11 +21,9 @@ constexpr std::uint64_t starts_late = 1;
 
 float take_f32(std::string_view& from) {
   if (from.size() < sizeof(float)) throw io::payload_error("ends inside a number");
-  std::uint32_t bits = 0;
-  for (std::size_t i = 0; i < sizeof(float); ++i)
-    bits |= std::uint32_t{static_cast<unsigned char>(from[i])} << (8 * static_cast<unsigned>(i));
+  const auto number = load_little<float>(from.data());
   from.remove_prefix(sizeof(float));
-  return std::bit_cast<float>(bits);
+  return number;
 }
 
 live_scale take_tensor(std::string_view& from) {

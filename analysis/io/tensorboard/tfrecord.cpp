@@ -4,6 +4,7 @@
 #include <array>
 
 #include <ulp/io/bytes/error.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 
 #include "crc32c.hpp"
 
@@ -16,14 +17,8 @@ constexpr std::uint64_t head_size = length_size + checksum_size;
 
 std::uint32_t masked(std::uint32_t crc) noexcept { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
 
-std::uint64_t number_at(byte_span bytes, std::size_t offset, std::size_t size) noexcept {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < size; ++i) number |= std::uint64_t{bytes[offset + i]} << (8 * i);
-  return number;
-}
-
 bool head_is_whole(byte_span head) noexcept {
-  return number_at(head, length_size, checksum_size) == masked(crc32c(head.first(length_size)));
+  return load_little<std::uint32_t>(head.data() + length_size) == masked(crc32c(head.first(length_size)));
 }
 
 }  // namespace
@@ -46,7 +41,7 @@ std::optional<tfrecord_file::record> tfrecord_file::at(std::uint64_t offset) con
   file_.read(offset, head);
   if (!head_is_whole(head))
     fail(offset, "the checksum of a record's length is wrong: the file is damaged from here on; copy it again");
-  const std::uint64_t length = number_at(head, 0, length_size);
+  const std::uint64_t length = load_little<std::uint64_t>(head.data());
   if (length > left - head_size || left - head_size - length < checksum_size) return std::nullopt;
 
   record r{.data_offset = offset + head_size, .next = offset + head_size + length + checksum_size, .data = {}};
@@ -62,7 +57,7 @@ std::optional<tfrecord_file::record> tfrecord_file::at(std::uint64_t offset) con
   }
   std::array<std::uint8_t, checksum_size> stored{};
   file_.read(r.data_offset + length, stored);
-  if (number_at(stored, 0, checksum_size) != masked(crc))
+  if (load_little<std::uint32_t>(stored.data()) != masked(crc))
     fail(r.data_offset, "the checksum of a record is wrong: the file is damaged here; copy it again");
   return r;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <ulp/model/cells/byte_order.hpp>
 #include <ulp/model/cells/element_types.hpp>
 
 namespace ulp {
@@ -30,14 +31,10 @@ std::span<const T> as(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
-void reverse_each(std::span<std::uint8_t> bytes, std::size_t size) {
-  for (; !bytes.empty(); bytes = bytes.subspan(size)) std::ranges::reverse(bytes.first(size));
-}
-
 void count(counting_job& w, cell_counter& counter, std::span<const double> edges) {
   value_chunk& chunk = w.chunk;
   const std::uint64_t size = size_of(chunk.type);
-  if (chunk.order != std::endian::native) reverse_each(chunk.bytes, size);
+  reverse_unless_native(chunk.bytes, size, chunk.order);
   if (format_of_codes(chunk.type) != nullptr) {
     w.codes.assign(std::size_t{1} << (8 * size), 0);
     if (size == 1)

@@ -1,5 +1,4 @@
 // Amax histories in checkpoints, with a file that PyTorch 1.13 wrote as TransformerEngine's get_extra_state() does.
-#include <cstring>
 
 #include <ulp/io/amax/amax_rows.hpp>
 #include <ulp/io/bytes/error.hpp>
@@ -56,8 +55,7 @@ TEST_CASE("amax histories: what is damaged or malicious is an error, and nothing
   const std::string whole = read_file(checkpoint);
   const std::size_t begin = whole.find("\x80\x04\x95");  // one frame, with its length
   REQUIRE(begin != std::string::npos);
-  std::uint64_t frame = 0;
-  std::memcpy(&frame, whole.data() + begin + 3, sizeof frame);
+  const auto frame = number_at<std::uint64_t>(whole, begin + 3);
   const std::string state = whole.substr(begin, 11 + frame);
   const playground place;
   const auto error_with = [&](const std::string& bytes) {

@@ -13,6 +13,7 @@
 
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/little.hpp"
 #include "support/npz.hpp"
 
 using namespace ulp;
@@ -77,7 +78,7 @@ void write_x(const fs::path& path, const std::vector<std::uint64_t>& shape) {
   std::size_t size = 1;
   for (const std::uint64_t n : shape) size *= n;
   const std::vector<float> x = some_numbers(size);
-  write_npy(path.string(), "<f4", shape, {reinterpret_cast<const char*>(x.data()), size * sizeof(float)});
+  write_npy(path.string(), "<f4", shape, raw(x));
 }
 
 std::string error_of(const fs::path& file, const block_source& how) {

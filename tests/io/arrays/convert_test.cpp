@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -74,13 +73,6 @@ std::uint64_t expected_code(const format& to, double x, const conversion& how, s
   return encode(to, x * how.scale, mode, bits).code;
 }
 
-template <class T>
-std::vector<T> as(const std::string& bytes) {
-  std::vector<T> all(bytes.size() / sizeof(T));
-  if (!bytes.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
-  return all;
-}
-
 // What follows the header of a .npy.
 std::string values_of(const std::string& npy_file) {
   REQUIRE(npy_file.size() >= 10);
@@ -100,7 +92,7 @@ struct tensor_file {
   }
 };
 tensor_file tensors_in(const std::string& file) {
-  const std::size_t size = as<std::uint64_t>(file.substr(0, 8))[0];
+  const std::size_t size = numbers_in<std::uint64_t>(file.substr(0, 8))[0];
   CHECK(size % 8 == 0);
   return {nlohmann::ordered_json::parse(file.substr(8, size)), file.substr(8 + size)};
 }
@@ -148,9 +140,9 @@ TEST_CASE("a .npy longer than some chunks becomes the codes that encode gives, o
     }
     force_target(targets().back());
     if (to == float8_e4m3fn)
-      check_codes(as<std::uint8_t>(values_of(first)), from, to, how.how, "w");
+      check_codes(numbers_in<std::uint8_t>(values_of(first)), from, to, how.how, "w");
     else
-      check_codes(as<std::uint16_t>(values_of(first)), from, to, how.how, "w");
+      check_codes(numbers_in<std::uint16_t>(values_of(first)), from, to, how.how, "w");
   }
 }
 
@@ -197,7 +189,7 @@ TEST_CASE("either byte order, by rows and by columns, of no dimension and of no 
   const std::vector<float> from = floats(6);
   const std::string expected =
       values_of(convert_file("w.npy", npy(npy_dict("<f4", "(2, 3)"), raw(from)), "o.npy", {.to = float16}).bytes);
-  check_codes(as<std::uint16_t>(expected), from, float16, {}, "w");
+  check_codes(numbers_in<std::uint16_t>(expected), from, float16, {}, "w");
   const auto big =
       convert_file("w.npy", npy(npy_dict(">f4", "(2, 3)"), swapped(raw(from), 4)), "o.npy", {.to = float16});
   CHECK(values_of(big.bytes) == expected);
@@ -216,7 +208,7 @@ TEST_CASE("either byte order, by rows and by columns, of no dimension and of no 
   const std::string doubles = values_of(
       convert_file("w.npy", npy(npy_dict(">f8", "(5,)"), swapped(raw(wide), 8)), "o.npy", {.to = float16}).bytes);
   for (std::size_t i = 0; i < wide.size(); ++i)
-    CHECK(as<std::uint16_t>(doubles)[i] == encode(float16, wide[i], rounding{}).code);
+    CHECK(numbers_in<std::uint16_t>(doubles)[i] == encode(float16, wide[i], rounding{}).code);
   CHECK(values_of(
             convert_file("w.npy", npy(npy_dict("<f4", "()"), raw(std::vector<float>{1.5F})), "o.npy", {.to = float16})
                 .bytes) == little(0x3E00, 2));
@@ -230,7 +222,7 @@ TEST_CASE("codes of a format become those of another") {
   for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::uint16_t>(i);
   const auto check = [&](const std::string& name, const std::string& input, const file_conversion_options& how,
                          const format& from, const std::function<std::string(const std::string&)>& values) {
-    const auto made = as<std::uint8_t>(values(convert_file(name, input, "o" + name.substr(1), how).bytes));
+    const auto made = numbers_in<std::uint8_t>(values(convert_file(name, input, "o" + name.substr(1), how).bytes));
     REQUIRE(made.size() == codes.size());
     for (std::size_t i = 0; i < codes.size(); ++i) {
       const auto right = encode(how.to, decode(from, codes[i]), rounding{}).code;
@@ -272,10 +264,10 @@ TEST_CASE("rounded numbers instead of codes") {
   };
   const auto single = convert_file("w.npy", npy(npy_dict("<f4", "(1000,)"), raw(from)), "o.npy", how);
   CHECK(dict_of(single.bytes).find("'<f4'") != std::string::npos);
-  check(as<float>(values_of(single.bytes)));
+  check(numbers_in<float>(values_of(single.bytes)));
   const std::vector<double> wide(from.begin(), from.end());
   const auto twice = convert_file("w.npy", npy(npy_dict("<f8", "(1000,)"), raw(wide)), "o.safetensors", how);
-  check(as<float>(tensors_in(twice.bytes).of("w")));
+  check(numbers_in<float>(tensors_in(twice.bytes).of("w")));
   CHECK(tensors_in(twice.bytes).header.at("w").at("dtype") == "F32");
   CHECK(tensors_in(twice.bytes).header.at("__metadata__").at("ulp.holds") == "values");
   CHECK(single.arrays.at(0).counts == twice.arrays.at(0).counts);
@@ -320,7 +312,7 @@ TEST_CASE("a .safetensors keeps names, other tensors and its metadata, and says 
   CHECK(file.of("flags") == std::string("\1\0\1", 3));
   CHECK(file.header.at("ids").at("shape") == std::vector<int>{2, 1});
   CHECK(file.header.at("ids").at("data_offsets")[0] == 0);  // the widest first
-  check_codes(as<std::uint8_t>(file.of("b\xC3\xA9")), from, float8_e4m3fn, {.scale = 4}, "b\xC3\xA9");
+  check_codes(numbers_in<std::uint8_t>(file.of("b\xC3\xA9")), from, float8_e4m3fn, {.scale = 4}, "b\xC3\xA9");
   const auto& said = file.header.at("__metadata__");
   CHECK(said.at("format") == "pt");
   CHECK(said.at("note") == "\xC3\xA9\"\\");
@@ -376,7 +368,7 @@ TEST_CASE("a .npz keeps what is not converted byte for byte") {
   const tensor_file file = tensors_in(single.bytes);
   CHECK(file.header.size() == 3);
   CHECK(file.of("\xC3\xA9") == little(0x3F80, 2));
-  const auto halves = as<std::uint16_t>(file.of("w"));
+  const auto halves = numbers_in<std::uint16_t>(file.of("w"));
   for (std::size_t i = 0; i < from.size(); ++i)
     CHECK((std::isnan(from[i]) ||
            halves[i] == encode(bfloat16, decode(float16, encode(float16, from[i], rounding{}).code), rounding{}).code));
@@ -458,7 +450,7 @@ TEST_CASE("scales of blocks go into the values, and not into the output") {
   CHECK(all.notes == std::vector<std::string>{
                          "'w': values are codes times their _scale_inv, one for each block of 1x2, as in DeepSeek"});
   const converted one = convert_file("a.safetensors", file, "b.npy", {.to = float16});
-  CHECK(as<std::uint16_t>(values_of(one.bytes)) == std::vector<std::uint16_t>{0x3800, 0x3C00, 0x4200, 0xC600});
+  CHECK(numbers_in<std::uint16_t>(values_of(one.bytes)) == std::vector<std::uint16_t>{0x3800, 0x3C00, 0x4200, 0xC600});
   const converted scales = convert_file("a.safetensors", file, "b.safetensors",
                                         {.to = float16, .selects = [](std::string_view name) { return name != "w"; }});
   CHECK((!scales.arrays[0].converted && scales.arrays[1].converted));
@@ -468,11 +460,11 @@ TEST_CASE("scales of blocks go into the values, and not into the output") {
 TEST_CASE("what numpy calls V2 is converted as bfloat16 unless --from says otherwise") {
   const std::string file = npy(npy_dict("|V2", "(2,)"), raw(std::vector<std::uint16_t>{0x3F80, 0xC000}));
   const converted all = convert_file("a.npy", file, "b.npy", {.to = float16});
-  CHECK(as<std::uint16_t>(values_of(all.bytes)) == std::vector<std::uint16_t>{0x3C00, 0xC000});
+  CHECK(numbers_in<std::uint16_t>(values_of(all.bytes)) == std::vector<std::uint16_t>{0x3C00, 0xC000});
   REQUIRE(all.notes.size() == 1);
   CHECK(all.notes[0].starts_with("'a': |V2 is read as bfloat16"));
   const converted codes = convert_file("a.npy", file, "b.npy", {.to = binary32, .from = cbfloat16});
-  CHECK(as<float>(values_of(codes.bytes))[0] == static_cast<float>(to_double(cbfloat16, 0x3F80)));
+  CHECK(numbers_in<float>(values_of(codes.bytes))[0] == static_cast<float>(to_double(cbfloat16, 0x3F80)));
   CHECK(codes.notes.empty());
 }
 

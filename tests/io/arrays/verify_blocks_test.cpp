@@ -8,6 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/little.hpp"
 
 using namespace ulp;
 using namespace ulp::test;
@@ -74,12 +75,9 @@ TEST_CASE("a tie between zero and the least number is a tie") {
   const std::vector<float> x{0.25F, 6};
   const std::vector<std::uint8_t> codes{1, 7};
   npz_writer out((dir / "k.npz").string());
-  const auto bytes = [](const auto& of) {
-    return std::string_view{reinterpret_cast<const char*>(of.data()), of.size() * sizeof(of[0])};
-  };
-  out.add("x", "<f4", {2}, bytes(x));
+  out.add("x", "<f4", {2}, raw(x));
   out.add("scale", "|u1", {1}, std::string_view{"\x7f", 1});
-  out.add("codes", "|u1", {2}, bytes(codes));
+  out.add("codes", "|u1", {2}, raw(codes));
   out.finish();
   const std::string path = (dir / "k.npz").string();
   const verified_blocks all = verify_blocks(path, path, {.row = find_block_format("mxfp4")});

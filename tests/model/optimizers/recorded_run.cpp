@@ -2,31 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include <ulp/formats/convert.hpp>
 
+#include "support/little.hpp"
+
 namespace ulp::test {
 namespace {
-
-template <class T>
-std::string bytes_of(std::span<const T> values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
 
 // What the file would hold of this moment, by array.
 std::map<std::string, std::string> moment_of(const optimizer& o, const std::vector<float>& w, const format& weights) {
   std::map<std::string, std::string> all;
   if (weights == float32) {
-    all["w"] = bytes_of(std::span<const float>{w});
+    all["w"] = raw(w);
   } else {
     std::vector<std::uint16_t> codes(w.size());
     encode_array(weights, w, codes);
-    all["w"] = bytes_of(std::span<const std::uint16_t>{codes});
+    all["w"] = raw(codes);
   }
   for (const optimizer_state& s : o.state())
-    all[s.name] = std::visit([](auto values) { return bytes_of(values); }, s.values);
+    all[s.name] = std::visit([](auto values) { return raw(values); }, s.values);
   return all;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -30,8 +29,7 @@ struct tensor_values {
 
 std::map<std::string, std::vector<std::size_t>> shapes_in(const std::filesystem::path& path) {
   const std::string bytes = read_file(path);
-  std::uint64_t header_size = 0;
-  std::memcpy(&header_size, bytes.data(), 8);
+  const auto header_size = number_at<std::uint64_t>(bytes);
   std::map<std::string, std::vector<std::size_t>> shapes;
   const auto header = nlohmann::json::parse(bytes.substr(8, header_size));
   for (const auto& [name, info] : header.items())
