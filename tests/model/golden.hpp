@@ -20,6 +20,8 @@ namespace ulp::test {
 
 using parameters = std::vector<std::pair<std::string, parameter_value>>;
 
+inline scaler made(const std::string& name, const parameters& p = {}) { return make_scaler(*find_scaler(name), p); }
+
 inline std::vector<std::string> fields_of(const std::string& line, char separator = ',') {
   std::vector<std::string> fields;
   std::stringstream in(line);

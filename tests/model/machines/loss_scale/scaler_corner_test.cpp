@@ -13,8 +13,6 @@ using namespace ulp::test;
 
 namespace {
 
-scaler made(const std::string& name, const parameters& p = {}) { return make_scaler(*find_scaler(name), p); }
-
 scaler resumed(const std::string& name, const parameters& p, const std::string& field, double value) {
   scaler s = made(name, p);
   s.set_state(field, value);

@@ -13,8 +13,6 @@ namespace {
 
 std::filesystem::path golden() { return source_dir() / "tests/data/golden"; }
 
-scaler made(const std::string& name, const parameters& p = {}) { return make_scaler(*find_scaler(name), p); }
-
 std::string refusal(const std::string& name, const parameters& p) {
   try {
     made(name, p);

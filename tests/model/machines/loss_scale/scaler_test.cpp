@@ -12,8 +12,6 @@ namespace {
 
 std::filesystem::path golden() { return source_dir() / "tests/data/golden"; }
 
-scaler made(const std::string& name, const parameters& p = {}) { return make_scaler(*find_scaler(name), p); }
-
 }  // namespace
 
 TEST_CASE("configurations follow the frameworks' own traces") {
