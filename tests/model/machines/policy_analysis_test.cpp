@@ -23,8 +23,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double a_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double overflow_at = 65520;  // float16
 
-scaler made(const std::string& name, const parameters& p = {}) { return make_scaler(*find_scaler(name), p); }
-
 // log2 of the largest gradient is normal with that mean and deviation: overflow at each power of two.
 std::vector<scale_state> lognormal_states(double mean, double deviation) {
   std::vector<scale_state> states;
