@@ -12,6 +12,7 @@
 
 #include <ulp/report/tables/estimates.hpp>
 
+#include "viewmodel/counted_words.hpp"
 #include "viewmodel/shown_text.hpp"
 #include "window_view.hpp"
 
@@ -76,8 +77,7 @@ QStringList told_beside(const view_state& state, const told_story* story, const 
   for (const auto& run : state.doc().runs()) {
     all << shown_text(run->text.inputs.front()) +
                QObject::tr(": %1 of %2")
-                   .arg(QString::fromStdString(count_text(run->picture.steps().size(), "step")),
-                        QString::fromStdString(count_text(run->tensors.size(), "tensor")));
+                   .arg(steps_text(run->picture.steps().size()), tensors_text(run->tensors.size()));
     add(warning, run->warnings);
     add({}, run->notes);
   }
