@@ -553,6 +553,165 @@
     </message>
 </context>
 <context>
+    <name>columns</name>
+    <message>
+        <source>replay</source>
+        <translation>Replay</translation>
+    </message>
+    <message>
+        <source>step</source>
+        <translation>Schritt</translation>
+    </message>
+    <message>
+        <source>overflow</source>
+        <translation>Überlauf</translation>
+    </message>
+    <message>
+        <source>scale</source>
+        <translation>Skalierung</translation>
+    </message>
+    <message>
+        <source>next scale</source>
+        <translation>danach</translation>
+    </message>
+    <message>
+        <source>skipped</source>
+        <translation>übersprungen</translation>
+    </message>
+    <message>
+        <source>critical scale</source>
+        <translation>kritische Skal.</translation>
+    </message>
+    <message>
+        <source>underflow</source>
+        <translation>Unterlauf</translation>
+    </message>
+    <message>
+        <source>values that overflow</source>
+        <translation>Werte im Überlauf</translation>
+    </message>
+    <message>
+        <source>norm</source>
+        <translation>Norm</translation>
+    </message>
+    <message>
+        <source>clip coefficient</source>
+        <translation>Clip-Koeffizient</translation>
+    </message>
+    <message>
+        <source>clipped</source>
+        <translation>geclippt</translation>
+    </message>
+    <message>
+        <source>loss</source>
+        <translation>Loss</translation>
+    </message>
+    <message>
+        <source>first skip</source>
+        <translation>zuerst übersprungen</translation>
+    </message>
+    <message>
+        <source>scale at the end</source>
+        <translation>Skalierung am Ende</translation>
+    </message>
+    <message>
+        <source>clipped steps</source>
+        <translation>geclippte Schritte</translation>
+    </message>
+    <message>
+        <source>regret</source>
+        <translation>Regret</translation>
+    </message>
+    <message>
+        <source>diverges at step</source>
+        <translation>divergiert bei Schritt</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>Rang</translation>
+    </message>
+    <message>
+        <source>best</source>
+        <translation>beste</translation>
+    </message>
+    <message>
+        <source>scaler</source>
+        <translation>Scaler</translation>
+    </message>
+    <message>
+        <source>set</source>
+        <translation>Parameter</translation>
+    </message>
+    <message>
+        <source>format</source>
+        <translation>Format</translation>
+    </message>
+    <message>
+        <source>rounding</source>
+        <translation>Rundung</translation>
+    </message>
+    <message>
+        <source>lost</source>
+        <translation>verloren</translation>
+    </message>
+    <message>
+        <source>% of nonzero</source>
+        <translation>% der Werte ≠ 0</translation>
+    </message>
+    <message>
+        <source>mean scale</source>
+        <translation>mittlere Skalierung</translation>
+    </message>
+    <message>
+        <source>last scale</source>
+        <translation>letzte Skalierung</translation>
+    </message>
+    <message>
+        <source>free regret</source>
+        <translation>freier Regret</translation>
+    </message>
+    <message>
+        <source>why no regret</source>
+        <translation>warum kein Regret</translation>
+    </message>
+    <message>
+        <source>raised</source>
+        <translation>Fehler</translation>
+    </message>
+    <message>
+        <source>bits</source>
+        <translation>Bits</translation>
+    </message>
+    <message>
+        <source>lost to zero</source>
+        <translation>zu null verloren</translation>
+    </message>
+    <message>
+        <source>subnormal</source>
+        <translation>subnormal</translation>
+    </message>
+    <message>
+        <source>beyond the largest</source>
+        <translation>über der größten</translation>
+    </message>
+    <message>
+        <source>a scale for</source>
+        <translation>Skalierung für</translation>
+    </message>
+    <message>
+        <source>elements</source>
+        <translation>Elemente</translation>
+    </message>
+    <message>
+        <source>least to largest</source>
+        <translation>kleinste bis größte</translation>
+    </message>
+    <message>
+        <source>source</source>
+        <translation>Quelle</translation>
+    </message>
+</context>
+<context>
     <name>layers</name>
     <message>
         <source>underflow, share of nonzero</source>
