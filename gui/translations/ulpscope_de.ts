@@ -2487,7 +2487,7 @@ Der Viewer steht wie Qt Charts unter der GPL 3; die Bibliotheken stehen unter de
     </message>
     <message>
         <source>checked</source>
-        <translation>geprüft</translation>
+        <translation>Geprüft</translation>
     </message>
     <message>
         <source>file</source>
