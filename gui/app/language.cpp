@@ -18,7 +18,7 @@ QString language_of_desktop() {
   return own_language;
 }
 
-void install(const QString& file, const QString& folder) {
+void install_texts(const QString& file, const QString& folder) {
   auto* const texts = new QTranslator(QCoreApplication::instance());
   if (texts->load(file, folder))
     QCoreApplication::installTranslator(texts);
@@ -40,8 +40,8 @@ void speak(const QString& language) {
   const QString spoken = language.isEmpty() ? language_of_desktop() : language;
   if (spoken == own_language) return;
   // Qt's own words, such as those of its dialogs, where they are installed.
-  install("qtbase_" + spoken, QLibraryInfo::path(QLibraryInfo::TranslationsPath));
-  install("ulpscope_" + spoken, ":/i18n");
+  install_texts("qtbase_" + spoken, QLibraryInfo::path(QLibraryInfo::TranslationsPath));
+  install_texts("ulpscope_" + spoken, ":/i18n");
 }
 
 }  // namespace ulp::gui
