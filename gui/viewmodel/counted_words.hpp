@@ -10,11 +10,11 @@
 
 namespace ulp::gui {
 
-[[nodiscard]] inline QString steps_text(std::uint64_t n) {
+[[nodiscard]] inline QString count_of_steps(std::uint64_t n) {
   return n == 1 ? QObject::tr("1 step") : QObject::tr("%1 steps").arg(QString::fromStdString(grouped(n)));
 }
 
-[[nodiscard]] inline QString tensors_text(std::uint64_t n) {
+[[nodiscard]] inline QString count_of_tensors(std::uint64_t n) {
   return n == 1 ? QObject::tr("1 tensor") : QObject::tr("%1 tensors").arg(QString::fromStdString(grouped(n)));
 }
 

@@ -78,7 +78,7 @@ QStringList told_beside(const view_state& state, const told_story* story, const 
   for (const auto& run : state.doc().runs()) {
     all << shown_text(run->text.inputs.front()) +
                QObject::tr(": %1 of %2")
-                   .arg(steps_text(run->picture.steps().size()), tensors_text(run->tensors.size()));
+                   .arg(count_of_steps(run->picture.steps().size()), count_of_tensors(run->tensors.size()));
     add(warning, run->warnings);
     add({}, run->notes);
   }

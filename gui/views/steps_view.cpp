@@ -128,11 +128,10 @@ void steps_view::list() {
   if (!state().front().failure.isEmpty())
     note += ": " + state().front().failure;
   else if (result)
-    note +=
-        ": " +
-        (which_->currentIndex() == all
-             ? steps_text(listed_.size())
-             : tr("%1 of %2").arg(QString::fromStdString(grouped(listed_.size())), steps_text(result->steps.size())));
+    note += ": " + (which_->currentIndex() == all ? count_of_steps(listed_.size())
+                                                  : tr("%1 of %2")
+                                                        .arg(QString::fromStdString(grouped(listed_.size())),
+                                                             count_of_steps(result->steps.size())));
   set_note(note);
   for (int c = 0; c < rows().columnCount(); ++c) grid().setColumnWidth(c, c < 5 ? 84 : 132);
 }
