@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "chosen_inputs.hpp"
+#include "language.hpp"
 #include "themes.hpp"
 #include "viewmodel/typed_option.hpp"
 #include "views/all_views.hpp"
@@ -184,6 +185,7 @@ arguments parse_arguments() {
   parser.addOption({"export", "write the view to a file and quit: .png .svg .pdf .csv .json", "FILE"});
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
   parser.addOption({"theme", theme_names().join(", "), "NAME"});
+  parser.addOption({"language", "of the texts (default: the desktop's): " + languages().join(", "), "NAME"});
   parser.addOption(
       {"scaler",
        "a policy, or several for comparison (default: that whose loss scales the run logged, else pytorch_gradscaler)",
@@ -273,6 +275,9 @@ arguments parse_arguments() {
   a.colours = parser.value("theme");
   if (!a.colours.isEmpty() && !theme_names().contains(a.colours))
     refuse("--theme: '" + a.colours + "' is not one of " + theme_names().join(", "));
+  a.language = parser.value("language");
+  if (parser.isSet("language") && !languages().contains(a.language))
+    refuse("--language: '" + a.language + "' is not one of " + languages().join(", "));
   const QStringList size = parser.value("size").split('x');
   bool wide = false;
   bool high = false;

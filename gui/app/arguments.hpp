@@ -13,7 +13,8 @@ struct arguments {
   session asked;
   QString output;  // file to export to; empty: a window
   QSize size{1100, 700};
-  QString colours;  // one of theme_names(); empty: as before, or as the desktop has it
+  QString colours;   // one of theme_names(); empty: as before, or as the desktop has it
+  QString language;  // one of languages(); empty: the desktop's
 };
 
 // Of the application that exists. --help and --version print and end the program, mistakes end it with one line, exit code 2.

@@ -11,6 +11,7 @@
 #include "allocator.hpp"
 #include "arguments.hpp"
 #include "export.hpp"
+#include "language.hpp"
 #include "main_window.hpp"
 #include "themes.hpp"
 #include "views/all_views.hpp"
@@ -111,6 +112,7 @@ int main(int argc, char** argv) {
            !qEnvironmentVariableIsSet("QT_QPA_PLATFORM"))
     refuse("there is no display: --export FILE draws without one");
   QApplication application(argc, argv);
+  speak(a.language);
   QApplication::setStyle(program_style());
   // Without ligatures: "float16" is found in a PDF.
   QFont font = QApplication::font();

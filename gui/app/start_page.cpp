@@ -29,13 +29,13 @@ constexpr const char* own_scaler = "";
 
 const std::vector<question>& questions() {
   static const std::vector<question> all{
-      {QT_TRANSLATE_NOOP("start_page", "Which layers underflow, and from which step?"),
+      {QT_TRANSLATE_NOOP("ulp::gui::start_page", "Which layers underflow, and from which step?"),
        "layers",
        {own_scaler}},
-      {QT_TRANSLATE_NOOP("start_page", "Would another loss scaler have skipped fewer steps?"),
+      {QT_TRANSLATE_NOOP("ulp::gui::start_page", "Would another loss scaler have skipped fewer steps?"),
        "scale",
        {"pytorch_gradscaler", "deepspeed", "megatron_dynamic"}},
-      {QT_TRANSLATE_NOOP("start_page", "Which format needs no loss scale?"), "formats", {own_scaler}}};
+      {QT_TRANSLATE_NOOP("ulp::gui::start_page", "Which format needs no loss scale?"), "formats", {own_scaler}}};
   return all;
 }
 

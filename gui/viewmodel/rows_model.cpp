@@ -13,6 +13,8 @@
 #include <utility>
 #include <variant>
 
+#include "column_words.hpp"
+
 namespace ulp::gui {
 namespace {
 
@@ -168,7 +170,7 @@ QVariant rows_model::headerData(int section, Qt::Orientation orientation, int ro
   if (role != Qt::DisplayRole) return QAbstractTableModel::headerData(section, orientation, role);
   if (orientation == Qt::Vertical) return section + 1;
   if (section < 0 || section >= columnCount()) return {};
-  return QString::fromStdString(columns_[shown_[static_cast<std::size_t>(section)]].title);
+  return header_text(columns_[shown_[static_cast<std::size_t>(section)]].title);
 }
 
 }  // namespace ulp::gui

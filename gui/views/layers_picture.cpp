@@ -1,7 +1,7 @@
 #include "layers_picture.hpp"
 
-#include <QCoreApplication>
 #include <QImage>
+#include <QObject>
 #include <QPolygonF>
 #include <algorithm>
 #include <array>
@@ -26,8 +26,6 @@ constexpr double gap = 12;
 constexpr double most_for_numbers = 0.42;  // of what names leave
 constexpr double most_for_labels = 0.38;   // of the room
 constexpr double most_for_first = 0.66;    // for when and how much at worst, which are what one looks for
-
-QString tr(const char* text) { return QCoreApplication::translate("layers", text); }
 
 // Shares on a logarithmic ladder: what is lost first is a small part. Of updates and of steps it is not, and few of
 // them matter little.
@@ -56,32 +54,33 @@ value_range extremes_of(const layers_look& look) {
 }
 
 QString short_first(const first_step& first) {
-  if (!first.earliest) return tr("never");
-  if (!first.latest) return tr("%1 or never").arg(*first.earliest);
-  return first.exact() ? QString::number(*first.earliest) : tr("%1 to %2").arg(*first.earliest).arg(*first.latest);
+  if (!first.earliest) return QObject::tr("never");
+  if (!first.latest) return QObject::tr("%1 or never").arg(*first.earliest);
+  return first.exact() ? QString::number(*first.earliest)
+                       : QObject::tr("%1 to %2").arg(*first.earliest).arg(*first.latest);
 }
 
 }  // namespace
 
 QString first_text(const first_step& first) {
-  if (!first.earliest) return tr("never");
-  if (!first.latest) return tr("step %1 at the earliest, perhaps never").arg(*first.earliest);
-  return first.exact() ? tr("step %1").arg(*first.earliest)
-                       : tr("steps %1 to %2").arg(*first.earliest).arg(*first.latest);
+  if (!first.earliest) return QObject::tr("never");
+  if (!first.latest) return QObject::tr("step %1 at the earliest, perhaps never").arg(*first.earliest);
+  return first.exact() ? QObject::tr("step %1").arg(*first.earliest)
+                       : QObject::tr("steps %1 to %2").arg(*first.earliest).arg(*first.latest);
 }
 
 QString crossing_text(layer_metric m) {
   switch (m) {
-    case layer_metric::underflow: return tr("first underflow");
-    case layer_metric::subnormal: return tr("first subnormal result");
-    case layer_metric::overflow: return tr("first overflow");
+    case layer_metric::underflow: return QObject::tr("first underflow");
+    case layer_metric::subnormal: return QObject::tr("first subnormal result");
+    case layer_metric::overflow: return QObject::tr("first overflow");
     case layer_metric::lost_l1:
-    case layer_metric::lost_l2: return tr("first loss");
-    case layer_metric::zeros: return tr("first zero");
-    case layer_metric::lost_updates: return tr("first lost update");
-    case layer_metric::saturated: return tr("first saturation");
-    case layer_metric::stale: return tr("first stale scale");
-    default: return tr("first step without headroom");
+    case layer_metric::lost_l2: return QObject::tr("first loss");
+    case layer_metric::zeros: return QObject::tr("first zero");
+    case layer_metric::lost_updates: return QObject::tr("first lost update");
+    case layer_metric::saturated: return QObject::tr("first saturation");
+    case layer_metric::stale: return QObject::tr("first stale scale");
+    default: return QObject::tr("first step without headroom");
   }
 }
 
@@ -90,10 +89,10 @@ QString count_text(layer_metric m, const layer_cell& cell) {
                       m == layer_metric::zeros || m == layer_metric::lost_updates || is_of_recipe(m);
   if (!counts || !cell.known) return {};
   const auto text = [](double n) { return grouped(static_cast<std::uint64_t>(n)); };
-  return (m == layer_metric::zeros          ? tr("%1 of %2 values")
-          : m == layer_metric::lost_updates ? tr("%1 of %2 updates")
-          : m == layer_metric::stale        ? tr("%1 of %2 steps")
-                                            : tr("%1 of %2 nonzero values"))
+  return (m == layer_metric::zeros          ? QObject::tr("%1 of %2 values")
+          : m == layer_metric::lost_updates ? QObject::tr("%1 of %2 updates")
+          : m == layer_metric::stale        ? QObject::tr("%1 of %2 steps")
+                                            : QObject::tr("%1 of %2 nonzero values"))
       .arg(QString::fromStdString(ends_text(text(cell.part.low), text(cell.part.high))),
            QString::fromStdString(ends_text(text(cell.whole.low), text(cell.whole.high))));
 }
@@ -194,9 +193,9 @@ bool layers_picture::has_gaps() const {
 
 void layers_picture::choose_numbers(double room) {
   const layer_question& q = look_.counted.answer.question;
-  numbers worst{.title = tr("worst column"), .texts = {}};
-  numbers first{.title = tr("from step"), .texts = {}};
-  numbers total{.title = tr("all steps"), .texts = {}};
+  numbers worst{.title = QObject::tr("worst column"), .texts = {}};
+  numbers first{.title = QObject::tr("from step"), .texts = {}};
+  numbers total{.title = QObject::tr("all steps"), .texts = {}};
   for (std::size_t r = look_.top; r < look_.top + rows_; ++r) {
     const layer_row& row = look_.rows[r];
     worst.texts.push_back(
@@ -222,7 +221,7 @@ std::vector<legend_entry> layers_picture::legend(const theme& colours) const {
   const layer_metric m = look_.counted.answer.question.metric;
   std::vector<legend_entry> all;
   if (is_share(m)) {
-    all.push_back({tr("none"), QPen(colours.faint), QBrush(colours.background)});
+    all.push_back({QObject::tr("none"), QPen(colours.faint), QBrush(colours.background)});
     const bool any = std::ranges::any_of(
         look_.rows, [&](const layer_row& row) { return may_cross(look_.counted.answer.question, row.total); });
     if (any)
@@ -259,9 +258,9 @@ bool layers_picture::is_fold_sign(double x, std::size_t row) const {
 
 QString layers_picture::row_range() const {
   const std::size_t all = look_.rows.size();
-  if (rows_ == all) return tr("step");
-  if (look_.top == 0) return tr("step (%1 of %2 rows)").arg(rows_).arg(all);
-  return tr("step (rows %1 to %2 of %3)").arg(look_.top + 1).arg(look_.top + rows_).arg(all);
+  if (rows_ == all) return QObject::tr("step");
+  if (look_.top == 0) return QObject::tr("step (%1 of %2 rows)").arg(rows_).arg(all);
+  return QObject::tr("step (rows %1 to %2 of %3)").arg(look_.top + 1).arg(look_.top + rows_).arg(all);
 }
 
 void layers_picture::draw(QPainter& to, const theme& colours) const {

@@ -6,6 +6,7 @@
 #include "layer_words.hpp"
 #include "layers_view.hpp"
 #include "viewmodel/counted_scales.hpp"
+#include "viewmodel/counted_words.hpp"
 #include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
@@ -72,7 +73,7 @@ QString layers_view::row_text(std::size_t row) const {
   const tensor_info& tensor = state().current_run()->tensors[of.of.tensors.front()];
   QString text = shown_text(of.of.path);
   if (of.of.is_module)
-    text += ": " + QString::fromStdString(ulp::count_text(of.of.tensors.size(), "tensor"));
+    text += ": " + count_of_tensors(of.of.tensors.size());
   else if (tensor.kind != tensor_kind::unknown)
     text += QStringLiteral(" (%1)").arg(QString::fromStdString(std::string{to_string(tensor.kind)}));
   if (!of.worst) return text + "\n" + gap_text(q.metric);

@@ -12,6 +12,8 @@
 
 #include <ulp/report/tables/estimates.hpp>
 
+#include "viewmodel/column_words.hpp"
+#include "viewmodel/counted_words.hpp"
 #include "viewmodel/shown_text.hpp"
 #include "window_view.hpp"
 
@@ -76,8 +78,7 @@ QStringList told_beside(const view_state& state, const told_story* story, const 
   for (const auto& run : state.doc().runs()) {
     all << shown_text(run->text.inputs.front()) +
                QObject::tr(": %1 of %2")
-                   .arg(QString::fromStdString(count_text(run->picture.steps().size(), "step")),
-                        QString::fromStdString(count_text(run->tensors.size(), "tensor")));
+                   .arg(count_of_steps(run->picture.steps().size()), count_of_tensors(run->tensors.size()));
     add(warning, run->warnings);
     add({}, run->notes);
   }
@@ -449,7 +450,7 @@ void overview_view::draw_table(QPainter& to, const QRectF& room, const theme& co
   const double y = room.top();
   double x = room.left();
   for (std::size_t c = 0; c < table_.columns.size(); ++c) {
-    double column = metrics.horizontalAdvance(QString::fromStdString(table_.columns[c].title));
+    double column = metrics.horizontalAdvance(header_text(table_.columns[c].title));
     for (const auto& one : table_.rows)
       column = std::max(column, metrics.horizontalAdvance(shown_text(to_cell(one[c]))));
     column = std::min(column, room.width() / 3);
@@ -464,7 +465,7 @@ void overview_view::draw_table(QPainter& to, const QRectF& room, const theme& co
     }
     const auto align = Qt::AlignVCenter | (c == 0 ? Qt::AlignLeft : Qt::AlignRight);
     to.setPen(colours.faint);
-    to.drawText(QRectF(x, y, column, row), align, QString::fromStdString(table_.columns[c].title));
+    to.drawText(QRectF(x, y, column, row), align, header_text(table_.columns[c].title));
     to.setPen(colours.text);
     for (std::size_t r = 0; r < table_.rows.size(); ++r)
       to.drawText(QRectF(x, y + row * static_cast<double>(r + 1), column, row), align,

@@ -23,11 +23,12 @@ struct metric_text {
   const char* text;
 };
 constexpr std::array metrics{
-    metric_text{sweep_metric::regret, QT_TRANSLATE_NOOP("policies", "regret, in steps")},
-    metric_text{sweep_metric::free_regret, QT_TRANSLATE_NOOP("policies", "free regret, in steps")},
-    metric_text{sweep_metric::skipped, QT_TRANSLATE_NOOP("policies", "skipped steps")},
-    metric_text{sweep_metric::underflow, QT_TRANSLATE_NOOP("policies", "underflow, share of nonzero")},
-    metric_text{sweep_metric::lost_magnitude, QT_TRANSLATE_NOOP("policies", "lost magnitude, in steps")}};
+    metric_text{sweep_metric::regret, QT_TRANSLATE_NOOP("ulp::gui::policies_view", "regret, in steps")},
+    metric_text{sweep_metric::free_regret, QT_TRANSLATE_NOOP("ulp::gui::policies_view", "free regret, in steps")},
+    metric_text{sweep_metric::skipped, QT_TRANSLATE_NOOP("ulp::gui::policies_view", "skipped steps")},
+    metric_text{sweep_metric::underflow, QT_TRANSLATE_NOOP("ulp::gui::policies_view", "underflow, share of nonzero")},
+    metric_text{sweep_metric::lost_magnitude,
+                QT_TRANSLATE_NOOP("ulp::gui::policies_view", "lost magnitude, in steps")}};
 
 // `base` with these values of its parameters in turn.
 grid_text grid_around(scenario_text base, const policies_view::grid_of_values& values) {

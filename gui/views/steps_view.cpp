@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 
+#include "viewmodel/counted_words.hpp"
 #include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
@@ -127,11 +128,10 @@ void steps_view::list() {
   if (!state().front().failure.isEmpty())
     note += ": " + state().front().failure;
   else if (result)
-    note += ": " + (which_->currentIndex() == all
-                        ? QString::fromStdString(count_text(listed_.size(), "step"))
-                        : tr("%1 of %2")
-                              .arg(QString::fromStdString(grouped(listed_.size())),
-                                   QString::fromStdString(count_text(result->steps.size(), "step"))));
+    note += ": " + (which_->currentIndex() == all ? count_of_steps(listed_.size())
+                                                  : tr("%1 of %2")
+                                                        .arg(QString::fromStdString(grouped(listed_.size())),
+                                                             count_of_steps(result->steps.size())));
   set_note(note);
   for (int c = 0; c < rows().columnCount(); ++c) grid().setColumnWidth(c, c < 5 ? 84 : 132);
 }

@@ -9,7 +9,7 @@ for program in Xvfb openbox xdotool; do
 done
 rm -rf "$scratch"
 mkdir -p --mode=700 "$scratch/home"
-export HOME=$scratch/home XDG_CONFIG_HOME=$scratch/home XDG_RUNTIME_DIR=$scratch/home LC_ALL=C.UTF-8 QT_SCALE_FACTOR=1
+export HOME=$scratch/home XDG_CONFIG_HOME=$scratch/home XDG_RUNTIME_DIR=$scratch/home LC_ALL=C.UTF-8 LANGUAGE= QT_SCALE_FACTOR=1
 export QT_QPA_PLATFORM=xcb
 unset WAYLAND_DISPLAY
 
