@@ -17,17 +17,17 @@
 namespace ulp::cli {
 namespace {
 
-block_array total_of(const std::vector<block_array>& arrays) {
-  block_array total{.name = "all", .from = {}, .shape = {}, .counts = {}};
-  for (const block_array& a : arrays) {
+block_array_conversion total_of(const std::vector<block_array_conversion>& arrays) {
+  block_array_conversion total{.name = "all", .from = {}, .shape = {}, .counts = {}};
+  for (const block_array_conversion& a : arrays) {
     total.numel += a.numel;
     total.counts += a.counts;
   }
   return total;
 }
 
-table counts_table(const std::vector<block_array>& arrays) {
-  using row = block_array;
+table counts_table(const std::vector<block_array_conversion>& arrays) {
+  using row = block_array_conversion;
   const auto count = [](const char* key, const char* title, std::uint64_t block_counts::*of) {
     return column<row>{key, title, [of](const row& a) { return exactly(a.counts.*of); }};
   };
@@ -65,7 +65,7 @@ int convert_to_blocks(const block_request& asked) {
     conversion.write(asked.output, [&](std::uint64_t elements) { shown.advance(elements); });
   }
   const auto& arrays = conversion.arrays();
-  const block_array total = total_of(arrays);
+  const block_array_conversion total = total_of(arrays);
   const std::string rounding =
       asked.rounding.empty() ? to_string(ulp::rounding{.direction = row.rounding}) : asked.rounding;
   const bool is_alias = asked.to != row.name;
@@ -96,7 +96,7 @@ int convert_to_blocks(const block_request& asked) {
     return done;
   }
   print_text(lines);
-  std::vector<block_array> rows = arrays;
+  std::vector<block_array_conversion> rows = arrays;
   if (arrays.size() > 1) rows.push_back(total);
   fmt::print("\n{}", to_text(counts_table(rows)));
   return done;

@@ -55,7 +55,7 @@ struct block_file_conversion::state {
   std::string path;
   block_conversion_options options;
   block_quantizer input;
-  std::vector<block_array> arrays;
+  std::vector<block_array_conversion> arrays;
 
   state(const std::string& file, block_conversion_options given)
       : path(file), options(std::move(given)), input(path, options) {
@@ -114,13 +114,13 @@ block_file_conversion::block_file_conversion(const std::string& input, block_con
 
 block_file_conversion::~block_file_conversion() = default;
 
-const std::vector<block_array>& block_file_conversion::arrays() const noexcept { return state_->arrays; }
+const std::vector<block_array_conversion>& block_file_conversion::arrays() const noexcept { return state_->arrays; }
 
 std::vector<std::string> block_file_conversion::notes() const { return state_->input.notes(); }
 
 std::uint64_t block_file_conversion::elements() const noexcept {
   std::uint64_t all = 0;
-  for (const block_array& array : state_->arrays) all += array.numel;
+  for (const block_array_conversion& array : state_->arrays) all += array.numel;
   return all;
 }
 

@@ -42,7 +42,7 @@ struct block_counts {
   [[nodiscard]] double sqnr() const noexcept;
 };
 
-struct block_array {
+struct block_array_conversion {
   std::string name;
   std::string from;  // the type of its elements as its file calls it
   std::vector<std::uint64_t> shape;
@@ -72,7 +72,7 @@ class block_file_conversion {
   block_file_conversion(const block_file_conversion&) = delete;
   block_file_conversion& operator=(const block_file_conversion&) = delete;
 
-  [[nodiscard]] const std::vector<block_array>& arrays() const noexcept;
+  [[nodiscard]] const std::vector<block_array_conversion>& arrays() const noexcept;
   // How their numbers are read, where a user should know.
   [[nodiscard]] std::vector<std::string> notes() const;
   // Of all arrays.
