@@ -13,4 +13,7 @@ foreach(what IN ITEMS LIBRARY INCLUDE PACKAGE)
 endforeach()
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${ULP_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR} ${ULP_SYSROOT}/usr/lib/${ULP_TRIPLE}/pkgconfig:${ULP_SYSROOT}/usr/share/pkgconfig)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${CMAKE_SYSTEM_PROCESSOR}-static -L ${ULP_SYSROOT})
+# Its loader, named: with -L, the root folder that tests see would be that of ULP_SYSROOT.
+file(GLOB loader ${ULP_SYSROOT}/lib/ld*.so.1)
+set(CMAKE_CROSSCOMPILING_EMULATOR
+  qemu-${CMAKE_SYSTEM_PROCESSOR}-static ${loader} --library-path ${ULP_SYSROOT}/usr/lib/${ULP_TRIPLE}:${ULP_SYSROOT}/lib/${ULP_TRIPLE})
