@@ -229,8 +229,8 @@ class command_test : public QObject {
   void messages_are_printable_whatever_is_given_data() {
     QTest::addColumn<QString>("option");
     for (const char* const option :
-         {"view", "block", "theme", "language", "size", "scaler", "set", "format", "rounding", "clip-norm", "clip-value", "order",
-          "tensor", "steps", "step", "limit", "compare", "export"})
+         {"view", "block", "theme", "language", "size", "scaler", "set", "format", "rounding", "clip-norm",
+          "clip-value", "order", "tensor", "steps", "step", "limit", "compare", "export"})
       QTest::newRow(option) << "--export x.csv tests/data/digits.step00100.safetensors --" + QString(option);
     QTest::newRow("session") << "--session";
     QTest::newRow("input") << "--export x.csv --";
