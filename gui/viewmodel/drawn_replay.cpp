@@ -79,7 +79,7 @@ std::vector<scaled_step> logged_scales(const loaded_run& run) {
   const pictured_step* before = nullptr;
   for (const pictured_step& s : run.picture.steps()) {
     const bool follows = before == nullptr || s.key.step == before->key.step + 1;
-    if (!follows || s.key.attempt > 0 || std::isnan(s.scalars.loss_scale)) return {};
+    if (!follows || std::isnan(s.scalars.loss_scale)) return {};
     std::optional<bool> overflowed = s.scalars.found_inf;
     if (!overflowed && s.scalars.applied) overflowed = !*s.scalars.applied;
     if (!overflowed && s.known && !std::isfinite(s.max_abs)) overflowed = true;
