@@ -29,7 +29,11 @@ inline lost_mass difference(const lost_mass& all, const lost_mass& part) {
           {all.squares.low - part.squares.high, all.squares.high - part.squares.low}};
 }
 
-// All values of a binade.
+inline lost_mass all_kept(const lost_mass& total) {
+  return {.magnitudes = {}, .squares = {}, .kept = total.magnitudes};
+}
+
+// All values of a binade, lost.
 inline lost_mass total_mass(const binade& o, const cell_table& table) {
   lost_mass all;
   for (const cell& c : o.cells) all += sum_of(magnitudes_of(c, table), static_cast<double>(c.count));
@@ -58,9 +62,12 @@ inline lost_mass lost_in(const binade& o, const cell_table& table, const zero_ru
     any_lost = any_lost || !all;
     any_kept = any_kept || some;
   }
-  if (!any_lost) return {};
   const lost_mass total = total_mass(o, table);
-  return any_kept ? both(lost, difference(total, kept)) : total;
+  if (!any_lost) return all_kept(total);
+  if (!any_kept) return total;
+  lost_mass some = both(lost, difference(total, kept));
+  some.kept = both(kept, difference(total, lost)).magnitudes;
+  return some;
 }
 
 }  // namespace ulp

@@ -20,12 +20,6 @@ std::optional<format> with_wide_exponent(const format& to) {
 
 }  // namespace
 
-value_range share_of_magnitude(const lost_mass& lost, const value_range& all) {
-  if (!(all.high > 0)) return {};
-  if (!std::isfinite(lost.magnitudes.high)) return {0, 1};
-  return {lost.magnitudes.low / all.high, all.low > 0 ? std::min(lost.magnitudes.high / all.low, 1.0) : 1};
-}
-
 value_range magnitude_loss_of(const survey& run, const tensor_set& of, const treatment& how, double scale) {
   return share_of_magnitude(run.lost(of, how, scale), run.magnitudes(of));
 }

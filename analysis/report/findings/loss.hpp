@@ -21,8 +21,6 @@ struct range_loss {
   [[nodiscard]] bool is_within(double epsilon) const { return magnitude.high <= epsilon; }
 };
 
-// Of the sum of all magnitudes.
-[[nodiscard]] value_range share_of_magnitude(const lost_mass& lost, const value_range& all);
 // Of the magnitudes alone, which is all that searching for a scale needs.
 [[nodiscard]] value_range magnitude_loss_of(const survey& run, const tensor_set& of, const treatment& how,
                                             double scale);

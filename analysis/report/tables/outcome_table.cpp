@@ -16,19 +16,22 @@ struct outcome_row {
 };
 
 // "1.2", "[1.1, 1.3]".
-table_value percent_of(const value_range& part, const value_range& all) {
-  if (!(all.high > 0) || !std::isfinite(part.high)) return {};
-  const double most = all.exact() || part.high < all.low ? part.high / all.low : 1;
-  return ends_text(fmt::format("{:.4g}", 100 * part.low / all.high), fmt::format("{:.4g}", 100 * most));
+table_value percent_of(const value_range& share) {
+  return ends_text(fmt::format("{:.4g}", 100 * share.low), fmt::format("{:.4g}", 100 * share.high));
+}
+
+table_value lost_l1_percent(const outcome_row& r) {
+  if (!(r.sums.magnitudes.high > 0) || !std::isfinite(r.given.lost.magnitudes.high)) return {};
+  return percent_of(share_of_magnitude(r.given.lost, r.sums.magnitudes));
 }
 
 // Of those that are not known to be zero, see underflow_share.
 table_value underflow_percent(const outcome_row& r) {
   const auto nonzero = static_cast<double>(r.given.counts.nonzero().high);
-  const count_range& fixed = r.given.counts.underflow;
-  return percent_of(r.asked.is_drawn() ? r.given.expected.underflow.mean
-                                       : value_range{static_cast<double>(fixed.low), static_cast<double>(fixed.high)},
-                    {nonzero, nonzero});
+  if (!(nonzero > 0)) return {};
+  if (!r.asked.is_drawn()) return percent_of(underflow_share(r.given.counts));
+  const value_range& mean = r.given.expected.underflow.mean;
+  return percent_of({mean.low / nonzero, mean.high / nonzero});
 }
 
 // What is modelled is marked.
@@ -85,7 +88,7 @@ table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>&
        range_keys::where_open},
       count_column("underflow", &outcome_counts::underflow, &expected_outcomes::underflow),
       {"", "% of nonzero", underflow_percent, {}, right},
-      {"", "lost L1 %", [](const row& r) { return percent_of(r.given.lost.magnitudes, r.sums.magnitudes); }, {}, right},
+      {"", "lost L1 %", lost_l1_percent, {}, right},
       count_column("subnormal", &outcome_counts::subnormal, &expected_outcomes::subnormal),
       count_column("overflow", &outcome_counts::overflow, &expected_outcomes::overflow),
       deviation_column("underflow_sd", &expected_outcomes::underflow),

@@ -34,6 +34,10 @@ std::vector<float> small_values(const format& to, double scale) {
 struct sums {
   double magnitudes = 0;
   double squares = 0;
+  double kept = 0;
+
+  [[nodiscard]] double all() const { return magnitudes + kept; }
+  [[nodiscard]] double share() const { return magnitudes / all(); }
 };
 
 sums lost_by_rounding(const std::vector<float>& values, const format& to, const rounding& mode, double scale) {
@@ -49,6 +53,7 @@ sums lost_by_rounding(const std::vector<float>& values, const format& to, const 
     const double magnitude = std::abs(static_cast<double>(x));
     lost.magnitudes += share * magnitude;
     lost.squares += share * magnitude * magnitude;
+    lost.kept += (1 - share) * magnitude;
   }
   return lost;
 }
@@ -74,6 +79,8 @@ TEST_CASE("the mass lost holds the truth in every rounding, and is exact where t
           const lost_mass lost = lost_to_underflow(table, {to, mode}, {.scale = scale});
           CHECK(holds(lost.magnitudes, truth.magnitudes));
           CHECK(holds(lost.squares, truth.squares));
+          CHECK(holds(lost.kept, truth.kept));
+          CHECK(holds(share_of_magnitude(lost, magnitudes_bounds(table)), truth.share()));
           const bool directed = d == direction::toward_positive || d == direction::toward_negative;
           const bool edge = f == flush::before_rounding || (f == flush::never && !directed && d != direction::to_odd);
           if (edge && to.has_subnormals()) {
@@ -83,8 +90,14 @@ TEST_CASE("the mass lost holds the truth in every rounding, and is exact where t
           // Cells alone give wider ranges.
           cell_counter counter(cell_counter::with::nothing);
           counter.add(std::span{values});
-          const lost_mass wider = lost_to_underflow(counter.take(), {to, mode}, {.scale = scale});
+          const cell_table cells = counter.take();
+          const lost_mass wider = lost_to_underflow(cells, {to, mode}, {.scale = scale});
           CHECK(holds(wider.magnitudes, truth.magnitudes));
+          CHECK(holds(wider.kept, truth.kept));
+          CHECK(holds(magnitudes_bounds(cells), truth.all()));
+          const value_range share = share_of_magnitude(wider, magnitudes_bounds(cells));
+          CHECK(holds(share, truth.share()));
+          CHECK(share.high <= 1);
           CHECK(wider.magnitudes.high >= lost.magnitudes.high);
         }
 }
@@ -101,6 +114,7 @@ TEST_CASE("under stochastic rounding it is the mean over all draws") {
         const lost_mass lost = lost_to_underflow(count_cells(std::span{values}), {to, mode}, {});
         CHECK(holds(lost.magnitudes, truth.magnitudes));
         CHECK(holds(lost.squares, truth.squares));
+        CHECK(holds(lost.kept, truth.kept));
       }
   const rounding all{.direction = direction::stochastic, .random_bits = exact_probability};
   std::vector<float> below;
@@ -110,6 +124,21 @@ TEST_CASE("under stochastic rounding it is the mean over all draws") {
   const lost_mass lost = lost_to_underflow(count_cells(std::span{below}), {float16, all}, {});
   CHECK(lost.magnitudes.exact());
   CHECK(lost.magnitudes.low == Approx(truth).epsilon(1e-14));
+}
+
+TEST_CASE("where all is lost the share is 1, and where nothing is 0, whatever is not known of the sums") {
+  const std::vector<float> values{0x1.2p-26F, 0x1.fp-26F, 0x1p-20F, 1};
+  cell_counter counter(cell_counter::with::nothing);
+  counter.add(std::span{values});
+  const cell_table cells = counter.take();
+  const value_range all = magnitudes_bounds(cells);
+  CHECK_FALSE(all.exact());
+  CHECK(share_of_magnitude(lost_to_underflow(cells, {float16}, {.scale = 0x1p-60}), all) == value_range{1, 1});
+  CHECK(share_of_magnitude(lost_to_underflow(cells, {float16}, {.scale = 0x1p10}), all) == value_range{0, 0});
+  CHECK(share_of_magnitude(lost_to_underflow(cells, {float16}, {.scale = 0}), all) == value_range{1, 1});
+  cell_table unknown;
+  unknown.numel = 3;
+  CHECK(share_of_magnitude(lost_to_underflow(unknown, {float16}, {}), magnitudes_bounds(unknown)) == value_range{0, 1});
 }
 
 TEST_CASE("factors divide, and a scale of 0 loses everything") {
