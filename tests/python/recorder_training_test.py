@@ -1530,6 +1530,7 @@ with Recorder(sys.argv[2] + "/run.ulp", model.module if sys.argv[4] == "within" 
         seen.append([float(g.abs().max()) for g in torch.autograd.grad(loss, list(alone.parameters()))])
 print(seen)
 dist.barrier()
+dist.destroy_process_group()  # a thread of gloo that still runs at exit ends the process by a signal
 """
 
 
@@ -1640,6 +1641,7 @@ if sys.argv[5] == "summands":
 if dist.get_rank() == 0:
     torch.save((whole, weights), sys.argv[2] + "/whole.pt")
 dist.barrier()
+dist.destroy_process_group()  # a thread of gloo that still runs at exit ends the process by a signal
 """
 
 

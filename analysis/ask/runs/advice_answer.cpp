@@ -182,16 +182,25 @@ void run_examination::add(const step& now, const std::vector<tensor_info>& tenso
 
 std::optional<selection> run_examination::again(const std::vector<tensor_info>& tensors) {
   found_ = diagnosis_of(whole_, tensors);
-  if (!found_->died_at || *found_->died_at == whole_.steps().front().key.step) return std::nullopt;
-  selection less = counted_;
-  less.end_step = *found_->died_at;
-  less_.emplace(less, checked_);
-  if (trials_) trials_.emplace(scenarios_);
-  fp8_ = trials_of_tensors(options_, less);
-  return less;
+  selection judged = counted_;
+  if (found_->died_at && *found_->died_at != whole_.steps().front().key.step) {
+    judged.end_step = *found_->died_at;
+    less_.emplace(judged, checked_);
+    if (trials_) trials_.emplace(scenarios_);
+    fp8_ = trials_of_tensors(options_, judged);
+  }
+  for (const cause& c : found_->causes)
+    if (const auto* const batch = std::get_if<bad_batch>(&c); batch != nullptr && batch->is_finite)
+      std::ranges::copy_if(batch->steps, std::inserter(bad_batches_, bad_batches_.end()),
+                           [&](std::int64_t step) { return judged.takes(step); });
+  options_.bad_batches = bad_batches_.size();
+  if (!bad_batches_.empty()) typical_.emplace(judged, checked_);
+  return less_ || typical_ ? std::optional(judged) : std::nullopt;
 }
 
 void run_examination::add_again(const step& now, const std::vector<tensor_info>& tensors) {
+  if (typical_ && !bad_batches_.contains(now.key.step)) typical_->add(now, tensors);
+  if (!less_) return;
   less_->add(now, tensors);
   if (trials_) trials_->add(now, tensors);
   add_to(fp8_, now, tensors, counted_);
@@ -203,6 +212,7 @@ examined_run run_examination::result(const std::vector<tensor_info>& tensors, st
                    .tensors = tensors,
                    .whole = std::move(whole_),
                    .less = std::move(less_),
+                   .typical = std::move(typical_),
                    .found = std::move(*found_),
                    .trials = std::move(scenarios_),
                    .tried = {},

@@ -339,7 +339,9 @@ void evidence::judge_batches() {
     forward.reset();
     end_.reset();
   }
-  if (single.size() > std::max(many, healthy / 100) && !forward) {
+  for (bad_batch* const batches : {&bad_loss, &bad_nan, &bad}) batches->period = period_of(batches->steps);
+  // What comes once in every pass over the data is of the data, however often.
+  if (single.size() > std::max(many, healthy / 100) && bad_loss.period == 0 && !forward) {
     forward = forward_overflow{
         .lost = {single.front(), single.back(), single.size()}, .losses_lost = single.size(), .has_scaler = has_scaler};
     single.clear();

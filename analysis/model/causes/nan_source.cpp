@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "evidence.hpp"
 
 namespace ulp {
@@ -7,9 +9,8 @@ nan_source nan_source_of(const survey& run, const std::vector<tensor_info>& tens
   n.with_nan = static_cast<std::uint32_t>(lost.with_nan.size());
   n.tensors = run.steps()[lost.step].tensors;
   const auto is_weight = [&](std::uint32_t i) { return tensors[i].kind != tensor_kind::activation_grad; };
-  n.tensor = lost.with_nan.back();
-  for (const std::uint32_t i : lost.with_nan)
-    if (is_weight(i)) n.tensor = i;
+  const auto weight = std::ranges::find_if(lost.with_nan, is_weight);
+  n.tensor = weight == lost.with_nan.end() ? lost.with_nan.front() : *weight;
   for (std::uint32_t i = n.tensor + 1; i < tensors.size() && !n.neighbour; ++i)
     if (tensors[i].kind == tensors[n.tensor].kind && run.tensors()[i].steps > 0) n.neighbour = i;
   return n;

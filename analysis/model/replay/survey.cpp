@@ -8,6 +8,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 
+#include "backward_order.hpp"
 #include "step_accumulator.hpp"
 
 namespace ulp {
@@ -130,6 +131,8 @@ std::optional<step_surveyor::surveyed> step_surveyor::see(const step& now, const
       if (t.table.nonfinite() > 0) ++s.lost;
       elements += t.table.numel;
       zeros += t.table.zeros;
+    } else if (all[t.tensor].kind == tensor_kind::activation && t.table.nonfinite() > 0) {
+      seen.lost_activations.push_back(t.tensor);
     }
     sums.add(t, m);
     if (m.checked && t.parts.is_sum()) {
@@ -194,15 +197,18 @@ void survey::see_weights(const step& now, const std::vector<tensor_info>& all) {
 
 void survey::see_lost(const step_surveyor::surveyed& seen) {
   if (seen.step.lost == 0) return;
-  std::vector<std::uint32_t> lost;
-  std::ranges::set_union(seen.with_nan, seen.with_infinities, std::back_inserter(lost));
+  std::vector<std::uint32_t> lost = seen.lost_activations;
+  std::ranges::set_union(seen.with_nan, seen.with_infinities, std::back_inserter(lost), {}, rank(), rank());
   for (const std::uint32_t i : lost) {
     tensor_survey& t = tensors_[i];
     if (t.lost_steps++ == 0) t.first_lost_step = seen.step.key.step;
   }
   // Of steps in a row the first tells: what was applied there reaches everything after it. NaN follows from infinities.
   if (!steps_.empty() && steps_.back().lost > 0 && seen.with_infinities.empty()) return;
-  ++tensors_[seen.with_infinities.empty() ? lost.back() : seen.with_infinities.back()].lost_first;
+  const std::vector<std::uint32_t>& first = !seen.lost_activations.empty() ? seen.lost_activations
+                                            : seen.with_infinities.empty() ? seen.with_nan
+                                                                           : seen.with_infinities;
+  ++tensors_[first.front()].lost_first;
 }
 
 void survey::add(const step& now, const std::vector<tensor_info>& all) {
@@ -216,6 +222,9 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
     tensors_.back().counted = m.counted && (tensors_.back().is_scaled || !surveyor_.counted().kinds.empty());
     tensors_.back().checked = m.checked;
   }
+  if (backward_ranks_.size() < all.size()) backward_ranks_ = backward_ranks(all);
+  std::ranges::sort(seen->with_nan, {}, rank());
+  std::ranges::sort(seen->with_infinities, {}, rank());
   for (const tensor_row& t : now.tensors)
     if (tensors_[t.tensor].counted) add_to(tensors_[t.tensor], t, all[t.tensor], now.key.step);
   see_lost(*seen);

@@ -48,6 +48,7 @@ advice advice_on(const examined_run& run) { return advice_on(run, weights_findin
 advice advice_on(const examined_run& examined, std::optional<weights_told> updates) {
   const survey& run = examined.judged();
   const survey& whole = examined.whole;
+  const survey& shared = examined.shared();
   const std::vector<tensor_info>& tensors = examined.tensors;
   const advice_options& o = examined.options;
   const bool values = examined.has_values();
@@ -55,7 +56,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   const bool is_clipped = std::ranges::any_of(
       examined.found.causes, [](const cause& c) { return std::holds_alternative<recorded_clipped>(c); });
   const window w = window_of(run.steps(), o.how);
-  const std::vector<named_kind> kinds = kinds_of(run, tensors);
+  const std::vector<named_kind> kinds = kinds_of(shared, tensors);
 
   advice all;
   std::vector<weights_told> weights;
@@ -72,19 +73,20 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
   std::optional<best_trial> best;
   if (!examined.died_at_once() && (values || maxima)) {
     if (run.as_recorded()) all.findings.push_back(recorded_values());
-    if (values && !run.as_recorded()) all.findings.push_back(which_format(run, kinds, o));
+    if (values && !run.as_recorded()) all.findings.push_back(which_format(shared, run.steps(), kinds, o));
     if (maxima && !is_clipped && (scaling == scaling_kind::run || scaling == scaling_kind::none))
-      all.findings.push_back(which_scale(run, kinds, sets_that_matter(run, tensors), w, o, values));
+      all.findings.push_back(which_scale(shared, kinds, sets_that_matter(shared, tensors), w, o, values));
     if (maxima && !is_clipped && scaling == scaling_kind::run)
       all.findings.push_back(which_policy(run, tensors, examined.trials, examined.tried, best));
     for (finding& f : which_tensor_scales(examined.fp8, tensors)) all.findings.push_back(std::move(f));
     if (values) {
       constexpr int usual = 16;
-      const int scale_log2 = scaling == scaling_kind::run ? std::min(w.largest_safe().value_or(usual), usual) : 0;
-      std::vector<compared_sets> sets{{sets_by_tensor(run, tensors), "tensor"}};
-      if (!o.groups.empty()) sets.push_back({sets_by_group(run, tensors, o.groups), "group"});
+      const int scale_log2 =
+          scaling == scaling_kind::run ? std::min(w.largest_likely_safe().value_or(usual), usual) : 0;
+      std::vector<compared_sets> sets{{sets_by_tensor(shared, tensors), "tensor"}};
+      if (!o.groups.empty()) sets.push_back({sets_by_group(shared, tensors, o.groups), "group"});
       if (scaling == scaling_kind::run || scaling == scaling_kind::none)
-        for (const compared_sets& of : sets) all.findings.push_back(which_lose_most(run, of, scale_log2, o));
+        for (const compared_sets& of : sets) all.findings.push_back(which_lose_most(shared, of, scale_log2, o));
       if (!run.as_recorded() && !is_clipped &&
           std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
         all.findings.push_back(which_clipping(run));

@@ -16,6 +16,13 @@ std::string power(int k) { return fmt::format("2^{}", k); }
 
 std::string were(std::uint64_t n, std::string_view noun) { return count_text(n, noun) + (n == 1 ? " was" : " were"); }
 
+std::string left_out_text(const advice_options& o) {
+  return o.bad_batches == 0
+             ? ""
+             : fmt::format(" {} not counted in the shares.",
+                           o.bad_batches == 1 ? "1 bad batch is" : fmt::format("{} bad batches are", o.bad_batches));
+}
+
 std::string places_text(std::int64_t first, std::int64_t last) {
   return first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
 }
@@ -48,10 +55,19 @@ std::uint64_t window::undecided(double scale) const {
   return static_cast<std::uint64_t>(std::ranges::lower_bound(safe, scale) - safe.begin()) - overflowing(scale);
 }
 
-std::optional<int> window::largest_safe() const {
-  if (finite.empty() || std::isinf(finite.front())) return std::nullopt;
-  return std::ilogb(finite.front());  // log2 may round up to the next power
+namespace {
+
+// The largest power of two at most the first of ascending scales.
+std::optional<int> power_below(const std::vector<double>& scales) {
+  if (scales.empty() || std::isinf(scales.front())) return std::nullopt;
+  return std::ilogb(scales.front());  // log2 may round up to the next power
 }
+
+}  // namespace
+
+std::optional<int> window::largest_safe() const { return power_below(finite); }
+
+std::optional<int> window::largest_likely_safe() const { return power_below(likely); }
 
 std::optional<window::outliers> window::held_down_by() const {
   constexpr std::size_t few = 100;  // one in so many
@@ -86,6 +102,7 @@ void window_maker::add(const step_survey& s) {
   double safe = largest_safe(s.largest_whole);
   double open = std::min(safe, largest_safe(s.least_part));
   double estimate = safe;
+  double largest_likely = 0;
   if (own && has_scale && safe < s.loss_scale && (s.rounded_to || s.found_inf)) {
     // Finite there beyond the limit: a sum of parts, or never rounded.
     const bool is_sum = s.largest_whole * s.loss_scale <= most_of_sum;
@@ -99,18 +116,20 @@ void window_maker::add(const step_survey& s) {
                               : 0;
     safe = std::min(safe, finite);
     // Parts may be larger than their sum, but another format's range does not say how large they were.
-    const double likely = in == how_.format && finite > 0 ? finite : std::max(finite, largest_safe(s.max_abs));
-    estimate = std::min(estimate, likely);
+    largest_likely = std::max(finite, largest_safe(s.max_abs));
+    estimate = std::min(estimate, in == how_.format && finite > 0 ? finite : largest_likely);
   }
   made_.safe.push_back(safe);
   made_.open.push_back(std::max(safe, open));
   made_.finite.push_back(estimate);
+  made_.likely.push_back(std::max(estimate, largest_likely));
 }
 
 window window_maker::result() {
   std::ranges::sort(made_.safe);
   std::ranges::sort(made_.open);
   std::ranges::sort(made_.finite);
+  std::ranges::sort(made_.likely);
   return std::move(made_);
 }
 

@@ -22,6 +22,8 @@ namespace ulp {
 [[nodiscard]] std::string steps_text(std::uint64_t n);
 // "step 5", "steps 5 to 27"
 [[nodiscard]] std::string places_text(std::int64_t first, std::int64_t last);
+// " 2 bad batches are not counted in the shares."; nothing where there are none.
+[[nodiscard]] std::string left_out_text(const advice_options& o);
 // "1 zero was", "3 zeros were"
 [[nodiscard]] std::string were(std::uint64_t n, std::string_view noun);
 // "1.2 %", "[1.1, 1.3] %"
@@ -42,12 +44,15 @@ struct window {
   std::vector<double> open;
   // Of the steps that are finite as recorded the largest safe scale, by estimate where it is open; ascending.
   std::vector<double> finite;
+  // The same where parts of a sum are taken to be no larger than the sum.
+  std::vector<double> likely;
 
   [[nodiscard]] std::uint64_t overflowing(double scale) const;
   // Steps of which it is not known.
   [[nodiscard]] std::uint64_t undecided(double scale) const;
   // The largest power of two that no finite step overflows at; nullopt where every scale is safe.
   [[nodiscard]] std::optional<int> largest_safe() const;
+  [[nodiscard]] std::optional<int> largest_likely_safe() const;
   // The few steps, one in a hundred at most, whose gradients are so much larger than all others that they alone hold that scale
   // down by three binades and more.
   struct outliers {
@@ -106,7 +111,9 @@ struct best_trial {
 // What a training log says of overflow without any gradient: where, and how large gradients were; nullopt where it
 // says nothing but which steps overflowed.
 [[nodiscard]] std::optional<finding> what_log_shows(const survey& run);
-[[nodiscard]] finding which_format(const survey& run, const std::vector<named_kind>& kinds, const advice_options& o);
+// Shares are of `run`, which may be without bad batches; `steps` are all that are judged.
+[[nodiscard]] finding which_format(const survey& run, std::span<const step_survey> steps,
+                                   const std::vector<named_kind>& kinds, const advice_options& o);
 // `single`: the tensors that matter.
 [[nodiscard]] finding which_scale(const survey& run, const std::vector<named_kind>& kinds,
                                   const std::vector<tensor_set>& single, const window& w, const advice_options& o,

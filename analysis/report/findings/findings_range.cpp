@@ -54,13 +54,14 @@ std::string answer_text(const kind_answer& a) {
              : fmt::format("{} (perhaps {}: the input leaves that open)", sure, a.perhaps);
 }
 
-kind_answer formats_for(const survey& run, const named_kind& kind, const advice_options& o, finding& f) {
+kind_answer formats_for(const survey& run, std::span<const step_survey> steps, const named_kind& kind,
+                        const advice_options& o, finding& f) {
   kind_answer a;
   a.unknown = is_cut_off(run, kind.set, o.epsilon);
   for (const std::string& name : formats_to_try()) {
     const format to = *find_format(name);
     const rounding mode = o.typed.value(to);
-    const window w = window_of(run.steps(), {to, mode});
+    const window w = window_of(steps, {to, mode});
     const std::uint64_t overflowing = w.overflowing(1);
     const range_loss loss = loss_of(run, kind.set, {to, mode}, 1);
     f.evidence.push_back(fmt::format("{:<14} {}, overflow in {}", name, loss_text(loss), overflow_text(w, 1)));
@@ -85,7 +86,8 @@ kind_answer formats_for(const survey& run, const named_kind& kind, const advice_
 
 }  // namespace
 
-finding which_format(const survey& run, const std::vector<named_kind>& kinds, const advice_options& o) {
+finding which_format(const survey& run, std::span<const step_survey> steps, const std::vector<named_kind>& kinds,
+                     const advice_options& o) {
   finding f{.topic = "format", .question = "Which format holds these gradients without a loss scale?"};
   std::vector<std::string> answers;
   kind_answer first;
@@ -94,7 +96,7 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
   for (const named_kind& kind : kinds) {
     const bool is_first = &kind == &kinds.front();
     if (kinds.size() > 1) f.evidence.push_back(kind.noun + ":");
-    const kind_answer a = formats_for(run, kind, o, f);
+    const kind_answer a = formats_for(run, steps, kind, o, f);
     answers.push_back((kinds.size() > 1 ? kind.noun + ": " : "") + answer_text(a));
     if (a.sufficient.empty() && !a.unknown) f.grade = finding_grade::notable;
     for (std::size_t i = 0; i < a.bars.size(); ++i) {
@@ -124,7 +126,8 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
           "overflows in no finite step. ",
           percent(o.epsilon)) +
       "Over all tensors of a kind: single ones may lose more (see which lose most). Range only: gradients do not "
-      "show how much precision training needs, and accumulation is not examined.";
+      "show how much precision training needs, and accumulation is not examined." +
+      left_out_text(o);
   if (is_rounded)
     f.limits += fmt::format(
         " {} rounded to a narrow format before recording; what had underflowed by then is not counted here.",
@@ -138,7 +141,8 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
   const std::optional<int> most = w.largest_safe();
   const std::string top = most ? "no finite step overflows up to " + power(*most) : "no scale overflows";
   f.limits =
-      "This holds for this run; later gradients may be larger. Overflow in the forward pass is not visible here.";
+      "This holds for this run; later gradients may be larger. Overflow in the forward pass is not visible here." +
+      left_out_text(o);
   if (w.undecided(std::numeric_limits<double>::denorm_min()) > 0)
     f.limits +=
         " What overflowed at the scale of the run is not decided at smaller ones: gradients that were recorded in "
@@ -169,6 +173,13 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     return magnitude_text(magnitude_loss_of(run, judged->set, o.how, std::ldexp(1.0, k))) + " of the " + judged->noun;
   };
   const std::string at_most = fmt::format("at most {} of the magnitude of the {}", percent(o.epsilon), judged->noun);
+  // "2^-5 to 2^14 lose at most ..."
+  const auto losing_little = [&](const std::optional<int>& up_to) {
+    const bool is_one = up_to && *least == *up_to;
+    return fmt::format("{} lose{} {}",
+                       is_one ? power(*least) + " alone" : power(*least) + " to " + (up_to ? power(*up_to) : "any"),
+                       is_one ? "s" : "", at_most);
+  };
   if (is_cut_off(run, judged->set, o.epsilon))
     f.conclusion = fmt::format(
         "{}; how low it may be is unknown, since zeros of the {} were rounded to a narrow format before they were "
@@ -177,10 +188,14 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
   else if (good.needs_none())
     f.conclusion = fmt::format("none needed: without one {} is lost, and {}", loses(0), top);
   else if (good.any())
-    f.conclusion = fmt::format("{} lose {}, and {}",
-                               most && *least == *most ? power(*least) + " alone"
-                                                       : power(*least) + " to " + (most ? power(*most) : "any"),
-                               at_most, top);
+    f.conclusion = fmt::format("{}, and {}", losing_little(most), top);
+  else if (static_scales{least, w.largest_likely_safe()}.any())
+    f.conclusion = fmt::format("not decided: {}, and by estimate no finite step overflows there; {}",
+                               losing_little(w.largest_likely_safe()), most ? "sure is that " + top : top);
+  else if (held && static_scales{least, held->without}.any())
+    f.conclusion =
+        fmt::format("{}, but {} of {} overflow there: no scale serves those as well, and a scaler skips them",
+                    losing_little(held->without), held->steps, steps_text(held->of));
   else if (most)
     f.conclusion = fmt::format("no scale does both: {}, where it loses {}{}", top, loses(*most),
                                least ? fmt::format("; {} would take {}", at_most, power(*least)) : "");

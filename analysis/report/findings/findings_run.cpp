@@ -16,11 +16,21 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
   constexpr double mostly_zero = 0.5;
   std::vector<std::string> parts;
   const std::uint64_t below_one = w.overflowing(1);
-  if (below_one > 0 && !run.as_recorded()) {
+  // The gradients of a loss that is infinite or NaN are so in every format.
+  const auto of_losses =
+      std::min(below_one, static_cast<std::uint64_t>(std::ranges::count_if(run.steps(), [](const step_survey& s) {
+                 return s.loss_is_lost && !std::isfinite(s.max_abs);
+               })));
+  if (of_losses > 0) {
+    parts.emplace_back("losses that are infinite or NaN");
+    f.evidence.push_back(fmt::format("the loss itself is infinite or NaN in {}: no scale of the gradients reaches it",
+                                     steps_text(of_losses)));
+  }
+  if (below_one > of_losses && !run.as_recorded()) {
     parts.emplace_back("overflow without any scale");
     f.evidence.push_back(
         fmt::format("overflow in {} of {} even at the scale 1: activations or losses are too large, not the scale",
-                    o.format_name, steps_text(below_one)));
+                    o.format_name, steps_text(below_one - of_losses)));
   }
   std::uint64_t zero_tensors = 0;
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {

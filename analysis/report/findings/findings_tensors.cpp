@@ -72,8 +72,8 @@ std::optional<finding> which_overflow_first(const survey& run, const std::vector
   f.step = of(first).first_lost_step;
   f.numbers = {{"overflows", integer(steps)}, {"tensors", shown}};
   f.limits =
-      "First is the last infinite tensor in the recorded order, since backward runs from the end of the model: it is where the "
-      "overflow was first seen, not always where it arose.";
+      "First is the infinite tensor that backward reaches first (of recorded activations, forward): it is where the overflow "
+      "was first seen, not always where it arose.";
   return f;
 }
 
@@ -116,7 +116,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   f.numbers.back().value = worst;
   f.conclusion = fmt::format("{} loses {}", losers.front().set->name, magnitude_text(losers.front().magnitude)) +
                  (losers.size() == 1 ? "" : ", the others listed less");
-  f.limits = "Shares of each tensor's own magnitude, summed over the run.";
+  f.limits = "Shares of each tensor's own magnitude, summed over the run." + left_out_text(o);
   return f;
 }
 

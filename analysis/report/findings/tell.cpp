@@ -159,8 +159,12 @@ std::int64_t least_distance(const std::vector<std::int64_t>& steps) {
 told told_of_outliers(const bad_batch& b) {
   told t;
   const bool is_one = b.steps.size() == 1;
-  const std::string batch = is_one ? "a bad batch" : "bad batches";
-  const std::string alone = listed(b.steps) + (is_one ? " stands alone: " : " stand alone: ");
+  const bool is_periodic = b.period > 0;
+  const std::string batch = is_one        ? "a bad batch"
+                            : is_periodic ? "a bad batch that comes once in every pass over the data, it seems"
+                                          : "bad batches";
+  const std::string every = is_periodic ? fmt::format(", every {} steps,", b.period) : "";
+  const std::string alone = listed(b.steps) + every + (is_one ? " stands alone: " : " stand alone: ");
   if (b.is_finite)
     t.happened = fmt::format("{}the gradients are {}{} those of the steps around: {}", alone, is_one ? "" : "up to ",
                              multiple_text(b.outlier), batch);
@@ -195,7 +199,8 @@ told told_of(const bad_batch& b, const telling& about) {
                 {"last_step", b.steps.back()},
                 {"loss_is_lost", b.loss_is_lost},
                 {"ends_the_run", b.ends_the_run},
-                {"times", b.outlier}}};
+                {"times", b.outlier},
+                {"period", value_if(b.period > 0, b.period)}}};
   return t;
 }
 

@@ -149,3 +149,27 @@ TEST_CASE("NaN in all tensors in one step, without an infinity, is no gradient t
   CHECK(with(not_a_number, not_a_number) == names{"bad_batch"});
   CHECK(with(not_a_number, infinity) == names{"gradient_overflow"});
 }
+
+TEST_CASE("a lost loss that comes back every so many steps is one batch, however often; irregular ones are not") {
+  const auto found = [](bool is_regular, int count) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 60 * count; ++i) {
+      const bool is_bad = i % 60 == (is_regular ? 37 : (7 * i / 60) % 60);
+      run.scalars.loss = is_bad ? NAN : 2;
+      run.scalars.found_inf = is_bad;
+      run.scalars.loss_scale = 64;
+      run.add(is_bad ? NAN : 1);
+    }
+    return run.found();
+  };
+  for (const int count : {9, 10, 11, 25}) {
+    CAPTURE(count);
+    const diagnosis regular = found(true, count);
+    REQUIRE(regular.causes.size() == 1);
+    const auto* const batch = std::get_if<bad_batch>(&regular.causes.front());
+    REQUIRE(batch != nullptr);
+    CHECK(batch->steps.size() == static_cast<std::size_t>(count));
+    CHECK(batch->period == 60);
+  }
+  CHECK(std::holds_alternative<forward_overflow>(found(false, 25).causes.front()));
+}

@@ -1,11 +1,13 @@
-// What `ulp advise` asks of a run, and what advice is given on: the steps of the run, gathered once, and where the run died
-// once more up to there, so that nothing but the first question is answered by what came after.
+// What `ulp advise` asks of a run, and what advice is given on: the steps of the run, gathered once. Where the run died, once more
+// up to there, so that nothing but the first question is answered by what came after; and where some batches were far larger than all
+// others, once more without them.
 #ifndef ULP_ASK_RUNS_ADVICE_ANSWER_HPP
 #define ULP_ASK_RUNS_ADVICE_ANSWER_HPP
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,7 @@ struct advice_options {
   std::string row_unit = "step";              // see source::row_unit
   std::vector<std::string> lost_elsewhere{};  // these two as of the source
   std::vector<std::string> doubts{};
+  std::uint64_t bad_batches = 0;  // judged steps that no share counts
   own_configuration configured;
   bool in_blocks = false;  // the format is that of the elements of blocks
 
@@ -107,7 +110,8 @@ struct examined_run {
   advice_options options;
   std::vector<tensor_info> tensors;
   survey whole;
-  std::optional<survey> less;  // the steps before the run's death, where there are some
+  std::optional<survey> less;     // the steps before the run's death, where there are some
+  std::optional<survey> typical;  // of the judged steps those that are no bad batches, where there are such
   diagnosis found;
   std::vector<scenario> trials;     // of PyTorch's GradScaler
   std::vector<sweep_result> tried;  // their results on what is judged; empty where nothing follows from them
@@ -117,6 +121,8 @@ struct examined_run {
   std::vector<examined_attempt> attempts;  // in the order of the input, of which something is left
 
   [[nodiscard]] const survey& judged() const noexcept { return less ? *less : whole; }
+  // What shares of magnitudes are taken of: a single batch that is far larger than all others would decide them alone.
+  [[nodiscard]] const survey& shared() const noexcept { return typical ? *typical : judged(); }
   // The run died in its first step.
   [[nodiscard]] bool died_at_once() const;
   // Some counted tensor holds values, some step says how large they were.
@@ -154,6 +160,8 @@ class run_examination {
   std::vector<scenario> scenarios_;
   survey whole_;
   std::optional<survey> less_;
+  std::optional<survey> typical_;
+  std::set<std::int64_t> bad_batches_;  // steps
   std::optional<sweep> trials_;
   fp8_trials fp8_;
   std::optional<diagnosis> found_;

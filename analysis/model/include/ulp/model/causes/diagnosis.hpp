@@ -115,6 +115,7 @@ struct bad_batch {
   bool loss_is_lost = false;
   double outlier = not_known;  // times what the steps around them have, the largest; where finite
   bool ends_the_run = false;   // it was applied, and the training did not come back
+  std::int64_t period = 0;     // they come every so many steps; 0 where they are few or irregular
 };
 
 // Overflow that a scaler skipped, and after which training went on.

@@ -65,8 +65,8 @@ struct tensor_survey {
   bool is_scaled = true;  // else no loss scale multiplies it: every scale is 1
   bool is_sum =
       false;  // of parts that were rounded one by one, in some step: a part may overflow where the sum does not
-  // Steps in which it holds NaN or infinities; of these, those where it is the last such tensor in the order of the model, which
-  // backward reaches first.
+  // Steps in which it holds NaN or infinities; of these, those where it is the first such tensor: of recorded activations in
+  // the order of forward, else of gradients in that of backward.
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_first = 0;
   std::int64_t first_lost_step = 0;
@@ -124,7 +124,7 @@ struct step_survey {
 };
 
 // The first of successive steps whose gradients are not finite, or the first of these with NaN alone: which tensors are not,
-// by their indices.
+// by their indices, in the order in which backward reaches them.
 struct first_lost {
   std::size_t step = 0;  // index into the survey's steps
   std::vector<std::uint32_t> with_nan;
@@ -161,9 +161,10 @@ class step_surveyor {
 
   struct surveyed {
     step_survey step;
-    // Tensors, by their indices.
+    // Tensors, by their indices, as the step has them.
     std::vector<std::uint32_t> with_nan;
     std::vector<std::uint32_t> with_infinities;
+    std::vector<std::uint32_t> lost_activations;  // with either
   };
   // Steps of ascending keys; nullopt for those that are not selected, and for single microbatches.
   [[nodiscard]] std::optional<surveyed> see(const step& now, const std::vector<tensor_info>& all);
@@ -217,6 +218,10 @@ class survey {
  private:
   void see_weights(const step& now, const std::vector<tensor_info>& all);
   void see_lost(const step_surveyor::surveyed& seen);
+  // How many tensors backward reaches before it.
+  [[nodiscard]] auto rank() const {
+    return [this](std::uint32_t tensor) { return backward_ranks_[tensor]; };
+  }
 
   step_surveyor surveyor_;
   std::vector<tensor_survey> tensors_;
@@ -224,6 +229,7 @@ class survey {
   std::vector<first_lost> lost_places_;
   std::optional<ulp::lost_weights> lost_weights_;
   bool has_weights_ = false;
+  std::vector<std::uint32_t> backward_ranks_;  // of tensors
   std::map<std::uint32_t, dtype> weight_types_;
   std::map<std::uint32_t, zeros_of_updates> zero_updates_;
 };
