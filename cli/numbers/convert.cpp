@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/io/arrays/convert.hpp>
@@ -167,11 +169,22 @@ int run_blocks(const convert_arguments& o, const block_format& row) {
   return convert_to_blocks(asked);
 }
 
+// What text files are named after would be bytes.
+void refuse_text(const std::string& output) {
+  const std::string extension = std::filesystem::path(output).extension().string();
+  for (const std::string_view text : {".csv", ".tsv", ".txt", ".json", ".jsonl", ".md"})
+    if (extension == text)
+      throw usage_error(fmt::format(
+          "{}: a text file is not written: name it .npy, .npz or .safetensors, or for the bare elements .bin", output));
+}
+
 int run(convert_arguments o) {
+  if (!o.to.empty() && find_block_format(o.to) == nullptr) static_cast<void>(value_format_named(o.to));
   if (o.output.empty() == o.output_place.empty())
     throw usage_error(o.output.empty() ? "the file to write is missing: name it after INPUT, or with -o"
                                        : "the file to write is named twice, after INPUT and with -o");
   if (o.output.empty()) o.output = o.output_place;
+  refuse_text(o.output);
   if (o.input == "-") throw usage_error("INPUT: standard input cannot be converted: name a file");
   refuse_overwriting_inputs({.csv = o.output}, {o.input});
   if (const block_format* const row = find_block_format(o.to)) return run_blocks(o, *row);

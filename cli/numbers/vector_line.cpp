@@ -125,8 +125,10 @@ std::string wrong_count(const vector_kind& kind, std::string_view whole, line_co
   }
   if (found >= least && found <= most) return "";
   if (found == 0) return fmt::format("is empty: expected {}", wanted);
-  return fmt::format("has {} field{}, not {}: {}", found, found == 1 ? "" : "s",
-                     least == most ? std::to_string(least) : fmt::format("{} or {}", least, most), wanted);
+  const bool lacks_flags = content == line_content::everything && found + 1 == most;
+  return fmt::format("has {} field{}, not {}: {}{}", found, found == 1 ? "" : "s",
+                     least == most ? std::to_string(least) : fmt::format("{} or {}", least, most), wanted,
+                     lacks_flags ? " (--ignore-flags compares results alone)" : "");
 }
 
 // A field as it can be printed on one line.

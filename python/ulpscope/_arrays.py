@@ -46,7 +46,8 @@ def quantize(
 
     The product is exact, of doubles too, and stays in the result. The type of x, or of `out`, must hold every number of
     the format: float16 does not hold bfloat16's. NaN stays NaN, quiet, with sign and leading payload where the format
-    has them; infinity that the format lacks becomes NaN, or where that is lacking too the largest number.
+    has them; infinity that the format lacks becomes NaN. In a format without NaN (float6_e3m2, float4_e2m1) both become
+    the largest number. In blocks whose scale can be NaN (mxfp8, mxfp4, nvfp4) one of either makes all of its block NaN.
 
     format    a name ("float16", "cbfloat16", "e5m10", "e4m3,bias=11,specials=fnuz"; `ulpscope.formats()`), a pair
               (exponent bits, fraction bits), a dtype of numpy, ml_dtypes or torch, or a finfo; of at most 32 bits.
@@ -286,6 +287,8 @@ def _expect_no_blocks(format: Format, axis: int, dialect: Optional[str]) -> None
 
 def stream_of(tensor: str, step: int = 0) -> int:
     """The stream of a tensor at a step: what `ulp convert` takes for an array of this name, with step 0."""
+    if not isinstance(tensor, str):
+        raise TypeError(f"tensor: its name as a str, not {type(tensor).__name__}")
     return _core.stream_of(tensor, _integer(step, "step", -(1 << 63), (1 << 63) - 1))
 
 

@@ -105,6 +105,7 @@ class Refused(unittest.TestCase):
         self.refused("(4.9, 3.2) is not", ulpscope.finfo, (4.9, 3.2))
         self.refused("is not a name of one", ulpscope.quantize, X, "\ud800")
         self.refused(f"step: {1 << 63} is not from", ulpscope.stream_of, "a", 1 << 63)
+        self.refused("tensor: its name as a str, not int", ulpscope.stream_of, 3, error=TypeError)
         self.refused("align_bits", ulpscope.dot, X, X, order="blocks", size=4, align_bits=10**12)
 
     def test_elements(self):

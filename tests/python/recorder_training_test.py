@@ -449,6 +449,14 @@ class Torch(support.InFolder):
                 "'x': int32 cannot be recorded",
             ),
             (
+                lambda: recorder.Recorder(self.path("h.ulp"), strict=True).step(0, loss="abc", grads={"x": torch.ones(2)}),
+                "loss='abc': is not a number",
+            ),
+            (
+                lambda: recorder.Recorder(self.path("i.ulp"), strict=True).step(0, lr=[1, 2], grads={"x": torch.ones(2)}),
+                r"lr=\[1, 2\]: is not a number",
+            ),
+            (
                 lambda: recorder.Recorder(self.path("f.ulp"), strict=True).step(0, grads={"a\nb": torch.ones(2)}),
                 "not printable",
             ),

@@ -229,7 +229,8 @@ class scale_log final : public source {
     if (!bounded_ && has_scale_ && run.decided && !run.nonfinite && bounds.certain) return;
     if (!run.decided && !run.nonfinite) bounds.certain = false;
     if (!bounded_ || (!run.decided && !run.nonfinite)) scale = {};
-    if ((run.skipped || run.nonfinite) && scale.high < infinity)
+    // A scale that is printed as 0 may be any that its digits round to that.
+    if ((run.skipped || run.nonfinite) && scale.high > 0 && scale.high < infinity)
       bounds.low = std::min(least_that_overflows(scale.high), std::numeric_limits<double>::max());
     if (!run.skipped && !run.nonfinite && scale.low > 0 && scale.low < infinity)
       bounds.high = least_that_overflows(scale.low);

@@ -198,15 +198,24 @@ std::vector<std::string> trajectory_watch::warnings() const {
         at_floor + ", where small gradients are lost. Shorten the growth interval" +
         (first_skip_ ? ", or find out what overflowed from step " + std::to_string(*first_skip_) + " on" : ""));
 
-  if (rows_ >= least_rows_of_a_run && at_greatest_.rows * 2 >= rows_ && floor_ < greatest_ &&
-      std::isfinite(greatest_)) {
+  const bool rides =
+      rows_ >= least_rows_of_a_run && at_greatest_.rows * 2 >= rows_ && floor_ < greatest_ && std::isfinite(greatest_);
+  const bool falls = first_skip_ && !raised_;
+  if ((rides || falls) && never_grows(start_)) {
+    if (falls)
+      all.push_back(
+          "the scale never grows: a million good steps in a row do not raise it with these parameters, so that every "
+          "overflow lowers it for good. Where the policy has a growth interval, set it above 0");
+    return all;
+  }
+  if (rides) {
     const std::optional<double> ceiling = ceiling_of(start_);
     if (ceiling && greatest_ >= *ceiling)
       all.push_back("rides at the ceiling: " + count(at_greatest_.rows, "step") + " of " + std::to_string(rows_) +
                     " are at " + scale_text(greatest_) +
                     ", the largest scale of the policy. If gradients underflow there, raise the ceiling");
   }
-  if (first_skip_ && !raised_ && !can_grow_within_run())
+  if (falls && !can_grow_within_run())
     all.push_back(
         "the run is too short for its policy: " + count(rows_, "good step") +
         " in a row would not make the scale grow back after an overflow, so here it can only fall. In a longer run it grows "

@@ -106,10 +106,11 @@ told told_of(const divergence& d, const telling& about) {
                   d.applied_lost == 0 ? "the number format is not the cause"
                                       : fmt::format("{} that overflowed {} applied all the same",
                                                     steps_text(d.applied_lost), d.applied_lost == 1 ? "was" : "were"));
-  t.change = d.jump ? fmt::format("keep the learning rate below {:.3g}; it was {:.3g} while the training went well",
-                                  d.jump->after, d.jump->before)
-             : d.rate_rises ? std::string{"lower the peak of the learning rate, or warm it up more slowly"}
-                            : std::string{"lower the learning rate"};
+  t.change =
+      d.jump ? fmt::format("go back to a learning rate of {:.3g}, at which the training went well; {:.3g} is too high",
+                           d.jump->before, d.jump->after)
+      : d.rate_rises ? std::string{"lower the peak of the learning rate, or warm it up more slowly"}
+                     : std::string{"lower the learning rate"};
   if (const std::string clipping = clipping_text(about); !clipping.empty()) t.change += ", and " + clipping;
   if (d.applied_lost > 0) t.change = "skip the steps that overflow (a scaler does), and " + t.change;
   constexpr double noticeably = 1.1;

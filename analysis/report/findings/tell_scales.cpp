@@ -287,6 +287,14 @@ told told_of(const forward_overflow& f, const telling& about) {
                     grouped(f.losses_zero)));
   if (nan_only) t.evidence.emplace_back("NaN only, no infinity was recorded");
   advise_forward(t, about, f);
+  // An excerpt that is lost from its first step on does not show whether a divergence came before.
+  if (f.starts_the_run && f.ends_the_run && f.lost.first > 1) {
+    t.change = fmt::format(
+        "look at what came before step {}: if loss, gradient norm or learning rate rose there, the training diverged and "
+        "the format is not the cause; if not, {}",
+        f.lost.first, t.change);
+    t.lines.clear();
+  }
   if (f.losses_lost > 0 && !f.ends_the_run) t.change = "look at the data of these steps; " + t.change;
   if (f.first_was_applied)
     t.change += fmt::format(

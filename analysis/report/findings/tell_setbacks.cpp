@@ -53,8 +53,9 @@ told told_of(const loss_peak& p, const telling& about) {
     t.happened += fmt::format(", after the learning rate rose {} in step {}",
                               times_text(p.jump->after / p.jump->before), p.jump->step);
   if (p.dying) t.happened += "; " + zeros_text(*p.dying, about) + ": units that died";
-  t.change = p.jump ? fmt::format("keep the learning rate below {:.3g}", p.jump->after)
-                    : std::string{"lower the peak of the learning rate, or warm it up more slowly"};
+  t.change =
+      p.jump ? fmt::format("go back to a learning rate of {:.3g}; {:.3g} is too high", p.jump->before, p.jump->after)
+             : std::string{"lower the peak of the learning rate, or warm it up more slowly"};
   if (const std::string clipping = clipping_text(about); !clipping.empty()) t.change += ", and " + clipping;
   t.change += fmt::format("; otherwise look at the data from step {} on", p.high.first);
   t.sure = p.dying ? "fairly sure: loss and zeros are recorded, that a too large update caused both is inferred"

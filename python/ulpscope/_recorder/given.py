@@ -1,6 +1,7 @@
 """What step() is told of a step."""
 
 import math
+import reprlib
 
 from .._errors import RecorderError
 from .held import held, number
@@ -25,7 +26,10 @@ class Given:
         """Numbers that are on a device come to the host; not at once if they are asked for later."""
         for name in ("loss", "loss_scale", "grad_norm", "lr", "found_inf", "applied"):
             given = getattr(self, name)
-            setattr(self, name, held(given.detach() if hasattr(given, "detach") else given, later))
+            try:
+                setattr(self, name, held(given.detach() if hasattr(given, "detach") else given, later))
+            except (TypeError, ValueError, RuntimeError):
+                raise RecorderError(f"{name}={reprlib.repr(given)}: is not a number") from None
 
     def check_arguments(self):
         """Raises RecorderError for what no step has, as far as it is known at once."""
