@@ -295,9 +295,9 @@ command convert_command() {
       "average over all draws, exactly, away from zero. docs/inputs.md has the details, such as the random bits of each "
       "element.\n"
       "Examples:\n"
-      "  ulp convert tests/data/digits.step00100.safetensors --to cb16 -o /tmp/cb16.safetensors\n"
+      "  ulp convert examples/digits.step00100.safetensors --to cb16 -o /tmp/cb16.safetensors\n"
       "  ulp convert /tmp/cb16.safetensors --from cb16 --to fp16 -o /tmp/fp16.npz\n"
-      "  ulp convert tests/data/digits.step00100.safetensors /tmp/mxfp8.npz --to mxfp8\n"
+      "  ulp convert examples/digits.step00100.safetensors /tmp/mxfp8.npz --to mxfp8\n"
       "  ulp convert /tmp/mxfp8.npz /tmp/decoded.safetensors --from mxfp8";
   made.run = [o] { return run(*o); };
   return made;

@@ -164,7 +164,7 @@ command diff_command() {
       "largest difference: of two numbers that one element becomes, over its block's largest magnitude. SQNR: of all "
       "arrays together.\n"
       "Example:\n"
-      "  ulp diff tests/data/digits.step00100.safetensors --to mxfp8 --dialects torchao,te";
+      "  ulp diff examples/digits.step00100.safetensors --to mxfp8 --dialects torchao,te";
   made.run = [o] {
     o->dialects = joined_names(o->dialects);
     return run(*o);

@@ -115,8 +115,8 @@ command matmul_command() {
       "Prints the largest error against the exact product of the rounded operands, in units in the last place, and how "
       "many elements are not the exact ones rounded once. docs/numerics.md has the units.\n"
       "Examples:\n"
-      "  ulp matmul tests/data/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit H100 --format bf16\n"
-      "  ulp matmul tests/data/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit B200 --format mxfp8";
+      "  ulp matmul examples/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit H100 --format bf16\n"
+      "  ulp matmul examples/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit B200 --format mxfp8";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -11,7 +11,7 @@ command precision_command() {
   made.footer =
       "ulp precision COMMAND --help, or ulp help precision COMMAND, lists the options of a command.\n"
       "Example:\n"
-      "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05";
+      "  ulp precision weights examples/weights.step00100.safetensors --lr 0.05";
   return made;
 }
 

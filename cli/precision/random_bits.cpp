@@ -87,8 +87,8 @@ command precision_random_bits_command() {
       "is left with them: mean result - exact sum in the direction of the update, as a share of the mass; --json and "
       "--csv have it for all numbers of bits.\n"
       "Examples:\n"
-      "  ulp precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16\n"
-      "  ulp precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16,cb16 --by-tensor";
+      "  ulp precision random-bits examples/weights.step00100.safetensors --lr 0.05 --format bf16\n"
+      "  ulp precision random-bits examples/weights.step00100.safetensors --lr 0.05 --format bf16,cb16 --by-tensor";
   made.run = [o] {
     o->asked.formats = joined_names(o->asked.formats);
     return run(*o);

@@ -87,8 +87,8 @@ command precision_weights_command() {
       "--json and --csv add what a resume without master weights changes (changed), the spacing of the largest "
       "weights, and where updates come from (origin).\n"
       "Examples:\n"
-      "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05 --format bf16,fp16,cb16\n"
-      "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05 --format bf16 --rounding "
+      "  ulp precision weights examples/weights.step00100.safetensors --lr 0.05 --format bf16,fp16,cb16\n"
+      "  ulp precision weights examples/weights.step00100.safetensors --lr 0.05 --format bf16 --rounding "
       "stochastic:A,bits=8";
   made.run = [o] {
     o->asked.formats = joined_names(o->asked.formats);

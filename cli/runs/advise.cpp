@@ -130,7 +130,7 @@ command advise_command() {
       "\n"
       "Examples:\n"
       "  ulp advise examples/digits.ulp --group conv=^conv --group fc=^fc\n"
-      "  ulp advise tests/data/digits.step00100.safetensors --format mxfp8";
+      "  ulp advise examples/digits.step00100.safetensors --format mxfp8";
   made.run = [o] { return run(*o); };
   return made;
 }

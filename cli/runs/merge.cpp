@@ -82,7 +82,7 @@ command merge_command() {
       "Example:\n"
       "  ulp record examples/digits.ulp --steps :100 -o /tmp/first.ulp\n"
       "  ulp record examples/digits.ulp --steps 100: -o /tmp/second.ulp\n"
-      "  ulp merge /tmp/first.ulp /tmp/second.ulp -o /tmp/digits.ulp";
+      "  ulp merge /tmp/first.ulp /tmp/second.ulp -o /tmp/both.ulp";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -125,7 +125,7 @@ command outcomes_command() {
       "Examples:\n"
       "  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind\n"
       "  ulp outcomes examples/digits.ulp --format fp16 --sort underflow --top 5\n"
-      "  ulp outcomes tests/data/digits.step00100.safetensors --format mxfp8,nvfp4 --with-errors";
+      "  ulp outcomes examples/digits.step00100.safetensors --format mxfp8,nvfp4 --with-errors";
   made.run = [o] {
     o->asked.formats = joined_names(o->asked.formats);
     return run(*o);

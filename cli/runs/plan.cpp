@@ -70,7 +70,7 @@ command plan_command() {
       "explains it.\n"
       "Examples:\n"
       "  ulp plan examples/digits.ulp --hardware hopper\n"
-      "  ulp plan tests/data/digits.step00100.safetensors --hardware blackwell --budget 9/element";
+      "  ulp plan examples/digits.step00100.safetensors --hardware blackwell --budget 9/element";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -266,7 +266,7 @@ command record_command() {
   add_ranks(made, o->ranks);
   made.footer =
       "Example:\n"
-      "  ulp record tests/data/digits.step00100.safetensors --factor 1 -o /tmp/digits.ulp\n"
+      "  ulp record examples/digits.step00100.safetensors --factor 1 -o /tmp/step100.ulp\n"
       "The step of a dump is taken from its path; the last line printed says which steps were found. A folder is read if "
       "it has TensorBoard event files, tensor_dumps of TransformerEngine, or wgrads, dgrads or activations of Megatron-LM.";
   made.run = [o] { return run(*o); };

@@ -181,7 +181,7 @@ command sweep_command() {
       "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
       "fp16,cb16\n"
       "  ulp sweep examples/digits.ulp --recipe te_delayed,te_current --set amax_history_len=1,16,1024\n"
-      "  ulp sweep tests/data/digits.step00100.safetensors --recipe mxfp8,mxfp4,nvfp4,fp8_1x128";
+      "  ulp sweep examples/digits.step00100.safetensors --recipe mxfp8,mxfp4,nvfp4,fp8_1x128";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -139,7 +139,7 @@ TEST_CASE("wrong usage is one line and exit code 2") {
         "outcomes tests/data/octaves/digits.ulp --format fp16 --steps 5000:",
         "outcomes tests/data/octaves/digits.ulp --format fp16 --kind k",
         "outcomes tests/data/octaves/digits.ulp --format fp16 --tensor nosuch",
-        "outcomes tests/data/octaves/digits.ulp tests/data/digits.step00100.safetensors --format fp16",
+        "outcomes tests/data/octaves/digits.ulp examples/digits.step00100.safetensors --format fp16",
         "replay tests/data/octaves/digits.ulp --scaler nosuch --format fp16",
         "replay tests/data/octaves/digits.ulp --scaler pytorch --format fp16 --set growth=2",
         "replay tests/data/octaves/digits.ulp --scaler pytorch --format fp16 --set growth_interval",
@@ -182,7 +182,7 @@ TEST_CASE("wrong usage is one line and exit code 2") {
         "info README.md",
         "info /",
         "info examples",
-        "record tests/data/digits.step00100.safetensors"}) {
+        "record examples/digits.step00100.safetensors"}) {
     CAPTURE(arguments);
     const auto run = run_ulp(arguments);
     CAPTURE(run.err);
@@ -266,8 +266,8 @@ TEST_CASE("--quiet leaves warnings and errors, and JSON its notes") {
 TEST_CASE("a name of a format that OCP uses otherwise is noted once, whichever command reads it") {
   const temporary_dir dir;
   const std::string digits = "tests/data/octaves/digits.ulp";
-  const std::string dump = "tests/data/digits.step00100.safetensors";
-  const std::string weights = "tests/data/weights.step00100.safetensors";
+  const std::string dump = "examples/digits.step00100.safetensors";
+  const std::string weights = "examples/weights.step00100.safetensors";
   const std::string out = (dir / "out.safetensors").string();
   const std::vector<std::string> commands{
       "formats e4m3",

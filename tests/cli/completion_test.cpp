@@ -101,7 +101,7 @@ TEST_CASE("what is offered is taken") {
   for (const std::string& row : offered("formats mx")) CHECK(run_ulp("formats " + row).exit_code == 0);
   for (const std::string& dialect : offered("diff x --to mxfp8 --dialects torchao,''")) {
     CAPTURE(dialect);
-    CHECK(run_ulp("diff tests/data/digits.step00100.safetensors --to mxfp8 --dialects " + dialect).exit_code == 0);
+    CHECK(run_ulp("diff examples/digits.step00100.safetensors --to mxfp8 --dialects " + dialect).exit_code == 0);
   }
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("tensors are those of the file on the line") {
   for (std::size_t i = 1; i < rows.size(); ++i) names.insert(rows[i].substr(0, rows[i].find(',')));
   REQUIRE(names.count("conv1.weight") == 1);
   CHECK(as_set(offered("replay examples/digits.ulp --tensor ''")) == names);
-  CHECK(as_set(offered("matmul tests/data/digits.step00100.safetensors --a wgrad/fc")) ==
+  CHECK(as_set(offered("matmul examples/digits.step00100.safetensors --a wgrad/fc")) ==
         std::set<std::string>{"wgrad/fc1.weight", "wgrad/fc1.bias", "wgrad/fc2.weight", "wgrad/fc2.bias"});
   CHECK(offered("outcomes examples/digits.ulp --group head=fc.w") == std::vector<std::string>{"head=fc.weight"});
   CHECK(offered("replay tests/data/none --tensor ''").empty());

@@ -480,7 +480,7 @@ std::string bundled() { return (source_dir() / example).string(); }
 // With exact cells and sums.
 std::string recorded(const temporary_dir& dir) {
   const std::string path = (dir / "dump.ulp").string();
-  REQUIRE(run_ulp("record tests/data/digits.step00100.safetensors --factor 1 -o " + path).exit_code == 0);
+  REQUIRE(run_ulp("record examples/digits.step00100.safetensors --factor 1 -o " + path).exit_code == 0);
   return path;
 }
 

@@ -86,6 +86,6 @@ TEST_CASE("no expression takes long on a long name") {
   is_instant(csv, "--role '(a|aa)+$=low'");
   is_instant(csv, "--group 'g=(a|aa)+$'");
   const std::string dump = (dir / (std::string(200, 'a') + "!")).string();
-  write_file(dump, read_file(source_dir() / "tests/data/digits.step00100.safetensors"));
+  write_file(dump, read_file(source_dir() / "examples/digits.step00100.safetensors"));
   is_instant(dump, "--steps-from '(a|aa)+$'");
 }

@@ -155,7 +155,7 @@ printed all_commands() {
   for (int step = 0; step < 100; ++step) log += std::to_string(step) + (step < 40 ? ",nan\n" : ",1\n");
   write_file((dir / "log.csv").string(), log);
 
-  const std::string weights = "tests/data/weights.step00100.safetensors";
+  const std::string weights = "examples/weights.step00100.safetensors";
   const std::string rate = (dir / "rate.csv").string();
   const std::string half = (dir / "half.yaml").string();
   write_file(rate, "step,lr\n100,0.05\n");
@@ -184,12 +184,12 @@ printed all_commands() {
   }
   const std::vector<std::tuple<std::string, std::string, std::string>> tables = {
       {"ulp outcomes", "outcomes " + digits + " --format fp16 --by kind", ""},
-      {"ulp outcomes of blocks", "outcomes tests/data/digits.step00100.safetensors --format mxfp8", ""},
+      {"ulp outcomes of blocks", "outcomes examples/digits.step00100.safetensors --format mxfp8", ""},
       {"ulp outcomes", "outcomes " + digits + " --format fp16 --by group --group all=. --rounding sr", ""},
       {"ulp replay", "replay " + digits + " --scaler pytorch --format fp16 --clip-value 1 --group NAME=.", "steps"},
       {"ulp replay", "replay tests/data/golden/inputs/loop_walk.csv --scaler deepspeed --format fp16", "steps"},
       {"ulp sweep --recipe", "sweep " + digits + " --recipe te_delayed,te_current --set amax_history_len=1,16", ""},
-      {"ulp sweep --recipe of blocks", "sweep tests/data/digits.step00100.safetensors --recipe mxfp8", ""},
+      {"ulp sweep --recipe of blocks", "sweep examples/digits.step00100.safetensors --recipe mxfp8", ""},
       {"ulp sweep", "sweep " + digits + " --scaler pytorch,cerebras --format fp16", ""},
       {"ulp compare", "compare " + digits + " examples/digits.ulp", "tensors"},
       {"ulp compare", "compare " + digits + " examples/digits.ulp --align loss", "tensors"},
@@ -198,7 +198,7 @@ printed all_commands() {
       {"ulp watch", "watch " + digits + " --scaler pytorch", "tensors"},
       {"ulp advise", "advise " + digits + " --group conv=^conv --group fc=^fc", ""},
       {"ulp advise", "advise " + digits + " --format float8_e4m3fn", ""},
-      {"ulp advise", "advise tests/data/digits.step00100.safetensors --format mxfp8", ""},
+      {"ulp advise", "advise examples/digits.step00100.safetensors --format mxfp8", ""},
       {"ulp advise", "advise " + (dir / "log.csv").string(), ""},
       {"ulp advise", "advise " + (dir / "least.npy").string(), ""},
       {"ulp advise", "advise " + weights + " --scalars " + rate + " --config " + half, ""},
@@ -219,13 +219,13 @@ printed all_commands() {
       {"ulp precision accumulate", "precision accumulate tests/data/microbatches32.safetensors --format bf16", ""},
       {"ulp precision dot", "precision dot --generate normal --length 8 --rows 2 --format bf16", ""},
       {"ulp matmul",
-       "matmul tests/data/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit H100 --format "
+       "matmul examples/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit H100 --format "
        "fp16",
        ""},
       {"ulp precision random-bits",
-       "precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16", ""},
+       "precision random-bits examples/weights.step00100.safetensors --lr 0.05 --format bf16", ""},
       {"ulp precision random-bits tensor",
-       "precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16 --by-tensor", ""},
+       "precision random-bits examples/weights.step00100.safetensors --lr 0.05 --format bf16 --by-tensor", ""},
       {"ulp selfcheck", "selfcheck", ""},
       {"ulp precision optimizer8", "precision optimizer8 tests/data/golden_optim/inputs.npz", ""},
       {"ulp precision optimizer8 --quantizers", "precision optimizer8 tests/data/golden_optim/inputs.npz --quantizers",

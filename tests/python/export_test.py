@@ -16,7 +16,7 @@ from recording_digest import _payloads, _varint
 from support import SOURCE, ULP, InFolder, save_safetensors, ulp
 
 EXAMPLE = os.path.join(SOURCE, "examples", "digits.ulp")
-DUMP = os.path.join(SOURCE, "tests", "data", "digits.step00100.safetensors")
+DUMP = os.path.join(SOURCE, "examples", "digits.step00100.safetensors")
 
 
 def objects(*arguments):

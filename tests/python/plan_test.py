@@ -17,7 +17,7 @@ if not ULP:
 
 import numpy as np
 
-DUMP = os.path.join(SOURCE, "tests", "data", "digits.step00100.safetensors")
+DUMP = os.path.join(SOURCE, "examples", "digits.step00100.safetensors")
 RECORDING = os.path.join(SOURCE, "examples", "digits.ulp")
 SHARED = os.path.join(SOURCE, "..", "shared", "data")
 SHARED_DUMPS = [

@@ -658,7 +658,7 @@ class OtherPeoplesFiles(support.InFolder):
             self.assertIn("is being written by another process", done.stderr)
             self.assertLess(time.monotonic() - begun, 30)
             if support.ULP:
-                dump = os.path.join(support.SOURCE, "tests/data/digits.step00100.safetensors")
+                dump = os.path.join(support.SOURCE, "examples/digits.step00100.safetensors")
                 support.ulp("record", dump, "--append", "-o", self.file, code=2)
             for step in range(1, 4):
                 rec.step(step, grads={"x": np.float32([1, 2])})

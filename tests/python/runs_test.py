@@ -30,7 +30,7 @@ DIGITS = os.path.join(SOURCE, "examples", "digits.ulp")
 TRANSFORMER = os.path.join(SOURCE, "examples", "transformer.ulp")
 PLAIN = os.path.join(SOURCE, "tests", "data", "amp", "plain.ulp")
 TIED = os.path.join(SOURCE, "tests", "data", "amp", "tied_accumulated.ulp")
-DUMP = os.path.join(SOURCE, "tests", "data", "digits.step00100.safetensors")
+DUMP = os.path.join(SOURCE, "examples", "digits.step00100.safetensors")
 CONFIG = os.path.join(SOURCE, "tests", "data", "configs", "deepspeed_megatron_zero2.json")
 SHARED = os.path.join(SOURCE, "..", "shared", "data")
 RECORDINGS = [path for path in (DIGITS, PLAIN, TIED) if os.path.exists(path)]
@@ -163,7 +163,7 @@ class Questions(Compared):
         )  # fmt: skip
 
     def test_precision(self):
-        w, m = data("weights.step00100.safetensors"), data("microbatches32.safetensors")
+        w, m = os.path.join(SOURCE, "examples", "weights.step00100.safetensors"), data("microbatches32.safetensors")
         inputs = os.path.join(SOURCE, "tests", "data", "golden_optim", "inputs.npz")
         config = self.path("lightning.yaml")
         with open(config, "w") as file:

@@ -34,10 +34,11 @@ using names = std::vector<std::string>;
 TEST_CASE("files are told by what they hold") {
   const temporary_dir dir;
   const fs::path data = ulp::test::source_dir() / "tests" / "data";
-  put(ulp::test::source_dir() / "examples" / "digits.ulp", dir / "a run.ulp");
-  put(data / "digits.step00100.safetensors", dir / "step1.safetensors");
-  put(data / "digits.step00100.safetensors", dir / "step22.safetensors");
-  put(data / "weights.step00100.safetensors", dir / "weights of it.safetensors");
+  const fs::path examples = ulp::test::source_dir() / "examples";
+  put(examples / "digits.ulp", dir / "a run.ulp");
+  put(examples / "digits.step00100.safetensors", dir / "step1.safetensors");
+  put(examples / "digits.step00100.safetensors", dir / "step22.safetensors");
+  put(examples / "weights.step00100.safetensors", dir / "weights of it.safetensors");
   put(data / "logs" / "apex_318.log", dir / "-x.log");
   put(data / "configs" / "deepspeed_megatron_zero2.json", dir / "ds.json");
   write_file(dir / "notes.txt", "nothing of a run\n");
@@ -58,7 +59,7 @@ TEST_CASE("files are told by what they hold") {
 
 TEST_CASE("dumps are a run where their last numbers are all that differs") {
   const temporary_dir dir;
-  const fs::path dump = ulp::test::source_dir() / "tests" / "data" / "digits.step00100.safetensors";
+  const fs::path dump = ulp::test::source_dir() / "examples" / "digits.step00100.safetensors";
   for (const char* name : {"grads_0.safetensors", "grads_11.safetensors", "grads_2.safetensors", "grads_x.safetensors",
                            "rank0_step1.safetensors", "rank0_step2.safetensors", "rank1_step1.safetensors"})
     put(dump, dir / name);

@@ -192,7 +192,7 @@ TEST_CASE("the table of dialects in docs/blocks.md is what ulp diff says") {
   names.erase(names.begin(), names.begin() + 2);
   std::string dialects;
   for (const std::string& name : names) dialects += (dialects.empty() ? "" : ",") + name;
-  const auto made = run_ulp("diff tests/data/digits.step00100.safetensors --to mxfp8 --csv - --dialects " + dialects);
+  const auto made = run_ulp("diff examples/digits.step00100.safetensors --to mxfp8 --csv - --dialects " + dialects);
   CAPTURE(made.err);
   REQUIRE(made.exit_code == 0);
   // Pairs come in the order of their names.

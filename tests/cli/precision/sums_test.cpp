@@ -170,7 +170,7 @@ TEST_CASE("the configuration says what gradients are accumulated in, and what it
 }
 
 TEST_CASE("random bits of a file's updates") {
-  const std::string file = "tests/data/weights.step00100.safetensors --lr 0.05 ";
+  const std::string file = "examples/weights.step00100.safetensors --lr 0.05 ";
   const json all = rows("random-bits " + file + "--format bf16");
   CHECK(all.size() == 25);
   double last = 2;
@@ -262,7 +262,7 @@ TEST_CASE("what the commands refuse") {
   check_refused("accumulate /nonexistent", "/nonexistent");
   check_refused("random-bits examples/digits.ulp", "element by element");
   check_refused("random-bits " + one, "weight");
-  check_refused("random-bits tests/data/weights.step00100.safetensors --lr 0.05 --lose 2", "--lose");
+  check_refused("random-bits examples/weights.step00100.safetensors --lr 0.05 --lose 2", "--lose");
   check_refused("dot", "--generate");
   check_refused("dot " + one + " --generate normal", "one of these");
   check_refused("dot " + one + " --a x", "has no array of this name");

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string dump = "tests/data/weights.step00100.safetensors";
+const std::string dump = "examples/weights.step00100.safetensors";
 
 json rows(const std::string& arguments) {
   const auto run = run_ulp("precision weights " + arguments + " --json");
@@ -536,7 +536,7 @@ TEST_CASE("a zero difference of 16-bit weights may be a lost update, a zero upda
 
 TEST_CASE("what cannot be answered is refused in one line that says what to do") {
   CHECK(contains(error_of(dump), "no learning rate: give --lr X, or --scalars FILE.csv with the column lr"));
-  CHECK(contains(error_of("tests/data/digits.step00100.safetensors --lr 0.1"), "holds no weight with its update"));
+  CHECK(contains(error_of("examples/digits.step00100.safetensors --lr 0.1"), "holds no weight with its update"));
   CHECK(contains(error_of(dump + " --lr 0"), "--lr"));
   CHECK(contains(error_of(dump + " --lr nan"), "--lr"));
   CHECK(contains(error_of(dump + " --lr 0.05 --curvature -1"), "--curvature"));

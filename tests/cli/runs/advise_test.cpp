@@ -242,7 +242,7 @@ TEST_CASE("a report of many dumps shows short commands, and the whole ones work"
   std::string dumps;
   for (int i = 0; i < 5; ++i) {
     const auto dump = dir / ("it's step" + std::to_string(i) + ".safetensors");
-    std::filesystem::copy(source_dir() / "tests/data/digits.step00100.safetensors", dump);
+    std::filesystem::copy(source_dir() / "examples/digits.step00100.safetensors", dump);
     dumps += " \"" + dump.string() + "\"";
   }
   const std::string path = (dir / "r.html").string();

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string block_dump = "tests/data/digits.step00100.safetensors";
+const std::string block_dump = "examples/digits.step00100.safetensors";
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -89,7 +89,7 @@ TEST_CASE("a recording of format 1 is read as before, said to have no checksums,
   const auto checked = run_ulp("check " + old);
   CHECK(checked.exit_code == 0);
   CHECK(checked.err.find(told) != std::string::npos);
-  const auto appended = run_ulp("record tests/data/digits.step00100.safetensors --append -o " + old);
+  const auto appended = run_ulp("record examples/digits.step00100.safetensors --append -o " + old);
   CHECK(appended.exit_code == 2);
   CHECK(appended.err.find("`ulp merge OLD -o NEW`") != std::string::npos);
   REQUIRE(run_ulp("merge " + old + " -o " + copy).exit_code == 0);
@@ -190,7 +190,7 @@ TEST_CASE("each process of a launcher that cannot work says why") {
     const temporary_dir dir;
     // MPI does not give back what it took before it failed.
     const auto run =
-        run_shell(variables + " ASAN_OPTIONS=detect_leaks=0 ulp record tests/data/digits.step00100.safetensors -o " +
+        run_shell(variables + " ASAN_OPTIONS=detect_leaks=0 ulp record examples/digits.step00100.safetensors -o " +
                   (dir / "r.ulp").string());
     CAPTURE(variables);
     CHECK(run.exit_code == 2);

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string dump = "tests/data/digits.step00100.safetensors";
+const std::string dump = "examples/digits.step00100.safetensors";
 
 json rows(const std::string& arguments) {
   const auto run = run_ulp("outcomes " + arguments + " --json");

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string dump = "tests/data/digits.step00100.safetensors";
+const std::string dump = "examples/digits.step00100.safetensors";
 const std::string recording = "examples/digits.ulp";
 
 json plan(const std::string& arguments) {
@@ -179,7 +179,7 @@ TEST_CASE("what is modelled or bounded from both sides of the limit does not hol
 }
 
 TEST_CASE("weights keep a float32 copy where their updates would be lost, or nothing tells") {
-  const json told = plan("tests/data/weights.step00100.safetensors --hardware hopper");
+  const json told = plan("examples/weights.step00100.safetensors --hardware hopper");
   for (const json& r : told.at("tensors")) {
     CAPTURE(r.at("tensor"));
     CHECK(r.at("master_copy").is_null() == (r.at("kind") != "weight"));

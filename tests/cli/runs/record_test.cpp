@@ -10,7 +10,7 @@ using namespace ulp::test;
 
 namespace {
 
-const std::string dump = "tests/data/digits.step00100.safetensors";
+const std::string dump = "examples/digits.step00100.safetensors";
 
 std::size_t files_in(const temporary_dir& dir) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(dir.path()), {}));

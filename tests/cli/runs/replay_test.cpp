@@ -69,7 +69,7 @@ TEST_CASE("what was left out of a recording is not taken for checked") {
 TEST_CASE("estimates are marked") {
   const temporary_dir dir;
   const std::string run = (dir / "r.ulp").string();
-  REQUIRE(run_ulp("record tests/data/digits.step00100.safetensors --no-sums -o " + run).exit_code == 0);
+  REQUIRE(run_ulp("record examples/digits.step00100.safetensors --no-sums -o " + run).exit_code == 0);
   const std::string replay = run_ulp("replay " + run + " --scaler pytorch --set growth_interval=1 --format fp16").out;
   CHECK(replay.find("  ~0.4") != std::string::npos);
 }
@@ -276,7 +276,7 @@ TEST_CASE("a sweep ranks scenarios and prints what each replay gives") {
 }
 
 TEST_CASE("one of a thing is not called several") {
-  const std::string one = "replay tests/data/digits.step00100.safetensors --scaler static --format fp16 --clip-norm 1 ";
+  const std::string one = "replay examples/digits.step00100.safetensors --scaler static --format fp16 --clip-norm 1 ";
   const std::string by_kind = run_ulp(one + "--kind 'fc1.bias$=weight_grad' --kind '^wgrad/=weight'").out;
   CHECK(by_kind.find("checked      the only weight gradient\n") != std::string::npos);
   const std::string by_name = run_ulp(one + "--tensor 'fc1.bias$'").out;

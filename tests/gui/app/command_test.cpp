@@ -120,7 +120,7 @@ class command_test : public QObject {
     write_file(dir_ / "i.npy", npy_of({}).replace(21, 3, "<i8"));
     const std::string empty = "'" + (dir_ / "i.npy").string() + "'";
     const std::string part = "'" + (dir_ / "part.ulp").string() + "'";
-    QCOMPARE(run_ulp("record tests/data/digits.step00100.safetensors --run-id r --rank 1 --world 3 --layout shard -o " +
+    QCOMPARE(run_ulp("record examples/digits.step00100.safetensors --run-id r --rank 1 --world 3 --layout shard -o " +
                      part)
                  .exit_code,
              0);
@@ -148,7 +148,7 @@ class command_test : public QObject {
 
   void a_flipped_bit_is_refused_with_the_line_of_ulp() {
     const std::string path = (dir_ / "flipped.ulp").string();
-    QCOMPARE(run_ulp("record tests/data/digits.step00100.safetensors -o '" + path + "'").exit_code, 0);
+    QCOMPARE(run_ulp("record examples/digits.step00100.safetensors -o '" + path + "'").exit_code, 0);
     const std::string good = read_file(path);
     int refused = 0;
     for (std::size_t at = 101; at < good.size(); at += good.size() / 25) {
@@ -216,14 +216,14 @@ class command_test : public QObject {
 
   void limits_are_those_of_ulp() {
     const auto with = [&](const std::string& options) {
-      return run_ulpscope("tests/data/digits.step00100.safetensors --export " + out("limit.csv") + " " + options);
+      return run_ulpscope("examples/digits.step00100.safetensors --export " + out("limit.csv") + " " + options);
     };
     const auto refused = with("--limit tensors=1");
     QCOMPARE(refused.exit_code, 2);
     QVERIFY2(refused.err.find("--limit tensors=N raises it") != std::string::npos, refused.err.c_str());
     QCOMPARE(with("--limit tensors=none --limit header=1000000").exit_code, 0);
     QCOMPARE(with("--limit tensor=1").err,
-             run_ulp("info tests/data/digits.step00100.safetensors --limit tensor=1").err.insert(3, "scope"));
+             run_ulp("info examples/digits.step00100.safetensors --limit tensor=1").err.insert(3, "scope"));
   }
 
   void messages_are_printable_whatever_is_given_data() {
@@ -231,7 +231,7 @@ class command_test : public QObject {
     for (const char* const option :
          {"view", "block", "theme", "language", "size", "scaler", "set", "format", "rounding", "clip-norm",
           "clip-value", "order", "tensor", "steps", "step", "limit", "compare", "export"})
-      QTest::newRow(option) << "--export x.csv tests/data/digits.step00100.safetensors --" + QString(option);
+      QTest::newRow(option) << "--export x.csv examples/digits.step00100.safetensors --" + QString(option);
     QTest::newRow("session") << "--session";
     QTest::newRow("input") << "--export x.csv --";
     QTest::newRow("no option") << "--nosuch";
@@ -257,7 +257,7 @@ class command_test : public QObject {
 
   void runs_are_compared_and_sessions_are_drawn() {
     const auto compared =
-        run_ulpscope("tests/data/octaves/digits.ulp --compare tests/data/digits.step00100.safetensors --export " +
+        run_ulpscope("tests/data/octaves/digits.ulp --compare examples/digits.step00100.safetensors --export " +
                      out("two.csv") + " --view scale");
     QCOMPARE(compared.exit_code, 0);
     const std::string rows = read_file(dir_ / "two.csv");

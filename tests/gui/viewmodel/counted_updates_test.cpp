@@ -215,7 +215,7 @@ class counted_updates_test : public QObject {
     QVERIFY(run_ulp("record " + all.files + " --factor 1 -o " + plain).exit_code == 0);
     QVERIFY(run_of(plain)->no_updates.find("ulp record --joint") != std::string::npos);
     QVERIFY(digits()->no_updates.find("holds no joint tables") != std::string::npos);
-    const auto dump = run_of((source_dir() / "tests/data/weights.step00100.safetensors").string());
+    const auto dump = run_of((source_dir() / "examples/weights.step00100.safetensors").string());
     QVERIFY2(dump->no_updates.find("learning rate") != std::string::npos, dump->no_updates.c_str());
     const auto log = run_of((source_dir() / "tests/data/octaves/digits.ulp").string());
     QVERIFY(!log->no_updates.empty());

@@ -349,7 +349,7 @@ class document_test : public QObject {
   void damage_that_is_not_read_is_refused_when_a_run_is_opened() {
     const temporary_dir dir;
     const std::string path = (dir / "damaged.ulp").string();
-    QVERIFY(run_ulp("record tests/data/digits.step00100.safetensors -o '" + path + "'").exit_code == 0);
+    QVERIFY(run_ulp("record examples/digits.step00100.safetensors -o '" + path + "'").exit_code == 0);
     const std::string good = read_file(path);
     ulp::listener& quiet = ulp::nobody();
     const auto problem_of = [](const auto& work) {

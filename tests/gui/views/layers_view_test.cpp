@@ -157,7 +157,7 @@ class layers_view_test : public QObject {
     row("digits", {.inputs = {root + "/examples/digits.ulp"}}, {});
     row("transformer", {.inputs = {root + "/examples/transformer.ulp"}}, {});
     row("octaves", {.inputs = {digits_path()}}, {});
-    row("a factor of 3", {.inputs = {root + "/tests/data/digits.step00100.safetensors"}, .factor = "3"}, "--factor 3");
+    row("a factor of 3", {.inputs = {root + "/examples/digits.step00100.safetensors"}, .factor = "3"}, "--factor 3");
   }
   void numbers_are_those_of_ulp_outcomes() {
     QFETCH(const ulp::run_text, run);

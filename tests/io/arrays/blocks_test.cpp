@@ -170,6 +170,6 @@ TEST_CASE("codes and scales that do not fit are refused") {
   with({2, 32}, {2});
   CHECK(has(error_of(file, {.row = find_block_format("nvfp4")}), "has no array 'global_amax' (float32) beside it"));
   CHECK(has(error_of(file, {.row = find_block_format("fp8_tensor")}), "array 'scale': is of type |u1, not of float32"));
-  CHECK(has(error_of(source_dir() / "tests/data/digits.step00100.safetensors", mxfp4),
+  CHECK(has(error_of(source_dir() / "examples/digits.step00100.safetensors", mxfp4),
             "has no array 'codes', or NAME.codes"));
 }

@@ -770,7 +770,7 @@ TEST_CASE("two writers: the second is refused at once, in this process and in an
   if (child == 0) {
     // The parent's lock goes with the fork: another process does not have it.
     const std::string program =
-        "exec \"$ULP_PROGRAM\" record \"$ULP_SOURCE_DIR\"/tests/data/digits.step00100.safetensors "
+        "exec \"$ULP_PROGRAM\" record \"$ULP_SOURCE_DIR\"/examples/digits.step00100.safetensors "
         "--append -o " +
         path + " 2>" + (dir / "err").string();
     execl("/bin/sh", "sh", "-c", program.c_str(), nullptr);
