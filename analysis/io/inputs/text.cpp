@@ -69,22 +69,25 @@ bool can_read_twice(const std::string& path) {
 // The columns of a table whose names are not known: a first line without numbers, above lines with as many fields, of which most are
 // numbers. Empty where there is none.
 std::vector<std::string> columns_of_table(const std::string& path, const read_limits& limits) {
-  constexpr int least = 2;  // rows and columns
+  constexpr int least = 2;  // rows
   constexpr int most = 5;
   if (!can_read_twice(path)) return {};
   line_reader lines = first_text_of(path, limits);
   const char separator = separator_of(lines.peek());
-  if (separator == 0) return {};
+  const auto fields_in = [&](std::string_view text) {
+    return separator == 0 ? std::vector{std::string{trimmed(text)}} : names_in(text, separator);
+  };
   std::string line;
   if (!lines.next(line, "table")) return {};
   const auto is_number = [](const std::string& field) {
     return value_of(field, true).what == cell_value::kind::number;
   };
-  const std::vector<std::string> names = names_in(line, separator);
-  if (std::ssize(names) < least || std::ranges::any_of(names, is_number)) return {};
+  const std::vector<std::string> names = fields_in(line);
+  const bool is_name = names.size() > 1 || names.front().find(' ') == std::string::npos;
+  if (!is_name || std::ranges::any_of(names, is_number)) return {};
   int rows = 0;
   while (rows < most && lines.next(line, "table")) {
-    const std::vector<std::string> fields = names_in(line, separator);
+    const std::vector<std::string> fields = fields_in(line);
     const bool is_row =
         fields.size() == names.size() && 2 * std::ranges::count_if(fields, is_number) > std::ssize(fields);
     if (!is_row) return {};
@@ -188,7 +191,12 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
   if (!names_columns(lines.peek()) && !is_run) {
     if (auto log = open_scale_log(std::move(lines), "")) return log;
     refuse_amaxes(path, options);
-    if (const auto names = columns_of_table(path, limits); !names.empty())
+    const std::vector<std::string> names = columns_of_table(path, limits);
+    if (names.size() == 1)
+      throw input_error(path, "line 1",
+                        "names one column, " + in_quotes(names.front()) +
+                            ", and a run needs one that numbers its steps, too: write a column step before it");
+    if (!names.empty())
       throw input_error(path, "line 1",
                         "names columns of a table that are not known as those of a run: " + in_quotes_each(names) +
                             "; say which they are with --columns, such as step=NAME,loss=NAME");

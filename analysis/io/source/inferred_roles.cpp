@@ -120,9 +120,9 @@ std::string note_of(const inferred_counts& n, const char* format, const std::str
                 : "") +
            ", " + std::to_string(n.kept) + (n.kept == 1 ? " is" : " are") + " kept in float32; the same as " + option;
   if (n.sums_of_low > 0)
-    return "by their values " + std::to_string(n.sums_of_low) +
+    return std::to_string(n.sums_of_low) +
            (n.sums_of_low == 1 ? " gradient of role low is a float32 sum" : " gradients of role low are float32 sums") +
-           " of parts that were rounded to float16";
+           " of parts that were rounded to float16, as the values show";
   return {};
 }
 

@@ -81,8 +81,9 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
     for (finding& f : which_tensor_scales(examined.fp8, tensors)) all.findings.push_back(std::move(f));
     if (values) {
       constexpr int usual = 16;
-      const int scale_log2 =
-          scaling == scaling_kind::run ? std::min(w.largest_likely_safe().value_or(usual), usual) : 0;
+      const auto held = w.held_down_by();
+      const int fitting = held ? held->without : w.largest_likely_safe().value_or(usual);
+      const int scale_log2 = scaling == scaling_kind::run ? std::min(fitting, usual) : 0;
       std::vector<compared_sets> sets{{sets_by_tensor(shared, tensors), "tensor"}};
       if (!o.groups.empty()) sets.push_back({sets_by_group(shared, tensors, o.groups), "group"});
       if (scaling == scaling_kind::run || scaling == scaling_kind::none)

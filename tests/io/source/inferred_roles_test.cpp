@@ -95,7 +95,8 @@ TEST_CASE("inferred roles: the option that is printed gives what was inferred") 
   CHECK(told.tensors[1].role == tensor_role::low);
   CHECK(told.tensors[1].through == "float16");
   CHECK(told.first.tensors[1].parts.is_sum());
-  CHECK(noted(told, "by their values 1 gradient of role low is a float32 sum of parts"));
+  CHECK(
+      noted(told, "1 gradient of role low is a float32 sum of parts that were rounded to float16, as the values show"));
 }
 
 TEST_CASE("inferred roles: gradients that went through no 16 bits are said to have not") {

@@ -577,6 +577,60 @@ TEST_CASE("what the format would lose without a scale is in the first line of a 
   CHECK_FALSE(says(large.given().first.happened, "without a loss scale"));
 }
 
+TEST_CASE("one batch far above all others decides no share, and no static scale") {
+  const auto told = [](float times) {
+    run r;
+    for (int i = 0; i < 200; ++i) {
+      const float by = i == 100 ? times : 1;
+      r.add({0x1p-8F * by, 0x1p-10F * by}, {0x1p-22F * by, 0x1p-26F * by});
+    }
+    return r;
+  };
+  run usual = told(1);
+  run bad = told(0x1p27F);
+  CHECK(bad.given().first.cause == "bad_batch");
+  CHECK(bad.number("static_scale", "lowest_log2") == usual.number("static_scale", "lowest_log2"));
+  CHECK(bad.number("static_scale", "highest_log2") == "-4");
+  CHECK(bad.number("static_scale", "highest_log2_without_outliers") == usual.number("static_scale", "highest_log2"));
+  CHECK(says(bad.conclusion("static loss scales"), "but 1 of 200 steps overflows there: no scale serves it as well"));
+  CHECK(bad.number("worst_tensors", "scale_log2") == "16");
+}
+
+TEST_CASE("backward reaches gradients of activations in the order of their hooks, and weights from the last") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<tensor_info> weights{{.name = "in.weight", .kind = tensor_kind::weight_grad},
+                                         {.name = "mid.weight", .kind = tensor_kind::weight_grad},
+                                         {.name = "out.weight", .kind = tensor_kind::weight_grad}};
+  const auto first_of = [&](std::vector<std::string> activations, const std::vector<std::string>& lost,
+                            tensor_kind kind = tensor_kind::activation_grad) {
+    std::vector<tensor_info> all = weights;
+    for (const std::string& name : activations) all.push_back({.name = name, .kind = kind});
+    run r;
+    for (int i = 0; i < 40; ++i) {
+      step s;
+      s.scalars.found_inf = i == 20;
+      s.scalars.loss_scale = 65536;
+      for (std::uint32_t t = 0; t < all.size(); ++t) {
+        const bool is_lost = i == 20 && std::ranges::find(lost, all[t].name) != lost.end();
+        s.tensors.push_back(row_of(t, {is_lost ? infinity : 1}));
+      }
+      r.add_step(s, all);
+    }
+    return r.conclusion("overflow first").substr(0, r.conclusion("overflow first").find(':'));
+  };
+  const std::vector<std::string> backward{"out", "act", "mid", "in"};
+  const std::vector<std::string> forward{"in", "mid", "act", "out"};
+  for (const std::vector<std::string>& recorded : {backward, forward}) {
+    CHECK(first_of(recorded, {"act", "mid", "in", "in.weight", "mid.weight"}) == "act");
+    CHECK(first_of(recorded, {"mid", "in", "in.weight", "out.weight"}) == "out.weight");
+    CHECK(first_of(recorded, {"out", "act", "mid", "in", "in.weight", "mid.weight", "out.weight"}) == "out");
+  }
+  CHECK(first_of({}, {"in.weight", "mid.weight"}) == "mid.weight");
+  // Where activations were recorded, forward tells first.
+  CHECK(first_of(forward, {"mid", "act", "out", "in.weight", "mid.weight", "out.weight"}, tensor_kind::activation) ==
+        "mid");
+}
+
 TEST_CASE("the tensor that overflows first is named, with its share of the overflows") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   run r;
