@@ -193,10 +193,10 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     f.conclusion = fmt::format("not decided: {}, and by estimate no finite step overflows there; {}",
                                losing_little(w.largest_likely_safe()), most ? "sure is that " + top : top);
   else if (held && static_scales{least, held->without}.any())
-    f.conclusion = fmt::format("{}, but {} of {} overflow{} there: no scale serves {} as well, and a scaler skips {}",
-                               losing_little(held->without), held->steps, steps_text(held->of),
-                               held->steps == 1 ? "s" : "", held->steps == 1 ? "it" : "those",
-                               held->steps == 1 ? "it" : "them");
+    f.conclusion =
+        fmt::format("{}, but {} of {} overflow{} there: no scale serves {} as well, and a scaler skips {}",
+                    losing_little(held->without), held->steps, steps_text(held->of), held->steps == 1 ? "s" : "",
+                    held->steps == 1 ? "it" : "those", held->steps == 1 ? "it" : "them");
   else if (most)
     f.conclusion = fmt::format("no scale does both: {}, where it loses {}{}", top, loses(*most),
                                least ? fmt::format("; {} would take {}", at_most, power(*least)) : "");
