@@ -16,6 +16,7 @@
 #include <ulp/io/arrays/npz.hpp>
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/inputs/number_file.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 #include <ulp/model/cells/step.hpp>
 #include <ulp/model/precision/unit_choice.hpp>
 
@@ -75,15 +76,14 @@ matrix transposed(const matrix& m) {
 void write_product(const std::string& path, const format& of, const std::vector<std::uint32_t>& codes,
                    const matmul_answer& answer) {
   const std::vector<std::uint64_t> shape{answer.rows, answer.columns};
-  std::string bytes;
   if (of == float16) {
     const std::vector<std::uint16_t> halves(codes.begin(), codes.end());
-    write_npy(path, "<f2", shape, {reinterpret_cast<const char*>(halves.data()), halves.size() * 2});
+    write_npy(path, "<f2", shape, little_bytes(halves));
     return;
   }
   std::vector<float> numbers(codes.size());
   decode_array(of, std::span(codes), std::span(numbers));
-  write_npy(path, "<f4", shape, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
+  write_npy(path, "<f4", shape, little_bytes(numbers));
 }
 
 }  // namespace

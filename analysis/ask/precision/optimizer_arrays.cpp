@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/convert.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 #include <variant>
 
 namespace ulp {
@@ -20,16 +21,11 @@ constexpr const char* type_of() {
   if constexpr (std::is_same_v<T, std::uint32_t>) return "<u4";
 }
 
-template <class T>
-std::string_view bytes_of(std::span<const T> values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
-
 template <class Code>
 std::string codes_of(const format& of, std::span<const float> w) {
   std::vector<Code> codes(w.size());
   encode_array(of, w, std::span<Code>{codes});
-  return std::string{bytes_of(std::span<const Code>{codes})};
+  return std::string{std::string_view{little_bytes(codes)}};
 }
 
 // As in recorded runs: counts are integers, other numbers and flags float64.
@@ -38,10 +34,10 @@ void add_number(npz_writer& to, const std::string& name, double value) {
                                                    "stochastic_rounding"};
   if (std::ranges::find(counts, name) != counts.end()) {
     const auto count = static_cast<std::int64_t>(value);
-    to.add(name, type_of<std::int64_t>(), {}, bytes_of(std::span<const std::int64_t>{&count, 1}));
+    to.add(name, type_of<std::int64_t>(), {}, little_bytes(std::span{&count, 1}));
     return;
   }
-  to.add(name, type_of<double>(), {}, bytes_of(std::span<const double>{&value, 1}));
+  to.add(name, type_of<double>(), {}, little_bytes(std::span{&value, 1}));
 }
 
 }  // namespace
@@ -64,7 +60,7 @@ std::uint64_t optimizer_arrays::bytes_of_moment(const optimizer& of) const {
 void optimizer_arrays::add(const optimizer& of, std::span<const float> w) {
   steps_.push_back(of.steps());
   if (weights_ == float32)
-    named("w", "<f4", w.size()).bytes += bytes_of(w);
+    named("w", "<f4", w.size()).bytes += little_bytes(w);
   else if (weights_.width() <= 8)
     named("w", "|u1", w.size()).bytes += codes_of<std::uint8_t>(weights_, w);
   else if (weights_.width() <= 16)
@@ -75,16 +71,15 @@ void optimizer_arrays::add(const optimizer& of, std::span<const float> w) {
     std::visit(
         [&](auto values) {
           using element = std::remove_const_t<typename decltype(values)::element_type>;
-          named(s.name, type_of<element>(), values.size()).bytes += bytes_of(values);
+          named(s.name, type_of<element>(), values.size()).bytes += little_bytes(values);
         },
         s.values);
 }
 
 void optimizer_arrays::write(npz_writer& to, const optimizer& of, std::uint64_t elements) const {
-  to.add("steps", type_of<std::int64_t>(), {steps_.size()}, bytes_of(std::span<const std::int64_t>{steps_}));
+  to.add("steps", type_of<std::int64_t>(), {steps_.size()}, little_bytes(steps_));
   for (const array& a : arrays_) to.add(a.name, a.type, {steps_.size(), a.width}, a.bytes);
-  if (!norms_.empty())
-    to.add("grad_norm", type_of<double>(), {norms_.size()}, bytes_of(std::span<const double>{norms_}));
+  if (!norms_.empty()) to.add("grad_norm", type_of<double>(), {norms_.size()}, little_bytes(norms_));
   for (const optimizer_parameter& p : of.parameters()) {
     if (const double* const number = std::get_if<double>(&p.value)) add_number(to, p.name, *number);
     if (const bool* const flag = std::get_if<bool>(&p.value)) add_number(to, p.name, *flag ? 1 : 0);

@@ -15,6 +15,7 @@
 #include <ulp/io/arrays/npz.hpp>
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/inputs/number_file.hpp>
+#include <ulp/model/cells/byte_order.hpp>
 
 #include "precision/dump_files.hpp"
 #include "precision/operand_arrays.hpp"
@@ -24,21 +25,16 @@ namespace {
 
 constexpr std::uint64_t most_depth = std::uint64_t{1} << 16;
 
-template <class Number>
-std::string_view bytes_of(const std::vector<Number>& numbers) {
-  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
-}
-
 void add_codes(npz_writer& to, const std::string& name, const format& of, const std::vector<std::uint64_t>& shape,
                const std::vector<std::uint32_t>& codes) {
   if (of.width() <= 8)
-    return to.add(name, "|u1", shape, bytes_of(std::vector<std::uint8_t>(codes.begin(), codes.end())));
+    return to.add(name, "|u1", shape, little_bytes(std::vector<std::uint8_t>(codes.begin(), codes.end())));
   if (of.width() <= 16)
-    return to.add(name, "<u2", shape, bytes_of(std::vector<std::uint16_t>(codes.begin(), codes.end())));
+    return to.add(name, "<u2", shape, little_bytes(std::vector<std::uint16_t>(codes.begin(), codes.end())));
   std::vector<std::uint32_t> words = codes;
   if (of == tf32)
     for (std::uint32_t& word : words) word <<= 13;
-  to.add(name, "<u4", shape, bytes_of(words));
+  to.add(name, "<u4", shape, little_bytes(words));
 }
 
 // A format as numbers, in a file that has nothing else to say it.
@@ -97,10 +93,10 @@ std::size_t write_probe(const std::string& path, const std::string& format_name,
   for (const auto& [name, codes] : {std::pair{std::string("a"), &x.a}, {std::string("b"), &x.b}}) {
     std::vector<float> numbers(codes->size());
     decode_array(of, std::span<const std::uint32_t>(*codes), std::span(numbers));
-    file.add(name, "<f4", shape, bytes_of(numbers));
+    file.add(name, "<f4", shape, little_bytes(numbers));
     add_codes(file, name + "_codes", of, shape, *codes);
   }
-  file.add("format", "<f4", {6}, bytes_of(told(of)));
+  file.add("format", "<f4", {6}, little_bytes(told(of)));
   file.finish();
   return x.rows();
 }
