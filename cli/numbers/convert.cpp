@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -171,7 +172,8 @@ int run_blocks(const convert_arguments& o, const block_format& row) {
 
 // What text files are named after would be bytes.
 void refuse_text(const std::string& output) {
-  const std::string extension = std::filesystem::path(output).extension().string();
+  std::string extension = std::filesystem::path(output).extension().string();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return c < 0x80 ? std::tolower(c) : c; });
   for (const std::string_view text : {".csv", ".tsv", ".txt", ".json", ".jsonl", ".md"})
     if (extension == text)
       throw usage_error(fmt::format(
@@ -258,7 +260,7 @@ command convert_command() {
            {.required = true, .check = a_name});
   made.add("OUTPUT", &o->output_place, "the file to write, as -o names it", {.check = a_name});
   made.add("-o,--output", &o->output,
-           "the file to write, of the kind that its extension says (others: raw); - for standard output",
+           "the file to write, of the kind that its extension says (others: raw, but no text); - for standard output",
            {.type = "FILE", .check = a_name});
   made.add("--to", &o->to,
            "the format (see ulp formats), of at most 32 bits; or a format of blocks, such as mxfp8, mxfp4 or nvfp4 "

@@ -47,7 +47,8 @@ def quantize(
     The product is exact, of doubles too, and stays in the result. The type of x, or of `out`, must hold every number of
     the format: float16 does not hold bfloat16's. NaN stays NaN, quiet, with sign and leading payload where the format
     has them; infinity that the format lacks becomes NaN. In a format without NaN (float6_e3m2, float4_e2m1) both become
-    the largest number. In blocks whose scale can be NaN (mxfp8, mxfp4, nvfp4) one of either makes all of its block NaN.
+    the largest number. Of blocks of mxfp8, mxfp6 and mxfp4 one of either makes the whole block NaN; of nvfp4, which
+    has a scale for all of the array too, nothing finite is left.
 
     format    a name ("float16", "cbfloat16", "e5m10", "e4m3,bias=11,specials=fnuz"; `ulpscope.formats()`), a pair
               (exponent bits, fraction bits), a dtype of numpy, ml_dtypes or torch, or a finfo; of at most 32 bits.

@@ -193,6 +193,9 @@ std::optional<selection> run_examination::again(const std::vector<tensor_info>& 
     if (const auto* const batch = std::get_if<bad_batch>(&c); batch != nullptr && batch->is_finite)
       std::ranges::copy_if(batch->steps, std::inserter(bad_batches_, bad_batches_.end()),
                            [&](std::int64_t step) { return judged.takes(step); });
+  const bool has_values =
+      std::ranges::any_of(whole_.tensors(), [](const tensor_survey& t) { return t.counted && t.max_abs > 0; });
+  if (!has_values) bad_batches_.clear();
   options_.bad_batches = bad_batches_.size();
   if (!bad_batches_.empty()) typical_.emplace(judged, checked_);
   return less_ || typical_ ? std::optional(judged) : std::nullopt;

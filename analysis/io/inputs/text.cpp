@@ -195,7 +195,8 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
     if (names.size() == 1)
       throw input_error(path, "line 1",
                         "names one column, " + in_quotes(names.front()) +
-                            ", and a run needs one that numbers its steps, too: write a column step before it");
+                            ": a run needs the numbers of its steps and what is told of each, such as the loss, in "
+                            "columns of their own");
     if (!names.empty())
       throw input_error(path, "line 1",
                         "names columns of a table that are not known as those of a run: " + in_quotes_each(names) +

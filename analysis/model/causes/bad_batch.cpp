@@ -93,17 +93,22 @@ bool is_batch(const std::vector<step_survey>& steps, const lost_place& place) {
   return place.length() == 1 && loss_stands_out(steps, place.first);
 }
 
-std::int64_t period_of(const std::vector<std::int64_t>& steps) {
+std::int64_t period_of(const std::vector<std::int64_t>& batches, const std::vector<step_survey>& steps) {
   constexpr std::size_t fewest = 4;
-  constexpr std::int64_t shortest = 5;
-  if (steps.size() < fewest) return 0;
-  std::vector<std::int64_t> distances;
-  for (std::size_t i = 1; i < steps.size(); ++i) distances.push_back(steps[i] - steps[i - 1]);
-  const std::int64_t least = std::ranges::min(distances);
-  if (least < shortest) return 0;
-  const bool are_whole = std::ranges::all_of(distances, [&](std::int64_t d) { return d % least == 0; });
-  const auto next = static_cast<std::size_t>(std::ranges::count(distances, least));
-  return are_whole && 2 * next > distances.size() ? least : 0;
+  constexpr std::ptrdiff_t shortest = 5;
+  if (batches.size() < fewest) return 0;
+  const auto place_of = [&](std::int64_t step) {
+    return std::ranges::lower_bound(steps, step, {}, [](const step_survey& s) { return s.key.step; }) - steps.begin();
+  };
+  std::vector<std::ptrdiff_t> distances;
+  for (std::size_t i = 1; i < batches.size(); ++i) distances.push_back(place_of(batches[i]) - place_of(batches[i - 1]));
+  const auto least = std::ranges::min_element(distances);
+  if (*least < shortest) return 0;
+  const bool are_whole = std::ranges::all_of(distances, [&](std::ptrdiff_t d) { return d % *least == 0; });
+  const auto next = static_cast<std::size_t>(std::ranges::count(distances, *least));
+  if (!are_whole || 2 * next <= distances.size()) return 0;
+  const auto at = static_cast<std::size_t>(least - distances.begin());
+  return batches[at + 1] - batches[at];
 }
 
 found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) {

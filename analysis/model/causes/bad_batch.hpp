@@ -16,9 +16,9 @@ namespace ulp {
 // Whether what was lost would have fitted the scale by far by what the steps around it hold, or has a finite loss far above
 // theirs.
 [[nodiscard]] bool is_batch(const std::vector<step_survey>& steps, const lost_place& place);
-// What the distances of ascending steps are all whole numbers of, most of them one; 0 where they are fewer than four, or as
-// good as next to each other.
-[[nodiscard]] std::int64_t period_of(const std::vector<std::int64_t>& steps);
+// What the distances of such steps are all whole numbers of, counted in the steps of the input, most of them one: in numbers of
+// steps. 0 where they are fewer than four, or as good as next to each other.
+[[nodiscard]] std::int64_t period_of(const std::vector<std::int64_t>& batches, const std::vector<step_survey>& steps);
 struct found_batches {
   bad_batch what;
   std::size_t last = 0;  // index of the last one

@@ -84,6 +84,8 @@ void evidence::look() {
   if (end_ && !is_thrown_back()) see_end();
   judge_batches();
   judge_scaler();
+  for (bad_batch* const batches : {&bad_loss, &bad_nan, &bad, &outliers})
+    batches->period = period_of(batches->steps, steps);
   died = (end_ && !(forward && forward->untold_after > 0)) || is_thrown_back();
   if (healthy > 0) last = steps[healthy - 1].key.step;
   depth = vanished_in_depth_of(run, tensors, last);
@@ -339,9 +341,8 @@ void evidence::judge_batches() {
     forward.reset();
     end_.reset();
   }
-  for (bad_batch* const batches : {&bad_loss, &bad_nan, &bad}) batches->period = period_of(batches->steps);
   // What comes once in every pass over the data is of the data, however often.
-  if (single.size() > std::max(many, healthy / 100) && bad_loss.period == 0 && !forward) {
+  if (single.size() > std::max(many, healthy / 100) && period_of(single, steps) == 0 && !forward) {
     forward = forward_overflow{
         .lost = {single.front(), single.back(), single.size()}, .losses_lost = single.size(), .has_scaler = has_scaler};
     single.clear();

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "evidence.hpp"
+#include "replay/backward_order.hpp"
 
 namespace ulp {
 
@@ -11,8 +12,11 @@ nan_source nan_source_of(const survey& run, const std::vector<tensor_info>& tens
   const auto is_weight = [&](std::uint32_t i) { return tensors[i].kind != tensor_kind::activation_grad; };
   const auto weight = std::ranges::find_if(lost.with_nan, is_weight);
   n.tensor = weight == lost.with_nan.end() ? lost.with_nan.front() : *weight;
-  for (std::uint32_t i = n.tensor + 1; i < tensors.size() && !n.neighbour; ++i)
-    if (tensors[i].kind == tensors[n.tensor].kind && run.tensors()[i].steps > 0) n.neighbour = i;
+  const std::vector<std::uint32_t> ranks = backward_ranks(tensors);
+  for (std::uint32_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].kind != tensors[n.tensor].kind || run.tensors()[i].steps == 0) continue;
+    if (ranks[i] < ranks[n.tensor] && (!n.neighbour || ranks[i] > ranks[*n.neighbour])) n.neighbour = i;
+  }
   return n;
 }
 

@@ -1,4 +1,5 @@
 // Zeros that rounding made before the gradients were recorded.
+#include <cmath>
 #include <utility>
 
 #include "evidence.hpp"
@@ -15,7 +16,10 @@ double mean_units_of(const tensor_survey& t) {
   const double least = t.censored == 0 ? 0 : 2 * t.censored_magnitude / static_cast<double>(t.censored);
   const std::uint64_t nonzero = t.numel - t.zeros - t.nonfinite;
   if (!(least > 0) || nonzero == 0) return not_known;
-  return t.magnitudes().low / static_cast<double>(nonzero) / least;
+  // Where the sum is not known, the middle of what it may be.
+  const value_range all = t.magnitudes();
+  const double sum = std::isfinite(all.high) ? (all.low + all.high) / 2 : all.low;
+  return sum / static_cast<double>(nonzero) / least;
 }
 
 // Of weight gradients.

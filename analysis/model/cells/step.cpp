@@ -49,6 +49,12 @@ std::string_view to_string(tensor_role role) noexcept { return name_in(roles, ro
 std::optional<tensor_kind> parse_kind(std::string_view text) noexcept { return value_in(kinds, text); }
 std::optional<tensor_role> parse_role(std::string_view text) noexcept { return value_in(roles, text); }
 
+std::string_view without_kind(std::string_view tensor) noexcept {
+  const std::string_view word = tensor.substr(0, tensor.find('/'));
+  const bool is_kind = word == "forward" || parse_kind(word).value_or(tensor_kind::unknown) != tensor_kind::unknown;
+  return is_kind && word.size() < tensor.size() ? tensor.substr(word.size() + 1) : tensor;
+}
+
 value_sum squares_of(const tensor_row& t) {
   if (t.table.nans > 0) return {.value = not_known};
   if (t.table.infinities() > 0) return {.value = std::numeric_limits<double>::infinity()};

@@ -79,18 +79,11 @@ double floor_of(scaler s) {
   return s.scale() < highest ? s.scale() : 0;
 }
 
-constexpr std::uint64_t patience_for_growth = 1'000'000;
-
 std::optional<double> ceiling_of(const scaler& s) {
-  constexpr std::uint64_t patience = patience_for_growth;
+  constexpr std::uint64_t patience = 1'000'000;
   const std::optional<climb> up = climb_after_fall(s, patience);
   if (!up || up->raised || up->reached > patience / 2) return std::nullopt;
   return std::max(up->greatest, s.scale());
-}
-
-bool never_grows(const scaler& s) {
-  const std::optional<climb> up = climb_after_fall(s, patience_for_growth);
-  return up && !up->raised && !up->grew;
 }
 
 std::optional<std::int64_t> doubling_period(scaler s) {

@@ -106,8 +106,11 @@ value_range share_of_magnitude(const lost_mass& lost, const value_range& all) no
     return std::isinf(part) ? 1 : part > 0 ? part / (part + rest) : 0;
   };
   const value_range of_both{share(lost.magnitudes.low, lost.kept.high), share(lost.magnitudes.high, lost.kept.low)};
-  const double most = lost.magnitudes.high < all.low ? lost.magnitudes.high / all.low : 1;
-  return both(of_both, {lost.magnitudes.low / all.high, most});
+  const value_range of_all{lost.magnitudes.low / all.high,
+                           lost.magnitudes.high < all.low ? lost.magnitudes.high / all.low : 1};
+  // A sum that was printed in few digits may lie outside of what the cells allow.
+  const bool agree = of_all.low <= of_both.high && of_both.low <= of_all.high;
+  return agree ? both(of_both, of_all) : of_both;
 }
 
 lost_mass lost_to_underflow(const cell_table& table, const treatment& how, multiplier by, dtype recorded) {

@@ -201,11 +201,12 @@ std::vector<std::string> trajectory_watch::warnings() const {
   const bool rides =
       rows_ >= least_rows_of_a_run && at_greatest_.rows * 2 >= rows_ && floor_ < greatest_ && std::isfinite(greatest_);
   const bool falls = first_skip_ && !raised_;
-  if ((rides || falls) && never_grows(start_)) {
+  constexpr std::uint64_t longest = 1'000'000;
+  if ((rides || falls) && !grows_back_within(start_, longest)) {
     if (falls)
       all.push_back(
-          "the scale never grows: a million good steps in a row do not raise it with these parameters, so that every "
-          "overflow lowers it for good. Where the policy has a growth interval, set it above 0");
+          "the scale does not grow back: a million good steps in a row do not raise it with these parameters, so that "
+          "what overflows take from it stays lost. A growth interval of 0 or less never comes: set it above 0");
     return all;
   }
   if (rides) {

@@ -81,9 +81,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
     for (finding& f : which_tensor_scales(examined.fp8, tensors)) all.findings.push_back(std::move(f));
     if (values) {
       constexpr int usual = 16;
-      const auto held = w.held_down_by();
-      const int fitting = held ? held->without : w.largest_likely_safe().value_or(usual);
-      const int scale_log2 = scaling == scaling_kind::run ? std::min(fitting, usual) : 0;
+      const int scale_log2 = scaling == scaling_kind::run ? std::min(w.largest_usual_safe().value_or(usual), usual) : 0;
       std::vector<compared_sets> sets{{sets_by_tensor(shared, tensors), "tensor"}};
       if (!o.groups.empty()) sets.push_back({sets_by_group(shared, tensors, o.groups), "group"});
       if (scaling == scaling_kind::run || scaling == scaling_kind::none)
@@ -92,7 +90,7 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
           std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
         all.findings.push_back(which_clipping(run));
       if (scaling == scaling_kind::run)
-        for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(run, of, w, o));
+        for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(shared, of, w, o));
     }
     // What happened tells more than that there is nothing of the kind.
     finding beyond = what_scaling_cannot_help(run, tensors, w, o);

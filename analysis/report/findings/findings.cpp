@@ -78,6 +78,11 @@ std::optional<window::outliers> window::held_down_by() const {
   return std::nullopt;
 }
 
+std::optional<int> window::largest_usual_safe() const {
+  const std::optional<outliers> held = held_down_by();
+  return held ? held->without : largest_likely_safe();
+}
+
 // What step_overflow answers of each step, from what a survey keeps of it.
 void window_maker::add(const step_survey& s) {
   constexpr double never = std::numeric_limits<double>::infinity();

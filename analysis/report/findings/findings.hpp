@@ -61,6 +61,8 @@ struct window {
     int without = 0;  // log2 of the largest safe scale of the others
   };
   [[nodiscard]] std::optional<outliers> held_down_by() const;
+  // The largest that is likely safe in all steps but these.
+  [[nodiscard]] std::optional<int> largest_usual_safe() const;
 };
 [[nodiscard]] window window_of(std::span<const step_survey> steps, const treatment& how);
 

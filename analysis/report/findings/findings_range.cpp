@@ -190,13 +190,14 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
   else if (good.any())
     f.conclusion = fmt::format("{}, and {}", losing_little(most), top);
   else if (static_scales{least, w.largest_likely_safe()}.any())
-    f.conclusion = fmt::format("not decided: {}, and by estimate no finite step overflows there; {}",
-                               losing_little(w.largest_likely_safe()), most ? "sure is that " + top : top);
+    f.conclusion = fmt::format("not decided: {}, and by estimate no finite step overflows there{}",
+                               losing_little(w.largest_likely_safe()),
+                               most ? fmt::format("; above {} the input does not decide it", power(*most)) : "");
   else if (held && static_scales{least, held->without}.any())
-    f.conclusion =
-        fmt::format("{}, but {} of {} overflow{} there: no scale serves {} as well, and a scaler skips {}",
-                    losing_little(held->without), held->steps, steps_text(held->of), held->steps == 1 ? "s" : "",
-                    held->steps == 1 ? "it" : "those", held->steps == 1 ? "it" : "them");
+    f.conclusion = fmt::format(
+        "{}, but {} there: no scale serves all, and a scaler skips what overflows", losing_little(held->without),
+        held->steps == 1 ? fmt::format("1 of {} overflows", steps_text(held->of))
+                         : fmt::format("up to {} of {} overflow", held->steps, steps_text(held->of)));
   else if (most)
     f.conclusion = fmt::format("no scale does both: {}, where it loses {}{}", top, loses(*most),
                                least ? fmt::format("; {} would take {}", at_most, power(*least)) : "");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <vector>
 
 #include <ulp/report/pictures/clip_rates.hpp>
 
@@ -15,22 +17,22 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
   finding f{.topic = "not_helped", .question = "What can scaling not fix?"};
   constexpr double mostly_zero = 0.5;
   std::vector<std::string> parts;
-  const std::uint64_t below_one = w.overflowing(1);
   // The gradients of a loss that is infinite or NaN are so in every format.
-  const auto of_losses =
-      std::min(below_one, static_cast<std::uint64_t>(std::ranges::count_if(run.steps(), [](const step_survey& s) {
-                 return s.loss_is_lost && !std::isfinite(s.max_abs);
-               })));
+  std::vector<step_survey> others;
+  std::ranges::copy_if(run.steps(), std::back_inserter(others),
+                       [](const step_survey& s) { return !s.loss_is_lost || std::isfinite(s.max_abs); });
+  const std::uint64_t of_losses = run.steps().size() - others.size();
+  const std::uint64_t below_one = window_of(others, o.how).overflowing(1);
   if (of_losses > 0) {
     parts.emplace_back("losses that are infinite or NaN");
     f.evidence.push_back(fmt::format("the loss itself is infinite or NaN in {}: no scale of the gradients reaches it",
                                      steps_text(of_losses)));
   }
-  if (below_one > of_losses && !run.as_recorded()) {
+  if (below_one > 0 && !run.as_recorded()) {
     parts.emplace_back("overflow without any scale");
     f.evidence.push_back(
         fmt::format("overflow in {} of {} even at the scale 1: activations or losses are too large, not the scale",
-                    o.format_name, steps_text(below_one - of_losses)));
+                    o.format_name, steps_text(below_one)));
   }
   std::uint64_t zero_tensors = 0;
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {
@@ -47,7 +49,7 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
   if (zero_tensors > 0) parts.push_back(fmt::format("zeros of {}", count_text(zero_tensors, "tensor")));
   if (!parts.empty()) f.grade = finding_grade::notable;
   f.conclusion = parts.empty() ? "nothing of that kind was found" : fmt::format("{}", fmt::join(parts, "; "));
-  f.numbers = {{"overflow_steps_at_1", run.as_recorded() ? table_value{} : integer(below_one)},
+  f.numbers = {{"overflow_steps_at_1", run.as_recorded() ? table_value{} : integer(w.overflowing(1))},
                {"mostly_zero_tensors", integer(zero_tensors)},
                {"censored_zeros", integer(run.censored())}};
   if (run.censored() > 0)

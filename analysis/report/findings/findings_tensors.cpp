@@ -159,7 +159,7 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const w
   const double range = o.how.format.emax() - o.how.format.min_quantum_exponent();
   constexpr double little = 1e-3;
   // What overflowed tells more of a step than the largest of its finite gradients.
-  const std::optional<int> most = w.largest_safe();
+  const std::optional<int> most = w.largest_usual_safe();
   const double common = std::min(std::exp2(std::floor(std::log2(least.first))), std::ldexp(1.0, most.value_or(1000)));
   const bool one_serves = std::ranges::all_of(
       of.sets, [&](const tensor_set& set) { return magnitude_loss_of(run, set, o.how, common).high <= little; });
@@ -181,9 +181,11 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const w
   for (const auto& [scale, set] : safe)
     each.all.push_back({set->name, named_values{{{"scale_log2", safe_log2(scale)}}}});
   f.numbers.push_back({fmt::format("{}s", of.noun), std::move(each)});
-  f.limits = fmt::format(
-      "By the largest finite gradient over the whole run of each {}{} whose overflow is checked (see --check).",
-      of.noun == "tensor" ? "" : "tensor of a ", of.noun);
+  f.limits =
+      fmt::format(
+          "By the largest finite gradient over the whole run of each {}{} whose overflow is checked (see --check).",
+          of.noun == "tensor" ? "" : "tensor of a ", of.noun) +
+      left_out_text(o);
   return f;
 }
 

@@ -15,7 +15,8 @@ told told_of(const nan_source& n, const telling& about) {
       fmt::format("NaN begins in {} in step {}{}: {} of {} tensors hold NaN there and none an infinity", name,
                   n.lost.first, n.ends_the_run ? " and stays to the end" : "", grouped(n.with_nan), grouped(n.tensors));
   if (n.neighbour)
-    t.happened += fmt::format(", and {}, the next one recorded, is finite", about.tensors[*n.neighbour].name);
+    t.happened +=
+        fmt::format(", and {}, which backward reaches before it, is finite", about.tensors[*n.neighbour].name);
   t.change = n.neighbour
                  ? fmt::format("look at what is computed between {} and {}", name, about.tensors[*n.neighbour].name)
                  : fmt::format("look at what is computed after {}", name);

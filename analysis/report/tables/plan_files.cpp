@@ -374,12 +374,7 @@ plan_file plan_file_for(std::string_view framework, const plan_answer& plan) {
 }
 
 std::string layer_of(std::string_view tensor) {
-  for (const std::string_view kind :
-       {"wgrad/", "agrad/", "weight_grad/", "activation_grad/", "weight/", "update/", "activation/", "forward/"})
-    if (tensor.starts_with(kind)) {
-      tensor.remove_prefix(kind.size());
-      break;
-    }
+  tensor = without_kind(tensor);
   for (const std::string_view part : {".weight", ".bias"})
     if (tensor.ends_with(part)) {
       tensor.remove_suffix(part.size());

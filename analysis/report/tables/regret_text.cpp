@@ -24,7 +24,8 @@ std::string cost_text(double cost) {
 std::string estimate_text(double cost, const value_range& bounds) {
   if (std::isnan(bounds.low)) return "~" + cost_text(cost);
   if (bounds.exact()) return cost_text(cost);
-  return fmt::format("~{} {}", cost_text(cost), ends_text(cost_text(bounds.low), cost_text(bounds.high)));
+  const std::string ends = ends_text(cost_text(bounds.low), cost_text(bounds.high));
+  return ends == cost_text(cost) ? ends : fmt::format("~{} {}", cost_text(cost), ends);
 }
 
 std::string scales_text(const best_trajectory& best) {

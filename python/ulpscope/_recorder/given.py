@@ -28,7 +28,7 @@ class Given:
             given = getattr(self, name)
             try:
                 setattr(self, name, held(given.detach() if hasattr(given, "detach") else given, later))
-            except (TypeError, ValueError, RuntimeError):
+            except (TypeError, ValueError):
                 raise RecorderError(f"{name}={reprlib.repr(given)}: is not a number") from None
 
     def check_arguments(self):

@@ -120,6 +120,7 @@ TEST_CASE("what convert does not do is one line, and leaves no file") {
   refused("w.npy --to fp16 -o link.npy", "link.npy is an input and would be overwritten");
   refused("w.npy --to fp17 -o o.npy", "unknown format 'fp17'");
   refused("w.npy --to fp17", "unknown format 'fp17'");
+  refused("w.npy o.JSON --to fp16", "a text file is not written");
   refused("w.npy o.csv --to fp16", "o.csv: a text file is not written: name it .npy");
   refused("w.npy --to fp64 -o o.npy", "codes of float64 have 64 bits");
   refused("w.npy --to e8m0 -o o.npy", "has no sign and no zero");

@@ -659,9 +659,10 @@ TEST_CASE("table: names in other languages, and names that only the user knows")
   told.columns = parse_columns("step=krok,loss=x");
   CHECK(place.error("a.csv", text(unknown), told).find("has no column 'x', which --columns names") !=
         std::string::npos);
-  CHECK(place.error("a.csv", "loss\n4.5\n4.25\n") ==
-        "a.csv: line 1: names one column, 'loss', and a run needs one that numbers its steps, too: write a column step "
-        "before it");
+  CHECK(
+      place.error("a.csv", "loss\n4.5\n4.25\n") ==
+      "a.csv: line 1: names one column, 'loss': a run needs the numbers of its steps and what is told of each, such as "
+      "the loss, in columns of their own");
   // No table.
   CHECK(place.error("a.log", "one; two\nthree; four\nfive; six\n").find("is neither a table") != std::string::npos);
 }

@@ -173,3 +173,27 @@ TEST_CASE("a lost loss that comes back every so many steps is one batch, however
   }
   CHECK(std::holds_alternative<forward_overflow>(found(false, 25).causes.front()));
 }
+
+TEST_CASE("a period is counted in steps of the input, and told only of what is left") {
+  // Every tenth step is logged, and lost rows come in pairs.
+  made_run pairs({"a.weight"});
+  made_run single({"a.weight"});
+  pairs.every = single.every = 10;
+  for (int i = 0; i < 600; ++i) {
+    const auto add = [&](made_run& to, bool is_bad) {
+      to.scalars.loss = is_bad ? NAN : 2;
+      to.scalars.found_inf = is_bad;
+      to.scalars.loss_scale = 64;
+      to.add(is_bad ? NAN : 1);
+    };
+    add(pairs, i > 1 && (i % 47 == 0 || i % 47 == 1));
+    add(single, i % 40 == 7);
+  }
+  const auto period = [](const made_run& of) {
+    for (const cause& c : of.found().causes)
+      if (const auto* const batch = std::get_if<bad_batch>(&c)) return batch->period;
+    return std::int64_t{0};
+  };
+  CHECK(period(pairs) == 0);
+  CHECK(period(single) == 400);
+}

@@ -26,11 +26,12 @@ class made_run {
     for (std::string& name : names)
       tensors_.push_back({.name = std::move(name), .kind = tensor_kind::weight_grad, .through = through});
   }
-  step_scalars scalars;  // of the next step
+  step_scalars scalars;    // of the next step
+  std::int64_t every = 1;  // numbers of steps from one to the next
 
   void add(const std::vector<std::vector<float>>& values, gradient_parts parts = {}) {
     step s;
-    s.key.step = number_++;
+    s.key.step = every * number_++;
     s.scalars = scalars;
     for (std::uint32_t i = 0; i < values.size(); ++i) {
       tensor_row row{.tensor = i, .type = dtype::float32, .factor = 1, .parts = parts};

@@ -141,6 +141,18 @@ TEST_CASE("where all is lost the share is 1, and where nothing is 0, whatever is
   CHECK(share_of_magnitude(lost_to_underflow(unknown, {float16}, {}), magnitudes_bounds(unknown)) == value_range{0, 1});
 }
 
+TEST_CASE("a reported sum that the cells do not allow lifts no share above 1") {
+  cell_counter counter(cell_counter::with::nothing);
+  const std::vector<float> values(100, 0x1p-30F);
+  counter.add(std::span{values});
+  cell_table cells = counter.take();
+  for (const double printed : {9.3132e-08, 9.30e-08, 9.4e-08}) {
+    cells.reported_abs_sum = printed;
+    const lost_mass lost = lost_to_underflow(cells, {float16}, {});
+    CHECK(share_of_magnitude(lost, magnitudes_bounds(cells)) == value_range{1, 1});
+  }
+}
+
 TEST_CASE("factors divide, and a scale of 0 loses everything") {
   const std::vector<float> values{0x1p-26F, 0x1p-20F, 1};
   const cell_table table = count_cells(std::span{values});

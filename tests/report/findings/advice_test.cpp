@@ -592,14 +592,14 @@ TEST_CASE("one batch far above all others decides no share, and no static scale"
   CHECK(bad.number("static_scale", "lowest_log2") == usual.number("static_scale", "lowest_log2"));
   CHECK(bad.number("static_scale", "highest_log2") == "-4");
   CHECK(bad.number("static_scale", "highest_log2_without_outliers") == usual.number("static_scale", "highest_log2"));
-  CHECK(says(bad.conclusion("static loss scales"), "but 1 of 200 steps overflows there: no scale serves it as well"));
+  CHECK(says(bad.conclusion("static loss scales"), "but 1 of 200 steps overflows there: no scale serves all"));
   CHECK(bad.number("worst_tensors", "scale_log2") == "16");
 }
 
 TEST_CASE("backward reaches gradients of activations in the order of their hooks, and weights from the last") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const std::vector<tensor_info> weights{{.name = "in.weight", .kind = tensor_kind::weight_grad},
-                                         {.name = "mid.weight", .kind = tensor_kind::weight_grad},
+                                         {.name = "wgrad/mid.weight", .kind = tensor_kind::weight_grad},
                                          {.name = "out.weight", .kind = tensor_kind::weight_grad}};
   const auto first_of = [&](std::vector<std::string> activations, const std::vector<std::string>& lost,
                             tensor_kind kind = tensor_kind::activation_grad) {
@@ -618,17 +618,37 @@ TEST_CASE("backward reaches gradients of activations in the order of their hooks
     }
     return r.conclusion("overflow first").substr(0, r.conclusion("overflow first").find(':'));
   };
-  const std::vector<std::string> backward{"out", "act", "mid", "in"};
-  const std::vector<std::string> forward{"in", "mid", "act", "out"};
+  const std::vector<std::string> backward{"agrad/out", "act", "mid", "in"};
+  const std::vector<std::string> forward{"in", "mid", "act", "agrad/out"};
   for (const std::vector<std::string>& recorded : {backward, forward}) {
-    CHECK(first_of(recorded, {"act", "mid", "in", "in.weight", "mid.weight"}) == "act");
+    CHECK(first_of(recorded, {"act", "mid", "in", "in.weight", "wgrad/mid.weight"}) == "act");
     CHECK(first_of(recorded, {"mid", "in", "in.weight", "out.weight"}) == "out.weight");
-    CHECK(first_of(recorded, {"out", "act", "mid", "in", "in.weight", "mid.weight", "out.weight"}) == "out");
+    CHECK(first_of(recorded, {"agrad/out", "act", "mid", "in", "in.weight", "wgrad/mid.weight", "out.weight"}) ==
+          "agrad/out");
   }
-  CHECK(first_of({}, {"in.weight", "mid.weight"}) == "mid.weight");
+  // None is named after a module.
+  CHECK(first_of({"x", "y"}, {"x", "y", "out.weight"}) == "y");
+  CHECK(first_of({}, {"in.weight", "wgrad/mid.weight"}) == "wgrad/mid.weight");
   // Where activations were recorded, forward tells first.
-  CHECK(first_of(forward, {"mid", "act", "out", "in.weight", "mid.weight", "out.weight"}, tensor_kind::activation) ==
-        "mid");
+  CHECK(first_of(forward, {"mid", "act", "agrad/out", "in.weight", "wgrad/mid.weight", "out.weight"},
+                 tensor_kind::activation) == "mid");
+}
+
+TEST_CASE("steps whose loss is lost are not counted as overflow without a scale, nor take from it") {
+  run r;
+  for (int i = 0; i < 60; ++i) {
+    const bool is_lost = i % 12 == 6;
+    const bool is_large = i % 20 == 9;
+    step s = step_of({is_lost ? std::numeric_limits<float>::quiet_NaN() : is_large ? 3e5F : 1}, {1});
+    s.scalars.loss = is_lost ? std::numeric_limits<double>::quiet_NaN() : 2;
+    r.add_step(s, two);
+  }
+  CHECK(says(r.conclusion("not fix"), "losses that are infinite or NaN; overflow without any scale"));
+  for (const finding& f : r.findings())
+    if (f.topic == "not_helped") {
+      CHECK(says(f.evidence[0], "in 5 steps"));
+      CHECK(says(f.evidence[1], "of 3 steps even at the scale 1"));
+    }
 }
 
 TEST_CASE("the tensor that overflows first is named, with its share of the overflows") {

@@ -30,6 +30,8 @@ TEST_CASE("a regret is exact, an estimate with bounds, or an estimate") {
   CHECK(regret_text(result(7.5, {not_known, not_known}, 2, {1, 4})) == "~5.5");
   CHECK(regret_text(result(12345.4, {12345.4, 12345.4}, 0, {0, 0})) == "12,345");
   CHECK(regret_text(result(3e-9, {3e-9, 3e-9}, 0, {0, 0})) == "0");
+  // What bounds leave open shows in no digit.
+  CHECK(regret_text(result(3e-9, {0, 4e-9}, 0, {0, 0})) == "0");
   CHECK(regret_text({}).empty());
   CHECK(free_regret_text({}).empty());
 }

@@ -42,6 +42,9 @@ struct tensor_info {
   friend bool operator==(const tensor_info&, const tensor_info&) = default;
 };
 
+// A tensor's name without what says its kind: "wgrad/", "agrad/".
+[[nodiscard]] std::string_view without_kind(std::string_view tensor) noexcept;
+
 // microbatch -1 is the accumulated gradient; an attempt above 0 repeats an update.
 struct step_key {
   std::int64_t step = 0;

@@ -15,8 +15,6 @@ namespace ulp {
 [[nodiscard]] double floor_of(scaler s);
 // Good steps without end do not lead above it; nullopt where that takes too long to find out.
 [[nodiscard]] std::optional<double> ceiling_of(const scaler& s);
-// Whether overflows lower the scale, and a million good steps in a row do not raise it again.
-[[nodiscard]] bool never_grows(const scaler& s);
 // The good steps from one growth to the next of a policy that halves at every overflow and doubles after so many good
 // steps; nullopt for others.
 [[nodiscard]] std::optional<std::int64_t> doubling_period(scaler s);

@@ -32,7 +32,7 @@ class trajectory_watch {
   // - overflowed steps that were applied;
   // - overflow at scales below one;
   // - pinned at the policy's floor;
-  // - a policy that never grows;
+  // - a scale that does not grow back within a million steps;
   // - riding at its ceiling;
   // - a run too short for the scale to grow back after an overflow.
   [[nodiscard]] std::vector<std::string> warnings() const;
