@@ -72,7 +72,7 @@ command precision_accumulate_command() {
       "Gradients are rounded to the format before they are added. docs/precision.md has the definitions and the "
       "model.\n"
       "Examples:\n"
-      "  ulp precision accumulate tests/data/microbatches32.safetensors --format fp16,bf16 --chunk 8\n"
+      "  ulp precision accumulate examples/microbatches32.safetensors --format fp16,bf16 --chunk 8\n"
       "  ulp precision accumulate examples/digits.ulp --microbatches 32 --format bf16";
   made.run = [o] {
     o->asked.formats = joined_names(o->asked.formats);

@@ -80,7 +80,7 @@ command precision_dot_command() {
       "  ulp precision dot --generate uniform --length 1024 --rows 8 --format fp16,bf16\n"
       "  ulp precision dot --generate normal --length 4096 --rows 8 --format e4m3fn --unit H100 --promote 4\n"
       "  ulp precision dot --generate normal --length 4096 --rows 8 --format mxfp8,nvfp4\n"
-      "  ulp precision dot tests/data/sums/microbatches32.npz --a addends --b addends --format bf16";
+      "  ulp precision dot examples/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc2.weight --format bf16";
   made.run = [o] {
     o->asked.formats = joined_names(o->asked.formats);
     return run(*o);

@@ -216,7 +216,7 @@ printed all_commands() {
       {"ulp precision optimizer INPUT",
        "precision optimizer tests/data/golden_optim/inputs.npz --dialect torch_sgd -o " + (dir / "o.npz").string(),
        "steps"},
-      {"ulp precision accumulate", "precision accumulate tests/data/microbatches32.safetensors --format bf16", ""},
+      {"ulp precision accumulate", "precision accumulate examples/microbatches32.safetensors --format bf16", ""},
       {"ulp precision dot", "precision dot --generate normal --length 8 --rows 2 --format bf16", ""},
       {"ulp matmul",
        "matmul examples/digits.step00100.safetensors --a wgrad/fc2.weight --b wgrad/fc1.weight --unit H100 --format "

@@ -163,7 +163,7 @@ class Questions(Compared):
         )  # fmt: skip
 
     def test_precision(self):
-        w, m = os.path.join(SOURCE, "examples", "weights.step00100.safetensors"), data("microbatches32.safetensors")
+        w, m = os.path.join(SOURCE, "examples", "weights.step00100.safetensors"), os.path.join(SOURCE, "examples", "microbatches32.safetensors")
         inputs = os.path.join(SOURCE, "tests", "data", "golden_optim", "inputs.npz")
         config = self.path("lightning.yaml")
         with open(config, "w") as file:

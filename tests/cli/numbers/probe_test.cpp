@@ -113,7 +113,7 @@ TEST_CASE("what ulp probe refuses") {
   check_refused(probe, "--results");
   check_refused("--results " + probe, "give the probe");
   check_refused(probe + " --results " + probe + " -k 3", "one of these");
-  check_refused("tests/data/microbatches32.safetensors --results " + probe, "has no array of this name");
+  check_refused("examples/microbatches32.safetensors --results " + probe, "has no array of this name");
   const std::vector<float> three{1, 2, 3};
   const std::string few = (folder / "few.npy").string();
   ulp::write_npy(few, "<f4", {3}, {reinterpret_cast<const char*>(three.data()), 12});

@@ -59,7 +59,7 @@ std::string npy_of(const std::string& shape, const std::vector<float>& numbers) 
 }  // namespace
 
 TEST_CASE("one dump of all micro-batches and a folder of one each are the same") {
-  const std::string file = "tests/data/microbatches32.safetensors";
+  const std::string file = "examples/microbatches32.safetensors";
   const json all = rows("accumulate " + file + " --format bf16 --chunk 8");
   CHECK(all.size() == 3 * 5);  // two tensors and both; float32, sequential, chunks twice, Kahan
   for (const json& row : all) CHECK(row.at("microbatches") == 32);
@@ -129,7 +129,7 @@ TEST_CASE("the configuration says what gradients are accumulated in, and what it
     CAPTURE(text, part);
     CHECK(text.find(part) != std::string::npos);
   };
-  const std::string file = "tests/data/microbatches32.safetensors";
+  const std::string file = "examples/microbatches32.safetensors";
   const std::string half = "trainer:\n  precision: bf16-true\n  accumulate_grad_batches: 32\n";
   const auto narrow = run_with(half, file);
   contains(narrow.out,
@@ -326,7 +326,7 @@ TEST_CASE("where nothing counts there is no number, and a sentence says why") {
 
 TEST_CASE("the sums of each format are told in a sentence") {
   const auto of = [](const std::string& arguments) { return run_ulp("precision accumulate " + arguments).out; };
-  CHECK(of("tests/data/microbatches32.safetensors --format fp16,bf16")
+  CHECK(of("examples/microbatches32.safetensors --format fp16,bf16")
             .starts_with("fp16: sums one after the other have an rms error of 7.85e-04, 2.0 bits beyond one rounding; "
                          "least has Kahan: 2.71e-04\nbf16: "));
   const std::string modelled = "examples/digits.ulp --format bf16 --tensor fc --microbatches ";
