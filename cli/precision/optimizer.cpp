@@ -177,7 +177,7 @@ command precision_optimizer_command() {
   made.footer =
       "Examples:\n"
       "  ulp precision optimizer --dialect bnb_cuda_text_adam8bit\n"
-      "  ulp precision optimizer examples/microbatches32.safetensors --dialect torch_adamw --weights bf16 --lr 0.01 "
+      "  ulp precision optimizer examples/optimizer_steps.npz --dialect torch_adamw --weights bf16 --lr 0.01 "
       "-o /tmp/run.npz";
   made.run = [o] { return run(*o); };
   return made;

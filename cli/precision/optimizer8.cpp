@@ -104,8 +104,8 @@ command precision_optimizer8_command() {
       "compared at the end. Tensors of all sizes have quantized states here; bitsandbytes and torchao quantize none "
       "below 4096 elements. docs/optimizer-states.md has the definitions, and how far this can be trusted.\n"
       "Examples:\n"
-      "  ulp precision optimizer8 examples/microbatches32.safetensors\n"
-      "  ulp precision optimizer8 examples/microbatches32.safetensors --dialect "
+      "  ulp precision optimizer8 examples/optimizer_steps.npz\n"
+      "  ulp precision optimizer8 examples/optimizer_steps.npz --dialect "
       "bnb_cpu_default_adam8bit,torch_adam:bf16 --lr 0.01 --by-tensor";
   made.run = [o] { return run(*o); };
   return made;
