@@ -12,11 +12,14 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
   constexpr double far_below_one = 0x1p-4;
   constexpr std::uint64_t several = 5;
   collapsed_scale c;
+  bool is_alive =
+      false;  // gradients are neither zero nor lost at such a scale: it was not in use, or not printed whole
   std::uint64_t finite = 0;  // after the last lost one, below one, as far as that is known
   for (const step_survey& s : e.steps) {
     if (s.loss_scale == 0 || std::isinf(s.loss_scale)) {
       if (c.dead++ == 0) c.dead_from = s.key.step;
       c.dead_scale = s.loss_scale;
+      is_alive = is_alive || (std::isfinite(s.logged_norm) && s.logged_norm > 0);
     }
     const double scale = scale_of(s);
     if (std::isnan(scale)) continue;
@@ -34,7 +37,8 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
     c.least = std::isnan(c.least) ? scale : std::min(c.least, scale);
     if (std::isfinite(s.loss)) c.loss = s.loss;
   }
-  if (c.dead > 0) return c;
+  if (c.dead > 0 && !is_alive) return c;
+  c.dead = 0;
   // Gradients that are large, and finite, need such a scale.
   if (c.lost.steps == 0 || finite > 0 || (c.lost.steps < several && !(c.least <= far_below_one))) return std::nullopt;
   return c;

@@ -335,9 +335,11 @@ void evidence::judge_batches() {
   bad_loss.loss_is_lost = true;
   std::vector<std::int64_t>& single = bad_loss.steps;
   const bool is_end_one = forward && forward->ends_the_run && end_->losses > 0 && end_->lost <= at_the_end;
-  if (is_end_one && single.size() > many) {
-    for (std::size_t i = end_->first; i < steps.size(); ++i)
-      if (has_lost_loss(steps[i])) single.push_back(steps[i].key.step);
+  std::vector<std::int64_t> with_end = single;
+  for (std::size_t i = is_end_one ? end_->first : steps.size(); i < steps.size(); ++i)
+    if (has_lost_loss(steps[i])) with_end.push_back(steps[i].key.step);
+  if (is_end_one && (single.size() > many || period_of(with_end, steps) > 0)) {
+    single = std::move(with_end);
     forward.reset();
     end_.reset();
   }

@@ -88,12 +88,12 @@ advice advice_on(const examined_run& examined, std::optional<weights_told> updat
         for (const compared_sets& of : sets) all.findings.push_back(which_lose_most(shared, of, scale_log2, o));
       if (!run.as_recorded() && !is_clipped &&
           std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
-        all.findings.push_back(which_clipping(run));
+        all.findings.push_back(which_clipping(shared, o));
       if (scaling == scaling_kind::run)
         for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(shared, of, w, o));
     }
     // What happened tells more than that there is nothing of the kind.
-    finding beyond = what_scaling_cannot_help(run, tensors, w, o);
+    finding beyond = what_scaling_cannot_help(shared, tensors, w, o);
     if (!beyond.evidence.empty() || !told.has_cause()) all.findings.push_back(std::move(beyond));
   } else if (std::optional<finding> shown = what_log_shows(whole)) {
     all.findings.push_back(std::move(*shown));

@@ -19,7 +19,7 @@ std::string were(std::uint64_t n, std::string_view noun) { return count_text(n, 
 std::string left_out_text(const advice_options& o) {
   return o.bad_batches == 0
              ? ""
-             : fmt::format(" {} not counted in the shares.",
+             : fmt::format(" {} not counted here.",
                            o.bad_batches == 1 ? "1 bad batch is" : fmt::format("{} bad batches are", o.bad_batches));
 }
 

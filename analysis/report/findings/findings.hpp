@@ -22,7 +22,7 @@ namespace ulp {
 [[nodiscard]] std::string steps_text(std::uint64_t n);
 // "step 5", "steps 5 to 27"
 [[nodiscard]] std::string places_text(std::int64_t first, std::int64_t last);
-// " 2 bad batches are not counted in the shares."; nothing where there are none.
+// " 2 bad batches are not counted here."; nothing where there are none.
 [[nodiscard]] std::string left_out_text(const advice_options& o);
 // "1 zero was", "3 zeros were"
 [[nodiscard]] std::string were(std::uint64_t n, std::string_view noun);
@@ -146,7 +146,7 @@ struct fp8_choice_told {
 // nullopt where every recorded tensor is finite throughout.
 [[nodiscard]] std::optional<finding> which_overflow_first(const survey& run, const std::vector<tensor_info>& tensors,
                                                           const advice_options& o);
-[[nodiscard]] finding which_clipping(const survey& run);
+[[nodiscard]] finding which_clipping(const survey& run, const advice_options& o);
 [[nodiscard]] finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors,
                                                const window& w, const advice_options& o);
 

@@ -58,7 +58,7 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
   return f;
 }
 
-finding which_clipping(const survey& run) {
+finding which_clipping(const survey& run, const advice_options& o) {
   finding f{.topic = "clipping", .question = "How often would clipping by the norm trigger?"};
   std::vector<double> norms;
   for (const step_survey& s : run.steps()) norms.push_back(s.norm);
@@ -82,7 +82,8 @@ finding which_clipping(const survey& run) {
   f.numbers = {{"trigger_rate_at_1", rates.rate(1)}, {"norms", integer(rates.finite())},
                {"median", rates.quantile(0.5)},      {"p90", rates.quantile(0.9)},
                {"p99", rates.quantile(0.99)},        {"largest", largest}};
-  f.limits = "These are norms of the gradients as recorded; training with clipping would have had different ones.";
+  f.limits = "These are norms of the gradients as recorded; training with clipping would have had different ones." +
+             left_out_text(o);
   if (*about != 0) f.limits += " Those marked ~ are estimated from cells: record with sums for exact ones.";
   return f;
 }

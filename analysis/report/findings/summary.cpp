@@ -236,6 +236,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best,
     say_the_loss_rose(s);
     return s;
   }
+  say_what_stands_out(s);
   if (excerpt_) say_it_is_short(s, has_values);
   const scaling_kind scaling = options_.scaling();
   const bool has_scale_of_run = scaling == scaling_kind::run || scaling == scaling_kind::none;
@@ -378,6 +379,37 @@ void summary_of::say_the_loss_rose(advice_summary& s) const {
       "changed by step {}: learning rate, data, labels, weight decay",
       rise_->step);
   s.sure = "the loss is certain; gradients do not show why it rose";
+}
+
+// Single steps with finite gradients far above those before and after them, too many or too near an end to be told as batches.
+void summary_of::say_what_stands_out(advice_summary& s) const {
+  constexpr std::size_t few = 20;
+  constexpr double far = 1e4;
+  std::vector<std::pair<double, std::int64_t>> sizes;
+  for (const step_survey& of : judged_.steps()) {
+    const double size = std::isfinite(of.logged_norm) ? of.logged_norm : std::isfinite(of.norm) ? of.norm : of.max_abs;
+    if (std::isfinite(size) && size > 0) sizes.emplace_back(size, of.key.step);
+  }
+  if (sizes.size() < few) return;
+  std::vector<std::int64_t> found;
+  double most = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const double before = i > 0 ? sizes[i - 1].first : 0;
+    const double after = i + 1 < sizes.size() ? sizes[i + 1].first : 0;
+    const double times = sizes[i].first / std::max(before, after);
+    if (!(times >= far)) continue;
+    found.push_back(sizes[i].second);
+    most = std::max(most, times);
+  }
+  if (found.empty()) return;
+  constexpr std::string_view healthy = "no fault found: ";
+  if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());
+  const bool is_one = found.size() == 1;
+  s.happened = fmt::format("the gradients of {} are {}{} those before and after: look at {} data; {}", listed(found),
+                           is_one ? "" : "up to ", multiple_text(most), is_one ? "its" : "their", s.happened);
+  s.grade = finding_grade::notable;
+  if (s.change.starts_with("nothing")) s.change = "look at the data there, and clip by the norm; otherwise " + s.change;
+  s.sure = "fairly sure of these steps; " + s.sure;
 }
 
 // Whether some tensor loses much at the scale of the run, or at the usual one.

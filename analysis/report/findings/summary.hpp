@@ -30,6 +30,7 @@ class summary_of {
   [[nodiscard]] std::optional<advice_summary> not_judged() const;
   void say_what_overflowed(advice_summary& s, bool has_values) const;
   void say_the_loss_rose(advice_summary& s) const;
+  void say_what_stands_out(advice_summary& s) const;
   [[nodiscard]] bool say_what_underflows(advice_summary& s) const;
   void say_what_would_underflow(advice_summary& s) const;
   void say_it_is_short(advice_summary& s, bool has_values) const;

@@ -192,9 +192,11 @@ told told_of_outliers(const bad_batch& b) {
 told told_of(const bad_batch& b, const telling& about) {
   told t = b.ends_the_run ? told_of_ruin(b, about) : told_of_outliers(b);
   constexpr std::uint64_t few = 20;
-  if (about.steps < few)
-    t.sure = fmt::format("not sure: there {} but {} to compare with", about.steps == 1 ? "is" : "are",
-                         steps_text(about.steps));
+  // Every loss is one to compare with.
+  const std::uint64_t compared = b.loss_is_lost ? about.all_steps : about.steps;
+  if (compared < few)
+    t.sure =
+        fmt::format("not sure: there {} but {} to compare with", compared == 1 ? "is" : "are", steps_text(compared));
   t.numbers = {{{"steps", integer(std::uint64_t{b.steps.size()})},
                 {"first_step", b.steps.front()},
                 {"last_step", b.steps.back()},

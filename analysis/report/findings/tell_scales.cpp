@@ -327,9 +327,14 @@ told told_of(const open_overflow& o, const telling& about) {
   told t;
   const bool is_one = o.lost.steps == 1;
   const bool is_known = !std::isnan(o.first_scale);
-  const bool is_search = o.starts_the_run && !(o.last_scale < 0x1p16);
+  // An excerpt begins anywhere, and a step or two are no search.
+  constexpr std::int64_t early = 100;
+  constexpr std::uint64_t few = 3;
+  const bool is_search = o.starts_the_run && o.lost.first <= early && !(o.last_scale < 0x1p16) &&
+                         (o.lost.steps >= few || o.first_scale > 0x1p17);
   t.happened = fmt::format("{} overflow{}{}, and {} with {}", span_text(o.lost), is_one ? "s" : "",
-                           scales_text(o.first_scale, o.last_scale, o.lost), end_text(about), is_one ? "it" : "them");
+                           scales_text(o.first_scale, o.last_scale, o.lost, o.lost.is_assumed), end_text(about),
+                           is_one ? "it" : "them");
   if (is_search && o.first_scale > 0x1p16) {
     t.happened += ": a search for the scale from far above the usual 2^16";
     t.change = "start at 2^16";

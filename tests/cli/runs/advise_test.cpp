@@ -121,6 +121,11 @@ TEST_CASE("advice on logs says what they tell, and no more") {
   for (int i = 0; i < 40; ++i)
     zero += "step " + std::to_string(i) + " loss 2.1 loss_scale " + (i < 20 ? "1.0000\n" : "0.0000\n");
   says(advised(zero), "What happened   the loss scale is logged as 0");
+  // Gradients that are finite, and not zero, were not multiplied by it.
+  std::string unused;
+  for (int i = 0; i < 40; ++i)
+    unused += "step " + std::to_string(i) + " loss 2.1 grad_norm 0.9 loss_scale 0.0000\n";
+  CHECK(advised(unused).find("logged as 0") == std::string::npos);
   std::string infinite;
   for (int i = 0; i < 160; ++i)
     infinite += "step " + std::to_string(i) + " loss 2.1 grad_norm " + (i < 112 ? "0.5" : "nan") + " loss_scale " +

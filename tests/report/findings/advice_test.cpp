@@ -634,6 +634,38 @@ TEST_CASE("backward reaches gradients of activations in the order of their hooks
                  tensor_kind::activation) == "mid");
 }
 
+TEST_CASE("many steps, or the last, with gradients far above those around are no healthy run") {
+  const auto told = [](auto is_far) {
+    run r;
+    for (int i = 0; i < 200; ++i) r.add({is_far(i) ? 0x1p7F : 0x1p-10F}, {0x1p-12F});
+    return r.given().first;
+  };
+  for (const advice_summary& first : {told([](int i) { return i % 25 == 10; }), told([](int i) { return i == 199; })}) {
+    CHECK(says(first.happened, "those before and after: look at"));
+    CHECK_FALSE(says(first.happened, "no fault found"));
+    CHECK(first.grade == finding_grade::notable);
+    CHECK_FALSE(first.change.starts_with("nothing"));
+  }
+  CHECK(says(told([](int) { return false; }).happened, "no fault found"));
+}
+
+TEST_CASE("a step or two at the usual scale are no search for it") {
+  const auto told = [](std::int64_t first, int count) {
+    run r;
+    for (int i = 0; i < count; ++i) {
+      step s;
+      s.scalars.found_inf = true;
+      s.scalars.applied = false;
+      s.scalars.loss_scale = 0x1p17 / std::exp2(i);
+      s.key.step = first + i;
+      r.add_step(s, {});
+    }
+    return r.given().first.happened;
+  };
+  CHECK_FALSE(says(told(0, 1), "a search for the scale"));
+  CHECK_FALSE(says(told(0, 2), "a search for the scale"));
+}
+
 TEST_CASE("steps whose loss is lost are not counted as overflow without a scale, nor take from it") {
   run r;
   for (int i = 0; i < 60; ++i) {
