@@ -150,6 +150,7 @@ advice_summary summary_of::summary(const std::optional<best_trial>& best,
     s = {first_name_, first_->happened, first_->change, first_->lines, first_->sure, finding_grade::trouble, {}};
   } else {
     s = without_cause(best, recipe);
+    say_what_stands_out(s);
     if (weights_)
       take_weights(s);
     else if (!open_of_weights_.empty())
@@ -236,7 +237,6 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best,
     say_the_loss_rose(s);
     return s;
   }
-  say_what_stands_out(s);
   if (excerpt_) say_it_is_short(s, has_values);
   const scaling_kind scaling = options_.scaling();
   const bool has_scale_of_run = scaling == scaling_kind::run || scaling == scaling_kind::none;
@@ -407,8 +407,8 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
   const bool is_one = found.size() == 1;
   s.happened = fmt::format("the gradients of {} are {}{} those before and after: look at {} data; {}", listed(found),
                            is_one ? "" : "up to ", multiple_text(most), is_one ? "its" : "their", s.happened);
-  s.grade = finding_grade::notable;
-  if (s.change.starts_with("nothing")) s.change = "look at the data there, and clip by the norm; otherwise " + s.change;
+  if (s.grade == finding_grade::fine) s.grade = finding_grade::notable;
+  s.change = "look at the data there, and clip by the norm; otherwise " + s.change;
   s.sure = "fairly sure of these steps; " + s.sure;
 }
 

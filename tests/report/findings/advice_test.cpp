@@ -671,7 +671,7 @@ TEST_CASE("steps whose loss is lost are not counted as overflow without a scale,
   for (int i = 0; i < 60; ++i) {
     const bool is_lost = i % 12 == 6;
     const bool is_large = i % 20 == 9;
-    step s = step_of({is_lost ? std::numeric_limits<float>::quiet_NaN() : is_large ? 3e5F : 1}, {1});
+    step s = step_of({is_lost ? std::numeric_limits<float>::quiet_NaN() : is_large ? 3e5F : 3e4F}, {1});
     s.scalars.loss = is_lost ? std::numeric_limits<double>::quiet_NaN() : 2;
     r.add_step(s, two);
   }
