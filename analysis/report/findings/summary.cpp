@@ -402,8 +402,8 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
     most = std::max(most, times);
   }
   if (found.empty()) return;
-  constexpr std::string_view healthy = "no fault found: ";
-  if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());
+  for (const std::string_view healthy : {"no fault found: ", "no fault found in the log: "})
+    if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());
   const bool is_one = found.size() == 1;
   s.happened = fmt::format("the gradients of {} are {}{} those before and after: look at {} data; {}", listed(found),
                            is_one ? "" : "up to ", multiple_text(most), is_one ? "its" : "their", s.happened);

@@ -161,9 +161,11 @@ told told_of_outliers(const bad_batch& b) {
   told t;
   const bool is_one = b.steps.size() == 1;
   const bool is_periodic = b.period > 0;
-  const std::string batch = is_one        ? "a bad batch"
-                            : is_periodic ? "a bad batch that comes once in every pass over the data, it seems"
-                                          : "bad batches";
+  const std::string batch = is_one ? "a bad batch"
+                            : is_periodic
+                                ? "a bad batch that comes in every pass over the data, or something else that is "
+                                  "done so often, such as a validation"
+                                : "bad batches";
   const std::string every = is_periodic ? fmt::format(", every {} steps,", b.period) : "";
   const std::string alone = listed(b.steps) + every + (is_one ? " stands alone: " : " stand alone: ");
   if (b.is_finite)
@@ -182,8 +184,8 @@ told told_of_outliers(const bad_batch& b) {
                 count_text(static_cast<std::uint64_t>(least_distance(b.steps)), "step"));
   t.change = fmt::format("look at the data of {}; {}", is_one ? "this step" : "these steps",
                          b.is_finite ? "clipping the norm bounds what it does" : scaler);
-  t.sure = fmt::format("{}: the steps around {} are healthy", b.loss_is_lost ? "very sure" : "fairly sure",
-                       is_one ? "it" : "them");
+  t.sure = fmt::format("{}: the steps around {} are healthy",
+                       b.loss_is_lost && !is_periodic ? "very sure" : "fairly sure", is_one ? "it" : "them");
   return t;
 }
 
