@@ -68,8 +68,9 @@ TEST_CASE("with all descriptors closed no message gets into a file") {
   CHECK(run_ulp(command + csv + "2 <&- >&- 2>&-").exit_code == 2);  // the summary
   CHECK(read_file(csv + "1") == read_file(csv + "2"));
   const std::string recording = (dir / "r.ulp").string();
-  CHECK(run_ulp("record examples/digits.step00100.safetensors --factor 1 -o " + recording + " <&- >&- 2>&-")
-            .exit_code == 2);
+  CHECK(
+      run_ulp("record examples/digits.step00100.safetensors --factor 1 -o " + recording + " <&- >&- 2>&-").exit_code ==
+      2);
   CHECK(run_ulp("check " + recording).exit_code == 0);
   CHECK(read_file(recording).find("cannot be written") == std::string::npos);
 }

@@ -123,8 +123,7 @@ TEST_CASE("advice on logs says what they tell, and no more") {
   says(advised(zero), "What happened   the loss scale is logged as 0");
   // Gradients that are finite, and not zero, were not multiplied by it.
   std::string unused;
-  for (int i = 0; i < 40; ++i)
-    unused += "step " + std::to_string(i) + " loss 2.1 grad_norm 0.9 loss_scale 0.0000\n";
+  for (int i = 0; i < 40; ++i) unused += "step " + std::to_string(i) + " loss 2.1 grad_norm 0.9 loss_scale 0.0000\n";
   CHECK(advised(unused).find("logged as 0") == std::string::npos);
   std::string infinite;
   for (int i = 0; i < 160; ++i)

@@ -120,10 +120,10 @@ class command_test : public QObject {
     write_file(dir_ / "i.npy", npy_of({}).replace(21, 3, "<i8"));
     const std::string empty = "'" + (dir_ / "i.npy").string() + "'";
     const std::string part = "'" + (dir_ / "part.ulp").string() + "'";
-    QCOMPARE(run_ulp("record examples/digits.step00100.safetensors --run-id r --rank 1 --world 3 --layout shard -o " +
-                     part)
-                 .exit_code,
-             0);
+    QCOMPARE(
+        run_ulp("record examples/digits.step00100.safetensors --run-id r --rank 1 --world 3 --layout shard -o " + part)
+            .exit_code,
+        0);
     const std::string unclosed = (dir_ / "unclosed.ulp").string();
     {
       const std::string written = (dir_ / "written.ulp").string();
