@@ -710,6 +710,38 @@
         <source>source</source>
         <translation>Quelle</translation>
     </message>
+    <message>
+        <source>tensor</source>
+        <translation>Tensor</translation>
+    </message>
+    <message>
+        <source>loss scale</source>
+        <translation>Loss-Skalierung</translation>
+    </message>
+    <message>
+        <source>static scales that suffice</source>
+        <translation>statische Skalierungen, die reichen</translation>
+    </message>
+    <message>
+        <source>smallest format without a loss scale</source>
+        <translation>kleinstes Format ohne Loss-Skalierung</translation>
+    </message>
+    <message>
+        <source>judged by</source>
+        <translation>beurteilt nach</translation>
+    </message>
+    <message>
+        <source>lost magnitude at %1</source>
+        <translation>verlorener Betrag bei %1</translation>
+    </message>
+    <message>
+        <source>underflow at %1</source>
+        <translation>Unterlauf bei %1</translation>
+    </message>
+    <message>
+        <source>overflow at %1</source>
+        <translation>Überlauf bei %1</translation>
+    </message>
 </context>
 <context>
     <name>layers</name>

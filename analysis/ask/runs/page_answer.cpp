@@ -103,8 +103,8 @@ std::vector<std::string> page_reading::lines(const examined_run& run, const std:
 
 page_answer page_reading::result(const std::vector<tensor_info>& tensors, std::optional<kept_weights> weights) {
   examined_run run = examination_.result(tensors, std::move(weights));
-  std::vector<tensor_set> sets = run.options.groups.empty() ? sets_by_kind(run.judged(), tensors)
-                                                            : sets_by_group(run.judged(), tensors, run.options.groups);
+  std::vector<tensor_set> sets = run.options.groups.empty() ? sets_by_kind(run.shared(), tensors)
+                                                            : sets_by_group(run.shared(), tensors, run.options.groups);
   std::vector<std::string> notes = lines(run, sets);
   std::vector<page_replay> replays;
   for (replayed& r : replays_) {

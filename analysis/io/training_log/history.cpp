@@ -26,6 +26,15 @@ bool tells_of_steps(const scale_record& r) {
   return r.what == kind::overflow || r.what == kind::reached || r.what == kind::metrics;
 }
 
+void mark_repeated_norms(std::vector<scale_record>& records) {
+  double last = not_known;
+  for (scale_record& r : records) {
+    if (!tells_of_steps(r) || std::isnan(r.grad_norm)) continue;
+    r.norm_is_repeated = r.grad_norm == last;
+    last = r.grad_norm;
+  }
+}
+
 // Whose the records are: a script's only where no framework has any.
 std::string names_of(const std::vector<scale_record>& records) {
   std::vector<std::pair<const log_dialect*, std::string_view>> seen;
@@ -72,6 +81,7 @@ void note_counting(const std::vector<scale_record>& records, scale_history& into
 // What norms and losses that are not finite say.
 void note_nonfinite(const std::vector<scale_record>& records, scale_history& into) {
   std::uint64_t nonfinite = 0;
+  std::uint64_t contradicting = 0;
   std::uint64_t zero_loss = 0;
   std::uint64_t means = 0;
   std::uint64_t replaced = 0;
@@ -81,13 +91,17 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
     negative += r.norm_is_negative ? 1 : 0;
     has_other_norms = has_other_norms || (!r.norm_is_negative && (r.grad_norm_is_nan || !std::isnan(r.grad_norm)));
     replaced += r.stands_for_nan ? 1 : 0;
-    nonfinite += r.has_nonfinite_value() && !r.norm_is_negative ? 1 : 0;
+    contradicting += r.contradicts_itself() ? 1 : 0;
+    nonfinite += r.has_nonfinite_value() && !r.norm_is_negative && !r.contradicts_itself() ? 1 : 0;
     zero_loss += r.from->replaces_loss && r.grad_norm_is_nan && r.loss == 0 ? 1 : 0;
     means += r.mean_is_nonfinite && !r.is_nonfinite() ? 1 : 0;
   }
   if (nonfinite > 0)
     into.notes.push_back("a loss or a gradient norm that is NaN or infinite stands in " +
                          count_text(nonfinite, "line") + ": the gradients were not finite there");
+  if (contradicting > 0)
+    into.notes.push_back("a loss that is NaN or infinite stands beside a finite gradient norm in " +
+                         count_text(contradicting, "line") + ": whether the gradients were finite there is left open");
   if (negative > 0) into.notes.push_back(negative_norms_text(count_text(negative, "line"), has_other_norms));
   if (zero_loss > 0)
     into.notes.push_back(
@@ -177,9 +191,9 @@ void scale_run::describe(const scale_record& line) {
   learning_rate = line.learning_rate;
   loss_is_nan = line.loss_is_nan;
   grad_norm_is_nan = line.grad_norm_is_nan;
-  nonfinite = line.is_nonfinite();
+  nonfinite = line.is_nonfinite() && !line.contradicts_itself();
   sure = !line.stands_for_nan;
-  decided = nonfinite || !std::isnan(line.grad_norm);
+  decided = nonfinite || (!std::isnan(line.grad_norm) && !line.contradicts_itself());
 }
 
 namespace {
@@ -218,6 +232,7 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
                          std::span<const std::string> ranks) {
   scale_history all;
   const left_out_lines others = choose_records(records, path);
+  mark_repeated_norms(records);
   const settled_scales scales = settle_scales(records);
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;

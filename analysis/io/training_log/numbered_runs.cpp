@@ -333,7 +333,8 @@ class run_builder {
     if (of_any)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].decided = false;
     split_last(runs_);
-    runs_.back().nonfinite = true;
+    runs_.back().nonfinite = !line.contradicts_itself();
+    if (line.contradicts_itself()) runs_.back().decided = false;
     runs_.back().sure = !of_any && !line.stands_for_nan;
     put_loss(runs_.back());
     put_norm(runs_.back());

@@ -85,6 +85,22 @@ bool is_of_something_else(told_steps told) {
   return greatest < least_first_scale && ((is_vague && greatest > 1) || !are_powers);
 }
 
+// A scale of 1 or more that is 0 from one line to the next, and to the end: no overflows made it so where all norms are finite.
+std::set<std::int64_t> take_zeros(told_steps told) {
+  std::size_t first = told.size();
+  const auto is_zero = [](const scale_record& r) {
+    return r.after == 0 && std::isfinite(r.grad_norm) && !says_overflow(r);
+  };
+  while (first > 0 && is_zero(*told[first - 1])) --first;
+  std::set<std::int64_t> steps;
+  if (first == 0 || !(told[first - 1]->after >= 1)) return steps;
+  for (scale_record* const r : told.subspan(first)) {
+    steps.insert(r->step);
+    r->after = not_known;
+  }
+  return steps;
+}
+
 // The scale after a step, from that before it and before the next.
 double scale_behind(const scale_record& r, double used, const scale_record* next, double next_used) {
   if (next != nullptr && next->step <= r.step) next = nullptr;
@@ -103,6 +119,8 @@ void leave_out_told(const scale_run& told, scale_run& run, std::vector<scale_run
   one.skipped = one.decided = false;
   one.placed = false;
   if (run.count == 1) {
+    const bool is_norm_lost = run.grad_norm_is_nan || std::isinf(run.grad_norm);
+    one.nonfinite = one.decided = is_norm_lost;  // its own line says so
     run = one;
     return;
   }
@@ -153,6 +171,7 @@ settled_scales settle_scales(std::vector<scale_record>& records) {
     for (const scale_record* const r : told) all.used[r->step] = r->after;
     return all;
   }
+  all.zeros = take_zeros(told);
   all.is_contradicted = is_contradicted(told);
   if (all.is_contradicted)
     for (scale_record* const r : told) r->after = not_known;
@@ -182,6 +201,7 @@ void apply(const settled_scales& scales, scale_history& into) {
     // It may have grown behind the step, where the next is not logged.
     const std::int64_t last = run.step + run.count - 1;
     if (run.after == printed(last) && std::isnan(printed(last + 1))) run.after = not_known;
+    run.after_is_zero = run.after_is_zero || scales.zeros.contains(last);
   }
   if (scales.place == scale_place::open) leave_open(into.runs);
   if (scales.no_scales > 0) {

@@ -11,18 +11,20 @@ namespace {
 std::optional<collapsed_scale> collapse_of(const evidence& e) {
   constexpr double far_below_one = 0x1p-4;
   constexpr std::uint64_t several = 5;
+  constexpr double large = 2;
+  constexpr double least_printed = 0x1p-24;
   collapsed_scale c;
-  bool is_alive =
-      false;  // gradients are neither zero nor lost at such a scale: it was not in use, or not printed whole
+  double before_dead = not_known;
   std::uint64_t finite = 0;  // after the last lost one, below one, as far as that is known
   for (const step_survey& s : e.steps) {
     if (s.loss_scale == 0 || std::isinf(s.loss_scale)) {
       if (c.dead++ == 0) c.dead_from = s.key.step;
       c.dead_scale = s.loss_scale;
-      is_alive = is_alive || (std::isfinite(s.logged_norm) && s.logged_norm > 0);
+      c.is_alive = c.is_alive || (std::isfinite(s.logged_norm) && s.logged_norm > 0);
     }
     const double scale = scale_of(s);
     if (std::isnan(scale)) continue;
+    if (c.dead == 0) before_dead = scale;
     if (!is_lost(s)) {
       finite += scale < 1 && (s.known || s.found_inf) ? 1 : 0;
       continue;
@@ -37,7 +39,11 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
     c.least = std::isnan(c.least) ? scale : std::min(c.least, scale);
     if (std::isfinite(s.loss)) c.loss = s.loss;
   }
-  if (c.dead > 0 && !is_alive) return c;
+  // It may be any that six digits or fewer round to 0; and beside living gradients one that was not in use, but where it was far from 0
+  // just before.
+  const bool may_be_rounded = c.dead_scale == 0 && before_dead >= least_printed && before_dead < large;
+  const bool is_dead = !c.is_alive || (c.dead_scale == 0 && before_dead >= large);
+  if (c.dead > 0 && is_dead && !may_be_rounded) return c;
   c.dead = 0;
   // Gradients that are large, and finite, need such a scale.
   if (c.lost.steps == 0 || finite > 0 || (c.lost.steps < several && !(c.least <= far_below_one))) return std::nullopt;

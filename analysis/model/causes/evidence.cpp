@@ -86,7 +86,9 @@ void evidence::look() {
   judge_scaler();
   for (bad_batch* const batches : {&bad_loss, &bad_nan, &bad, &outliers})
     batches->period = period_of(batches->steps, steps);
-  died = (end_ && !(forward && forward->untold_after > 0)) || is_thrown_back();
+  see_finite_norms();
+  const bool may_go_on = forward && (forward->untold_after > 0 || forward->finite_norms == forward->lost.steps);
+  died = (end_ && !may_go_on) || is_thrown_back();
   if (healthy > 0) last = steps[healthy - 1].key.step;
   depth = vanished_in_depth_of(run, tensors, last);
   high_floor = died ? std::nullopt : high_floor_of(steps);
@@ -358,6 +360,15 @@ void evidence::judge_batches() {
     std::erase_if(batches->steps, [&](std::int64_t step) { return step < forward->lost.first; });
   }
   std::ranges::sort(forward->before);
+}
+
+void evidence::see_finite_norms() {
+  for (const step_survey& s : steps) {
+    if (!has_finite_norm(s)) continue;
+    const std::int64_t step = s.key.step;
+    bad_loss.finite_norms += std::ranges::binary_search(bad_loss.steps, step) ? 1 : 0;
+    if (forward) forward->finite_norms += forward->lost.first <= step && step <= forward->lost.last ? 1 : 0;
+  }
 }
 
 // Steps whose place is assumed are taken for the first of what their line tells of.

@@ -84,6 +84,7 @@ class evidence {
   void see_handled(const step_span& span);
   void see_end();
   void judge_batches();
+  void see_finite_norms();
   void judge_scaler();
   void see_how_it_may_end();
   void see_how_far_it_fell();

@@ -12,6 +12,10 @@ bool is_lost(const step_survey& s) {
 
 bool has_lost_loss(const step_survey& s) { return s.loss_is_lost || (s.tensors == 0 && s.loss == 0 && is_lost(s)); }
 
+bool has_finite_norm(const step_survey& s) {
+  return s.tensors == 0 && s.loss_is_lost && !s.found_inf.value_or(false) && std::isfinite(s.logged_norm);
+}
+
 bool tells_of_overflow(const step_survey& s) {
   // A norm beside bounds that leave the step open is one that the log contradicts.
   const bool tells_norm = std::isfinite(s.logged_norm) && (!s.bounds() || s.bound_is_certain);

@@ -16,6 +16,9 @@ namespace ulp {
 // Whether the loss is not finite, or stands as 0 where gradients of a log are not: what programs write for it.
 [[nodiscard]] bool has_lost_loss(const step_survey& s);
 
+// Whether the norm that is logged beside such a loss is finite, and nothing else tells of an overflow: they contradict each other.
+[[nodiscard]] bool has_finite_norm(const step_survey& s);
+
 // Whether the input tells that, or the opposite, of the step; whether it tells anything of it, be it a finite loss.
 [[nodiscard]] bool tells_of_overflow(const step_survey& s);
 [[nodiscard]] bool tells(const step_survey& s);

@@ -48,7 +48,7 @@ void from_value(std::string_view name, Field& field, const parameter_value& valu
     if (flag == nullptr && !is_number) refuse(name, "true or false", value);
     field = flag != nullptr ? *flag : *number == 1;
   } else if constexpr (std::is_same_v<Field, std::int64_t>) {
-    if (number == nullptr || *number != std::floor(*number)) refuse(name, "an integer", value);
+    if (number == nullptr || std::isinf(*number) || *number != std::floor(*number)) refuse(name, "an integer", value);
     // 2^63 - 1 means never, and is 2^63 as a double.
     constexpr double most = 0x1p63;
     field = *number < most ? static_cast<std::int64_t>(std::max(*number, -most)) : std::numeric_limits<Field>::max();

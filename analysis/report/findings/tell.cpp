@@ -52,6 +52,12 @@ std::string times_text(double times) {
   return text.replace(text.find(" times"), 6, "-fold");
 }
 
+std::string finite_norms_text(std::uint64_t finite, std::uint64_t of) {
+  if (finite == 0) return "";
+  return finite == of ? ", while the gradient norm is finite"
+                      : fmt::format(", while the gradient norm is finite in {} of them", grouped(finite));
+}
+
 std::string loss_number(double loss) {
   constexpr double large = 1000;
   constexpr double huge = 1e6;
@@ -161,18 +167,21 @@ told told_of_outliers(const bad_batch& b) {
   told t;
   const bool is_one = b.steps.size() == 1;
   const bool is_periodic = b.period > 0;
-  const std::string batch = is_one ? "a bad batch"
-                            : is_periodic
-                                ? "a bad batch that comes in every pass over the data, or something else that is "
-                                  "done so often, such as a validation"
-                                : "bad batches";
+  const std::string batch =
+      b.finite_norms > 0 && !is_periodic
+          ? fmt::format("{}, or the loss of something else", is_one ? "a bad batch" : "bad batches")
+      : is_one      ? "a bad batch"
+      : is_periodic ? "a bad batch that comes in every pass over the data, or something else that is "
+                      "done so often, such as a validation"
+                    : "bad batches";
   const std::string every = is_periodic ? fmt::format(", every {} steps,", b.period) : "";
   const std::string alone = listed(b.steps) + every + (is_one ? " stands alone: " : " stand alone: ");
   if (b.is_finite)
     t.happened = fmt::format("{}the gradients are {}{} those of the steps around: {}", alone, is_one ? "" : "up to ",
                              multiple_text(b.outlier), batch);
   else if (b.loss_is_lost)
-    t.happened = fmt::format("{}the loss is infinite or NaN there, and finite before and after: {}", alone, batch);
+    t.happened = fmt::format("{}the loss is infinite or NaN there, and finite before and after{}: {}", alone,
+                             finite_norms_text(b.finite_norms, b.steps.size()), batch);
   else
     t.happened = fmt::format("{}gradients are not finite there, though those around are: {}", alone, batch);
   const std::string scaler =
@@ -186,6 +195,12 @@ told told_of_outliers(const bad_batch& b) {
                          b.is_finite ? "clipping the norm bounds what it does" : scaler);
   t.sure = fmt::format("{}: the steps around {} are healthy",
                        b.loss_is_lost && !is_periodic ? "very sure" : "fairly sure", is_one ? "it" : "them");
+  if (b.finite_norms > 0) {
+    t.change = fmt::format(
+        "see what is logged as the loss in {}, and the norm of which step; if the loss is that of training, look at the data",
+        is_one ? "this step" : "these steps");
+    t.sure = unsure_by_norms;
+  }
   return t;
 }
 
@@ -205,6 +220,7 @@ told told_of(const bad_batch& b, const telling& about) {
                 {"loss_is_lost", b.loss_is_lost},
                 {"ends_the_run", b.ends_the_run},
                 {"times", b.outlier},
+                {"finite_norms", integer(b.finite_norms)},
                 {"period", value_if(b.period > 0, b.period)}}};
   return t;
 }

@@ -85,6 +85,19 @@ namespace {
 told told_of_dead(const collapsed_scale& c, const telling& about) {
   told t;
   const bool is_zero = c.dead_scale == 0;
+  t.numbers = {{{"dead_steps", integer(c.dead)}, {"first_step", c.dead_from}, {"scale", c.dead_scale}}};
+  if (c.is_alive) {
+    t.happened = fmt::format(
+        "the loss scale is logged as 0 in {} (from step {} on), while the gradient norm is finite and not 0: that is not the scale "
+        "these gradients had",
+        steps_text(c.dead), c.dead_from);
+    t.change = fmt::format(
+        "see what sets or logs the scale from step {} on: a scaler that was disabled or made anew there, or a default of the logger",
+        c.dead_from);
+    t.sure =
+        "very sure: a loss that is multiplied by 0 has gradients of 0, or NaN; which scale they had, the input does not say";
+    return t;
+  }
   t.happened = fmt::format("the loss scale is logged as {} in {} (from step {} on): {}", is_zero ? "0" : "infinite",
                            steps_text(c.dead), c.dead_from,
                            is_zero ? "no gradient is left there, and halving or doubling brings no other scale back"
@@ -93,7 +106,6 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
   t.change = fmt::format("go on from a checkpoint before step {}; {}", c.dead_from, t.change);
   t.sure = is_zero ? "certain of the scale, as far as it is printed; what made it fall is open"
                    : "certain of the scale; what made it so is open";
-  t.numbers = {{{"dead_steps", integer(c.dead)}, {"first_step", c.dead_from}, {"scale", c.dead_scale}}};
   return t;
 }
 
@@ -232,7 +244,39 @@ told told_of(const unhandled_overflow& u, const telling& about) {
   return t;
 }
 
+namespace {
+
+named_values numbers_of(const forward_overflow& f) {
+  named_values all = numbers_of(f.lost);
+  all.all.push_back({"losses_lost", integer(f.losses_lost)});
+  all.all.push_back({"losses_finite", integer(f.losses_finite)});
+  all.all.push_back({"finite_norms", integer(f.finite_norms)});
+  all.all.push_back({"in_all_tensors", f.in_all_tensors});
+  all.all.push_back({"before", integer(std::uint64_t{f.before.size()})});
+  all.all.push_back({"first_scale", f.first_scale});
+  all.all.push_back({"last_scale", f.last_scale});
+  return all;
+}
+
+// A loss that is lost while the norms that are logged beside it are finite.
+told told_of_contradicted(const forward_overflow& f) {
+  told t;
+  t.happened = fmt::format(
+      "the loss is NaN or infinite in {}{}: the loss of something else than what was trained on, or a forward pass that overflows or "
+      "computes NaN",
+      span_text(f.lost), finite_norms_text(f.finite_norms, f.lost.steps));
+  t.change =
+      fmt::format("see what is logged as the loss, and the norm of which step; if the loss is that of training, {}",
+                  find_operation);
+  t.sure = unsure_by_norms;
+  t.numbers = numbers_of(f);
+  return t;
+}
+
+}  // namespace
+
 told told_of(const forward_overflow& f, const telling& about) {
+  if (2 * f.finite_norms > f.lost.steps) return told_of_contradicted(f);
   told t;
   const std::string scales = scales_text(f.first_scale, f.last_scale, f.lost, f.scale_is_at_most);
   const bool nan_only = about.has_tensors && !f.has_infinities;
@@ -301,13 +345,11 @@ told told_of(const forward_overflow& f, const telling& about) {
         "; step {} was applied: check for infinities before the update, so that a bad batch is skipped", f.lost.first);
   if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)
     t.change += "; if the loss grew before that, lower the learning rate first";
-  t.numbers = numbers_of(f.lost);
-  t.numbers.all.push_back({"losses_lost", integer(f.losses_lost)});
-  t.numbers.all.push_back({"losses_finite", integer(f.losses_finite)});
-  t.numbers.all.push_back({"in_all_tensors", f.in_all_tensors});
-  t.numbers.all.push_back({"before", integer(std::uint64_t{f.before.size()})});
-  t.numbers.all.push_back({"first_scale", f.first_scale});
-  t.numbers.all.push_back({"last_scale", f.last_scale});
+  if (f.finite_norms > 0) {
+    t.evidence.push_back(fmt::format("the gradient norm is finite in {} of these steps", grouped(f.finite_norms)));
+    t.sure = unsure_by_norms;
+  }
+  t.numbers = numbers_of(f);
   return t;
 }
 

@@ -63,6 +63,11 @@ void advise_against_underflow(std::string& change, std::vector<std::string>& lin
 [[nodiscard]] std::string times_text(double times);
 // "30 times", "10^13 times"
 [[nodiscard]] std::string multiple_text(double times);
+// ", while the gradient norm is finite", ", while the gradient norm is finite in 3 of them"; empty where it is in none.
+[[nodiscard]] std::string finite_norms_text(std::uint64_t finite, std::uint64_t of);
+// How sure it is then what happened.
+inline constexpr const char* unsure_by_norms =
+    "not sure: a loss that is NaN or infinite has gradients that are, so this loss and this norm are not of the same step or batch";
 // "2.3", "1,234", "1.2e+08"
 [[nodiscard]] std::string loss_number(double loss);
 // "clip the norm near 1.1, which ..."; empty where no norms are known.

@@ -12,8 +12,8 @@ std::string matrix_section(const report_page& page) {
   if (page.matrix.rows.empty()) return "";
   return fmt::format(
       "<section><h2>Formats by group of tensors</h2>\n<p>Share of nonzero gradients that underflow without a "
-      "loss scale.</p>{}</section>\n",
-      html_table(page.matrix));
+      "loss scale.{}</p>{}</section>\n",
+      page.matrix_note, html_table(page.matrix));
 }
 
 // Before the pictures, which they are about; folded where they would keep them from being seen.

@@ -12,6 +12,8 @@
 #include <utility>
 #include <variant>
 
+#include "findings/findings.hpp"
+
 namespace ulp {
 namespace {
 
@@ -86,7 +88,8 @@ report_page page_of(page_answer answer) {
   page.first = std::move(given.first);
   page.findings = std::move(given.findings);
   page.matrix =
-      set_format_matrix(run.judged(), answer.sets, run.options.groups.empty() ? "kind" : "group", first.text.rounding);
+      set_format_matrix(run.shared(), answer.sets, run.options.groups.empty() ? "kind" : "group", first.text.rounding);
+  page.matrix_note = left_out_text(run.options);
   add_commands(page, answer);
   page.logged = std::move(answer.logged);
   page.binades = std::move(answer.binades);

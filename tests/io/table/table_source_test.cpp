@@ -530,6 +530,14 @@ TEST_CASE("table: a fall behind a row that overflowed itself does not count twic
   CHECK(nonfinite_in(twice).size() == 2);
 }
 
+TEST_CASE("table: rows that all say that they overflowed leave none open as the scale falls") {
+  const playground place;
+  const contents read = place.open("a.csv",
+                                   "step,loss,grad_norm,loss_scale\n0,3,1,65536\n1,3,1,65536\n2,3,1,65536\n"
+                                   "3,3,inf,65536\n4,3,inf,32768\n5,3,inf,16384\n6,3,inf,8192\n");
+  CHECK(nonfinite_in(read) == steps{3, 4, 5, 6});
+}
+
 TEST_CASE("table: falls beside finite norms, and others beside infinite ones, leave the scale open") {
   const playground place;
   const contents read =

@@ -381,3 +381,47 @@ TEST_CASE("other meanings: a scale that leaps, or falls by several factors, is n
   const auto halved = [](int i) { return i < 90 ? 65536 >> (i / 30) : i < 200 ? 8192 : i < 300 ? 16384 : 65536; };
   CHECK(has_scale(table("scale", halved)));
 }
+
+TEST_CASE("other meanings: a loss that is NaN beside a finite norm leaves its step open") {
+  const playground place;
+  const auto log = [&](const std::string& norm) {
+    return place.open("a.log", each(60, [&](int i) {
+                        return "step " + std::to_string(i) + " loss " + (i % 20 == 10 ? "nan" : loss(i)) +
+                               " grad_norm " + (i % 20 == 10 ? norm : "0.8");
+                      }));
+  };
+  const contents beside = log("0.7");
+  CHECK(nonfinite_in(beside).empty());
+  CHECK(steps_that(beside, [](const step_scalars& s) { return s.loss_is_nan; }) == steps{10, 30, 50});
+  CHECK(steps_that(beside, [](const step_scalars& s) { return !s.found_inf; }) == steps{10, 30, 50});
+  CHECK(notes_say(beside, "stands beside a finite gradient norm in 3 lines"));
+  CHECK(nonfinite_in(log("nan")) == steps{10, 30, 50});
+  CHECK(nonfinite_in(log("0.8")) == steps{10, 30, 50});  // as of the last step that was applied
+  const contents table = place.open("a.csv", "step,loss,grad_norm\n" + each(60, [](int i) {
+                                               return std::to_string(i) + "," + (i == 30 ? "nan" : loss(i)) + ",0." +
+                                                      std::to_string(70 + i % 9);
+                                             }));
+  CHECK(nonfinite_in(table).empty());
+  CHECK(notes_say(table, "stands beside a finite gradient norm in 1 line"));
+}
+
+TEST_CASE("other meanings: a scale that is 0 from one line to the next proves no overflow beside finite norms") {
+  const playground place;
+  const auto zero_from_40 = [](const step_scalars& s) { return s.loss_scale == 0; };
+  for (const std::string name : {"loss_scale", "scale"}) {
+    INFO(name);
+    const contents log = place.open("a.log", each(60, [&](int i) {
+                                      return "step " + std::to_string(i) + " loss " + loss(i) + " grad_norm 0." +
+                                             std::to_string(70 + i % 9) + " " + name + (i < 40 ? " 65536" : " 0.0");
+                                    }));
+    CHECK(nonfinite_in(log).empty());
+    CHECK(steps_that(log, zero_from_40).size() == 20);
+    CHECK(steps_that(log, [](const step_scalars& s) { return s.found_inf == false; }).size() == 60);
+    const contents table = place.open("a.csv", "step,loss,grad_norm," + name + "\n" + each(60, [](int i) {
+                                                 return std::to_string(i) + "," + loss(i) + ",0." +
+                                                        std::to_string(70 + i % 9) + (i < 40 ? ",65536" : ",0");
+                                               }));
+    CHECK(nonfinite_in(table).empty());
+    CHECK(steps_that(table, zero_from_40).size() == 20);
+  }
+}

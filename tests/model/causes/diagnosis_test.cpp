@@ -666,3 +666,56 @@ TEST_CASE("a finite norm tells of its step, and not where the log leaves that st
   CHECK(told_by(true) == 1);
   CHECK(told_by(false) == 0);
 }
+
+TEST_CASE("a lost loss beside a norm that is finite is not certain, and ends no run") {
+  const auto with_norms = [](const auto& is_lost, const auto& norm) {
+    made_run run;
+    for (int i = 0; i < 120; ++i) {
+      run.scalars.loss = is_lost(i) ? not_known : 2;
+      run.scalars.loss_is_nan = is_lost(i);
+      run.scalars.grad_norm = norm(i);
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  const auto moves = [](int i) { return 1 + 0.01 * (i % 7); };
+  const made_run every_second = with_norms([](int i) { return i % 2 == 1; }, moves);
+  CHECK(first_of<forward_overflow>(every_second).finite_norms == 60);
+  CHECK_FALSE(every_second.found().died_at);
+  const made_run regular = with_norms([](int i) { return i > 0 && i % 25 == 0; }, moves);
+  CHECK(first_of<bad_batch>(regular).finite_norms == 4);
+  CHECK(first_of<bad_batch>(regular).period == 25);
+  const made_run none = with_norms([](int i) { return i >= 60; }, [&](int i) { return i < 60 ? moves(i) : not_known; });
+  CHECK(first_of<forward_overflow>(none).finite_norms == 0);
+  CHECK(none.found().died_at == 60);
+}
+
+TEST_CASE("a scale that is logged as 0 at once is told apart from one that fell there") {
+  const auto zero_from = [](double before, double norm_after) {
+    made_run run;
+    for (int i = 0; i < 100; ++i) {
+      run.scalars.loss_scale = i < 60 ? before : 0;
+      run.scalars.loss = 2;
+      run.scalars.grad_norm = i < 60 ? 1 + 0.01 * (i % 7) : norm_after;
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  const auto c = first_of<collapsed_scale>(zero_from(65536, 0.9));
+  CHECK(c.is_alive);
+  CHECK(c.dead == 40);
+  CHECK(c.dead_from == 60);
+  CHECK_FALSE(first_of<collapsed_scale>(zero_from(65536, 0)).is_alive);
+  // It may have been any that is printed so.
+  CHECK(zero_from(0.5, 0.9).names().empty());
+  CHECK(std::ranges::count(zero_from(0.5, 0).names(), "collapsed_scale") == 0);
+  CHECK(std::ranges::count(zero_from(0x1p-60, 0).names(), "collapsed_scale") == 1);
+}
+
+TEST_CASE("overflow down to scales below 1 to the end is told once") {
+  made_run run;
+  for (int i = 0; i < 16; ++i) run.log(true, std::ldexp(1.0, 3 - i));
+  const names found = run.names();
+  CHECK(std::ranges::count(found, "open_overflow") == 0);
+  CHECK_FALSE(found.empty());
+}

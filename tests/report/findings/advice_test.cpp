@@ -732,3 +732,46 @@ TEST_CASE("a run that ends with an overflow at the scale 1 is not without fault"
   CHECK(says(least.change, "the forward pass: that overflows at a scale of 1, where no usual loss scale helps"));
   CHECK(ending(2).cause != "open_overflow");
 }
+
+TEST_CASE("a lost loss beside a finite norm is not told as one of the forward pass for sure") {
+  const auto told = [](int every, bool has_norms) {
+    run log;
+    for (int i = 0; i < 120; ++i) {
+      step s;
+      const bool is_lost = i > 0 && i % every == 0;
+      s.scalars.loss = is_lost ? not_known : 2;
+      s.scalars.loss_is_nan = is_lost;
+      if (has_norms || !is_lost) s.scalars.grad_norm = 1 + 0.01 * (i % 7);
+      if (is_lost && !has_norms) s.scalars.found_inf = true;
+      log.add_step(s, {});
+    }
+    return log.given().first;
+  };
+  const advice_summary batches = told(25, true);
+  CHECK(batches.cause == "bad_batch");
+  CHECK(says(batches.happened, "finite before and after, while the gradient norm is finite: "));
+  CHECK(says(batches.sure, "not sure: "));
+  const advice_summary often = told(2, true);
+  CHECK(often.cause == "forward_overflow");
+  CHECK(says(often.happened, "while the gradient norm is finite"));
+  CHECK(says(often.change, "see what is logged as the loss"));
+  CHECK(says(often.sure, "not sure: "));
+  CHECK_FALSE(often.left_out_from);
+  CHECK_FALSE(says(told(2, false).sure, "not sure"));
+}
+
+TEST_CASE("a scale that is logged as 0 beside living gradients is not the one they had") {
+  run log;
+  for (int i = 0; i < 100; ++i) {
+    step s;
+    s.scalars.loss = 2;
+    s.scalars.grad_norm = 1 + 0.01 * (i % 7);
+    s.scalars.found_inf = false;
+    s.scalars.loss_scale = i < 60 ? 65536 : 0;
+    log.add_step(s, {});
+  }
+  const advice_summary first = log.given().first;
+  CHECK(first.cause == "collapsed_scale");
+  CHECK(says(first.happened,
+             "the loss scale is logged as 0 in 40 steps (from step 60 on), while the gradient norm is finite"));
+}

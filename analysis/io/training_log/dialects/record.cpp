@@ -71,6 +71,10 @@ bool scale_record::has_nonfinite_value() const noexcept {
   return loss_is_nan || grad_norm_is_nan || std::isinf(loss) || std::isinf(grad_norm);
 }
 
+bool scale_record::contradicts_itself() const noexcept {
+  return (loss_is_nan || std::isinf(loss)) && std::isfinite(grad_norm) && !norm_is_repeated && !is_overflow;
+}
+
 bool scale_record::has_values() const noexcept {
   return loss_is_nan || grad_norm_is_nan || !std::isnan(loss) || !std::isnan(grad_norm);
 }
@@ -225,7 +229,7 @@ bool rises_too_often(std::span<const double> scales) noexcept {
   for (const double scale : scales) {
     if (std::isnan(scale)) continue;
     rises += scale > last ? 1 : 0;
-    leaps += scale >= 4 * last ? 1 : 0;
+    leaps += scale >= 4 * last && last > 0 ? 1 : 0;
     falls = falls || scale < last;
     ++numbers;
     last = scale;

@@ -92,6 +92,7 @@ struct scale_record {
   bool loss_is_nan = false;  // NaN was printed
   bool grad_norm_is_nan = false;
   bool norm_is_negative = false;
+  bool norm_is_repeated = false;   // it is that of the line before, as where a step that is skipped has none of its own
   bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
   bool is_hidden_by_mean = false;  // its loss is left out, since the one before made that mean NaN
   bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
@@ -114,6 +115,8 @@ struct scale_record {
   void put(double scale_record::*field, double value) noexcept;
   // A loss or a norm that is not finite was logged.
   [[nodiscard]] bool has_nonfinite_value() const noexcept;
+  // The loss is not finite and the norm is: they are not of the same gradients, and which tells of the step's is open.
+  [[nodiscard]] bool contradicts_itself() const noexcept;
   // What was logged says that gradients were not finite.
   [[nodiscard]] bool is_nonfinite() const noexcept;
   // A loss or a norm, NaN too.

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "model/golden.hpp"
 
@@ -395,6 +396,8 @@ TEST_CASE("parameters that do not exist or cannot be are refused by name") {
   CHECK(message("pytorch", {{"grow", 1.0}}) ==
         "no parameter 'grow'; near: growth_factor; it has init_scale, growth_factor, backoff_factor, growth_interval");
   CHECK(message("pytorch", {{"growth_interval", 1.5}}) == "parameter 'growth_interval' takes an integer, not '1.5'");
+  CHECK(message("pytorch", {{"growth_interval", std::numeric_limits<double>::infinity()}}) ==
+        "parameter 'growth_interval' takes an integer, not 'inf'");
   CHECK(message("pytorch", {{"growth_factor", 1.0}}) == "growth_factor must be above 1");
   CHECK(message("pytorch", {{"init_scale", std::string{"big"}}}) == "parameter 'init_scale' takes a number, not 'big'");
   CHECK(message("megatron", {{"min_scale", 0x1p33}}) == "min_scale must not be above initial_scale");

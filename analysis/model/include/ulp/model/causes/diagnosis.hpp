@@ -113,9 +113,10 @@ struct bad_batch {
   std::vector<std::int64_t> steps;
   bool is_finite = false;  // outliers; else their gradients are infinite or NaN
   bool loss_is_lost = false;
-  double outlier = not_known;  // times what the steps around them have, the largest; where finite
-  bool ends_the_run = false;   // it was applied, and the training did not come back
-  std::int64_t period = 0;     // they come every so many steps; 0 where they are few or irregular
+  double outlier = not_known;      // times what the steps around them have, the largest; where finite
+  bool ends_the_run = false;       // it was applied, and the training did not come back
+  std::int64_t period = 0;         // they come every so many steps; 0 where they are few or irregular
+  std::uint64_t finite_norms = 0;  // of these steps, with a lost loss beside a finite norm: see has_finite_norm()
 };
 
 // Overflow that a scaler skipped, and after which training went on.
@@ -140,7 +141,8 @@ struct forward_overflow {
   step_span lost;
   std::uint64_t losses_lost = 0;  // of these steps
   std::uint64_t losses_finite = 0;
-  std::uint64_t losses_zero = 0;  // which in a log may stand for NaN; not among the finite ones
+  std::uint64_t losses_zero = 0;   // which in a log may stand for NaN; not among the finite ones
+  std::uint64_t finite_norms = 0;  // of those whose loss is lost, beside a finite norm: see has_finite_norm()
   bool starts_the_run = false;
   bool ends_the_run = false;
   bool first_was_applied = false;
@@ -171,6 +173,7 @@ struct collapsed_scale {
   std::uint64_t dead = 0;
   std::int64_t dead_from = 0;
   double dead_scale = not_known;  // of the last one
+  bool is_alive = false;          // gradients go on, finite and not zero: what is logged as 0 is not the scale they had
 };
 
 // Overflow that the input does not see end, at scales above one: too short to tell a search for the scale from the forward

@@ -65,6 +65,7 @@ struct report_page {
   std::vector<compare_answer> comparisons;  // with other runs
   double clip_norm = not_known;
   table matrix;                          // formats by group of tensors
+  std::string matrix_note;               // what it leaves out
   std::vector<std::string> notes;        // what a reader should know about input and policies
   std::vector<report_command> commands;  // that give the same numbers
 };
