@@ -13,6 +13,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
   constexpr std::uint64_t several = 5;
   constexpr double large = 2;
   constexpr double least_printed = 0x1p-24;
+  constexpr double greatest_rounded = 0x1p-2;  // a scale above that is halved some times before one digit is 0
   collapsed_scale c;
   double before_dead = not_known;
   std::uint64_t finite = 0;  // after the last lost one, below one, as far as that is known
@@ -41,7 +42,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
   }
   // It may be any that six digits or fewer round to 0; and beside living gradients one that was not in use, but where it was far from 0
   // just before.
-  const bool may_be_rounded = c.dead_scale == 0 && before_dead >= least_printed && before_dead < large;
+  const bool may_be_rounded = c.dead_scale == 0 && before_dead >= least_printed && before_dead <= greatest_rounded;
   const bool is_dead = !c.is_alive || (c.dead_scale == 0 && before_dead >= large);
   if (c.dead > 0 && is_dead && !may_be_rounded) return c;
   c.dead = 0;

@@ -707,8 +707,9 @@ TEST_CASE("a scale that is logged as 0 at once is told apart from one that fell 
   CHECK(c.dead_from == 60);
   CHECK_FALSE(first_of<collapsed_scale>(zero_from(65536, 0)).is_alive);
   // It may have been any that is printed so.
-  CHECK(zero_from(0.5, 0.9).names().empty());
-  CHECK(std::ranges::count(zero_from(0.5, 0).names(), "collapsed_scale") == 0);
+  CHECK(zero_from(0x1p-5, 0.9).names().empty());
+  CHECK(std::ranges::count(zero_from(0x1p-5, 0).names(), "collapsed_scale") == 0);
+  CHECK(std::ranges::count(zero_from(1, 0).names(), "collapsed_scale") == 1);
   CHECK(std::ranges::count(zero_from(0x1p-60, 0).names(), "collapsed_scale") == 1);
 }
 
