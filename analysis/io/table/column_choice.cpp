@@ -183,8 +183,11 @@ class chooser {
       return reading_of(column(i).name) && reading_of("scale")->place == column(i).reading->place;
     };
     if (means == m::loss_scale) {
-      std::erase_if(all,
-                    [&](std::uint32_t i) { return is_vague(i) && !(content_[i].powers && content_[i].above_one); });
+      std::erase_if(all, [&](std::uint32_t i) {
+        const column_content& of = content_[i];
+        const bool are_powers = of.powers || (of.prints_powers && of.greatest >= least_first_scale);
+        return is_vague(i) && !(are_powers && of.above_one);
+      });
       std::erase_if(all, [&](std::uint32_t i) { return is_vague(i) && is_of_something_else(i); });
       std::erase_if(all, [&](std::uint32_t i) { return is_no_scale(i); });
     }

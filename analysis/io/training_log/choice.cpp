@@ -10,6 +10,7 @@
 
 #include <ulp/io/bytes/error.hpp>
 
+#include "other_norms.hpp"
 #include "scanner.hpp"
 #include "skip_counts.hpp"
 #include "twins.hpp"
@@ -367,12 +368,14 @@ void fold_own_values(std::vector<scale_record>& records) {
   }
 }
 
-// The Trainer's 0 stands for losses that are not finite. Without a norm beside it, it does where it is the last that is
+// The Trainer's 0 stands for losses that are not finite. Without a norm of its own beside it, it does where it is the last that is
 // logged, and the losses before it were far from 0: rounded to four digits they would pass smaller ones first.
 void distrust_zero_losses(std::vector<scale_record>& records) {
   constexpr double far_from_zero = 0.05;
   constexpr std::ptrdiff_t some = 3;
-  const auto has_norm = [](const scale_record& r) { return r.grad_norm_is_nan || !std::isnan(r.grad_norm); };
+  const auto has_norm = [](const scale_record& r) {
+    return r.grad_norm_is_nan || (!std::isnan(r.grad_norm) && !r.norm_is_repeated);
+  };
   std::vector<scale_record*> told;
   for (scale_record& r : records)
     if (r.from->replaces_loss && !r.is_validation && r.has_values()) told.push_back(&r);
@@ -581,6 +584,7 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   settle_constant_scales(records);
   drop_validations(records);
   others.evaluations = drop_evaluations(records);
+  mark_other_norms(records);
   distrust_zero_losses(records);
   fold_own_values(records);
   distrust_norms(records);

@@ -26,15 +26,6 @@ bool tells_of_steps(const scale_record& r) {
   return r.what == kind::overflow || r.what == kind::reached || r.what == kind::metrics;
 }
 
-void mark_repeated_norms(std::vector<scale_record>& records) {
-  double last = not_known;
-  for (scale_record& r : records) {
-    if (!tells_of_steps(r) || std::isnan(r.grad_norm)) continue;
-    r.norm_is_repeated = r.grad_norm == last;
-    last = r.grad_norm;
-  }
-}
-
 // Whose the records are: a script's only where no framework has any.
 std::string names_of(const std::vector<scale_record>& records) {
   std::vector<std::pair<const log_dialect*, std::string_view>> seen;
@@ -232,7 +223,6 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
                          std::span<const std::string> ranks) {
   scale_history all;
   const left_out_lines others = choose_records(records, path);
-  mark_repeated_norms(records);
   const settled_scales scales = settle_scales(records);
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;

@@ -14,6 +14,8 @@ using kind = scale_record::kind;
 using told_steps = std::span<scale_record* const>;
 
 bool says_overflow(const scale_record& r) { return r.is_nonfinite() || r.skipped > 0; }
+// Of its own.
+bool has_finite_norm(const scale_record& r) { return std::isfinite(r.grad_norm) && !r.norm_is_repeated; }
 bool follows(const scale_record& next, const scale_record& before) { return next.step == before.step + 1; }
 
 // A scale that stands still where a step overflowed is one that never moves: beside every step it is the one before it.
@@ -54,11 +56,11 @@ bool is_contradicted(told_steps told) {
     if (!follows(*told[i], *told[i - 1]) || falls(told[i - 1]->after, told[i]->after) == 0) continue;
     const bool is_told = says_overflow(*told[i]) || says_overflow(*told[i - 1]);
     explained += is_told ? 1 : 0;
-    unexplained += !is_told && std::isfinite(told[i]->grad_norm) && std::isfinite(told[i - 1]->grad_norm) ? 1 : 0;
+    unexplained += !is_told && has_finite_norm(*told[i]) && has_finite_norm(*told[i - 1]) ? 1 : 0;
   }
   if (unexplained > explained && explained > 0) return true;
   for (std::size_t i = 0; i < told.size(); ++i) {
-    if (says_overflow(*told[i]) || !std::isfinite(told[i]->grad_norm)) return false;
+    if (says_overflow(*told[i]) || !has_finite_norm(*told[i])) return false;
     if (i == 0) continue;
     if (!follows(*told[i], *told[i - 1])) return false;
     any_falls = any_falls || falls(told[i - 1]->after, told[i]->after) > 0;
@@ -85,18 +87,32 @@ bool is_of_something_else(told_steps told) {
   return greatest < least_first_scale && ((is_vague && greatest > 1) || !are_powers);
 }
 
-// A scale of 1 or more that is 0 from one line to the next, and to the end: no overflows made it so where all norms are finite.
-std::set<std::int64_t> take_zeros(told_steps told) {
-  std::size_t first = told.size();
-  const auto is_zero = [](const scale_record& r) {
-    return r.after == 0 && std::isfinite(r.grad_norm) && !says_overflow(r);
-  };
-  while (first > 0 && is_zero(*told[first - 1])) --first;
+// A scale that is 0 from one line to the next, without as many steps between them as halve it so far, and comes back, or stays so beside
+// norms that are finite. No overflows made it so.
+bool falls_at_once(const scale_record& from, const scale_record& to) {
+  constexpr std::int64_t many = 4096;
+  const std::int64_t steps = to.step - from.step;
+  return from.after >= 1 && steps > 0 && std::ldexp(from.after, -static_cast<int>(std::min(steps, many))) >= 1;
+}
+std::set<std::int64_t> take_zeros(told_steps scaled) {
   std::set<std::int64_t> steps;
-  if (first == 0 || !(told[first - 1]->after >= 1)) return steps;
-  for (scale_record* const r : told.subspan(first)) {
-    steps.insert(r->step);
-    r->after = not_known;
+  for (std::size_t begin = 0, end = 0; begin < scaled.size(); begin = end) {
+    for (end = begin; end < scaled.size() && scaled[end]->after == 0;) ++end;
+    if (end == begin) {
+      ++end;
+      continue;
+    }
+    const told_steps zeros = scaled.subspan(begin, end - begin);
+    const auto finite = std::ranges::count_if(
+        zeros, [](const scale_record* r) { return std::isfinite(r->grad_norm) && !says_overflow(*r); });
+    const bool comes_back = end < scaled.size() && scaled[end]->after >= 1;
+    const bool goes_on = end == scaled.size() && 2 * static_cast<std::size_t>(finite) > zeros.size();
+    const bool falls = begin > 0 && falls_at_once(*scaled[begin - 1], *zeros.front()) && !says_overflow(*zeros.front());
+    if (!(begin == 0 ? comes_back : falls && (comes_back || goes_on))) continue;
+    for (scale_record* const r : zeros) {
+      steps.insert(r->step);
+      r->after = not_known;
+    }
   }
   return steps;
 }
@@ -155,6 +171,10 @@ void leave_open(std::vector<scale_run>& runs) {
 
 settled_scales settle_scales(std::vector<scale_record>& records) {
   settled_scales all;
+  std::vector<scale_record*> scaled;
+  for (scale_record& r : records)
+    if (r.what == kind::reached && !std::isnan(r.after) && !r.from->scale_is_mean) scaled.push_back(&r);
+  all.zeros = take_zeros(scaled);
   std::vector<scale_record*> told;
   for (scale_record& r : records) {
     if (r.what == kind::overflow) return all;  // its line says which
@@ -171,7 +191,6 @@ settled_scales settle_scales(std::vector<scale_record>& records) {
     for (const scale_record* const r : told) all.used[r->step] = r->after;
     return all;
   }
-  all.zeros = take_zeros(told);
   all.is_contradicted = is_contradicted(told);
   if (all.is_contradicted)
     for (scale_record* const r : told) r->after = not_known;

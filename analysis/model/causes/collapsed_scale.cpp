@@ -16,16 +16,20 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
   constexpr double greatest_rounded = 0x1p-2;  // a scale above that is halved some times before one digit is 0
   collapsed_scale c;
   double before_dead = not_known;
+  std::size_t steps_before = 0;
   std::uint64_t finite = 0;  // after the last lost one, below one, as far as that is known
   for (const step_survey& s : e.steps) {
     if (s.loss_scale == 0 || std::isinf(s.loss_scale)) {
       if (c.dead++ == 0) c.dead_from = s.key.step;
       c.dead_scale = s.loss_scale;
+      c.dead_to = s.key.step;
       c.is_alive = c.is_alive || (std::isfinite(s.logged_norm) && s.logged_norm > 0);
     }
+    steps_before += c.dead == 0 ? 1 : 0;
     const double scale = scale_of(s);
     if (std::isnan(scale)) continue;
     if (c.dead == 0) before_dead = scale;
+    c.comes_back = c.comes_back || (c.dead_scale == 0 && scale >= 1);
     if (!is_lost(s)) {
       finite += scale < 1 && (s.known || s.found_inf) ? 1 : 0;
       continue;
@@ -43,7 +47,8 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
   // It may be any that six digits or fewer round to 0; and beside living gradients one that was not in use, but where it was far from 0
   // just before.
   const bool may_be_rounded = c.dead_scale == 0 && before_dead >= least_printed && before_dead <= greatest_rounded;
-  const bool is_dead = !c.is_alive || (c.dead_scale == 0 && before_dead >= large);
+  const bool was_large = before_dead >= large || (std::isnan(before_dead) && steps_before >= several);
+  const bool is_dead = !c.is_alive || c.comes_back || (c.dead_scale == 0 && was_large);
   if (c.dead > 0 && is_dead && !may_be_rounded) return c;
   c.dead = 0;
   // Gradients that are large, and finite, need such a scale.

@@ -87,7 +87,7 @@ void evidence::look() {
   for (bad_batch* const batches : {&bad_loss, &bad_nan, &bad, &outliers})
     batches->period = period_of(batches->steps, steps);
   see_finite_norms();
-  const bool may_go_on = forward && (forward->untold_after > 0 || forward->finite_norms == forward->lost.steps);
+  const bool may_go_on = forward && (forward->untold_after > 0 || forward->is_contradicted());
   died = (end_ && !may_go_on) || is_thrown_back();
   if (healthy > 0) last = steps[healthy - 1].key.step;
   depth = vanished_in_depth_of(run, tensors, last);
@@ -366,8 +366,10 @@ void evidence::see_finite_norms() {
   for (const step_survey& s : steps) {
     if (!has_finite_norm(s)) continue;
     const std::int64_t step = s.key.step;
-    bad_loss.finite_norms += std::ranges::binary_search(bad_loss.steps, step) ? 1 : 0;
-    if (forward) forward->finite_norms += forward->lost.first <= step && step <= forward->lost.last ? 1 : 0;
+    if (std::ranges::binary_search(bad_loss.steps, step))
+      ++bad_loss.finite_norms;
+    else if (forward && forward->lost.first <= step && step <= forward->lost.last)
+      ++forward->finite_norms;
   }
 }
 

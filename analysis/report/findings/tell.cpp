@@ -168,7 +168,7 @@ told told_of_outliers(const bad_batch& b) {
   const bool is_one = b.steps.size() == 1;
   const bool is_periodic = b.period > 0;
   const std::string batch =
-      b.finite_norms > 0 && !is_periodic
+      b.is_contradicted() && !is_periodic
           ? fmt::format("{}, or the loss of something else", is_one ? "a bad batch" : "bad batches")
       : is_one      ? "a bad batch"
       : is_periodic ? "a bad batch that comes in every pass over the data, or something else that is "
@@ -195,9 +195,10 @@ told told_of_outliers(const bad_batch& b) {
                          b.is_finite ? "clipping the norm bounds what it does" : scaler);
   t.sure = fmt::format("{}: the steps around {} are healthy",
                        b.loss_is_lost && !is_periodic ? "very sure" : "fairly sure", is_one ? "it" : "them");
-  if (b.finite_norms > 0) {
+  if (b.is_contradicted()) {
     t.change = fmt::format(
-        "see what is logged as the loss in {}, and the norm of which step; if the loss is that of training, look at the data",
+        "see what is logged as the loss in {}, and the norm of which step; if both are of training, look at the data: a mean over no "
+        "labels is NaN",
         is_one ? "this step" : "these steps");
     t.sure = unsure_by_norms;
   }

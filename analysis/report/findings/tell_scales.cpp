@@ -86,16 +86,18 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
   told t;
   const bool is_zero = c.dead_scale == 0;
   t.numbers = {{{"dead_steps", integer(c.dead)}, {"first_step", c.dead_from}, {"scale", c.dead_scale}}};
-  if (c.is_alive) {
-    t.happened = fmt::format(
-        "the loss scale is logged as 0 in {} (from step {} on), while the gradient norm is finite and not 0: that is not the scale "
-        "these gradients had",
-        steps_text(c.dead), c.dead_from);
+  if (c.is_alive || c.comes_back) {
+    const step_span dead{c.dead_from, c.dead_to, c.dead};
+    t.happened = fmt::format("the loss scale is logged as 0 in {}{}{}: that is not the scale these gradients had",
+                             span_text(dead), c.is_alive ? ", while the gradient norm is finite and not 0" : "",
+                             c.comes_back ? ", and is back after that" : "");
     t.change = fmt::format(
-        "see what sets or logs the scale from step {} on: a scaler that was disabled or made anew there, or a default of the logger",
-        c.dead_from);
+        "see what sets or logs the scale in {}: a scaler that was disabled or made anew there, or a default of the logger",
+        dead.steps == 1 ? "this step" : "these steps");
     t.sure =
-        "very sure: a loss that is multiplied by 0 has gradients of 0, or NaN; which scale they had, the input does not say";
+        c.is_alive
+            ? "very sure: a loss that is multiplied by 0 has gradients of 0, or NaN; which scale they had, the input does not say"
+            : "very sure: no scaler comes back from 0; which scale these steps had, the input does not say";
     return t;
   }
   t.happened = fmt::format("the loss scale is logged as {} in {} (from step {} on): {}", is_zero ? "0" : "infinite",
@@ -228,7 +230,11 @@ told told_of(const unhandled_overflow& u, const telling& about) {
           ? "fairly sure: a step that a scaler skips leaves the weights as they were; why these gradients were not finite is open"
           : "these steps are certain; gradients alone do not show the cause";
   if (is_static && !about.safe_log2)
-    t.change = "lower the scale, or let it move; if these steps overflow at the scale 1 too, the forward pass does";
+    t.change =
+        u.scale > 1
+            ? "lower the scale, or let it move; if these steps overflow at the scale 1 too, the forward pass does"
+            : std::string{"the scale is not the cause: look at the data of these steps, and at the forward and the backward pass; "} +
+                  find_operation;
   if (is_static && about.safe_log2) {
     const double safe = std::ldexp(1.0, *about.safe_log2);
     t.change =
@@ -262,12 +268,13 @@ named_values numbers_of(const forward_overflow& f) {
 told told_of_contradicted(const forward_overflow& f) {
   told t;
   t.happened = fmt::format(
-      "the loss is NaN or infinite in {}{}: the loss of something else than what was trained on, or a forward pass that overflows or "
-      "computes NaN",
+      "the loss is NaN or infinite in {}{}: the loss of something else than what was trained on, one that is lost in its own sum or mean, or "
+      "a forward pass that overflows or computes NaN",
       span_text(f.lost), finite_norms_text(f.finite_norms, f.lost.steps));
-  t.change =
-      fmt::format("see what is logged as the loss, and the norm of which step; if the loss is that of training, {}",
-                  find_operation);
+  t.change = fmt::format(
+      "see what is logged as the loss, and the norm of which step; if both are of training, look at the data (a mean over no labels is NaN) "
+      "and at where the loss is added up; else {}",
+      find_operation);
   t.sure = unsure_by_norms;
   t.numbers = numbers_of(f);
   return t;
@@ -276,7 +283,7 @@ told told_of_contradicted(const forward_overflow& f) {
 }  // namespace
 
 told told_of(const forward_overflow& f, const telling& about) {
-  if (2 * f.finite_norms > f.lost.steps) return told_of_contradicted(f);
+  if (f.is_contradicted()) return told_of_contradicted(f);
   told t;
   const std::string scales = scales_text(f.first_scale, f.last_scale, f.lost, f.scale_is_at_most);
   const bool nan_only = about.has_tensors && !f.has_infinities;
@@ -345,10 +352,8 @@ told told_of(const forward_overflow& f, const telling& about) {
         "; step {} was applied: check for infinities before the update, so that a bad batch is skipped", f.lost.first);
   if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)
     t.change += "; if the loss grew before that, lower the learning rate first";
-  if (f.finite_norms > 0) {
+  if (f.finite_norms > 0)
     t.evidence.push_back(fmt::format("the gradient norm is finite in {} of these steps", grouped(f.finite_norms)));
-    t.sure = unsure_by_norms;
-  }
   t.numbers = numbers_of(f);
   return t;
 }

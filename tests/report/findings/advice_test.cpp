@@ -773,5 +773,5 @@ TEST_CASE("a scale that is logged as 0 beside living gradients is not the one th
   const advice_summary first = log.given().first;
   CHECK(first.cause == "collapsed_scale");
   CHECK(says(first.happened,
-             "the loss scale is logged as 0 in 40 steps (from step 60 on), while the gradient norm is finite"));
+             "the loss scale is logged as 0 in 40 steps (steps 60 to 99), while the gradient norm is finite"));
 }

@@ -72,7 +72,8 @@ bool scale_record::has_nonfinite_value() const noexcept {
 }
 
 bool scale_record::contradicts_itself() const noexcept {
-  return (loss_is_nan || std::isinf(loss)) && std::isfinite(grad_norm) && !norm_is_repeated && !is_overflow;
+  const bool is_norm_its_own = std::isfinite(grad_norm) && !norm_is_repeated && !loss_is_of_several;
+  return (loss_is_nan || std::isinf(loss)) && is_norm_its_own && !is_overflow && skipped < 1;
 }
 
 bool scale_record::has_values() const noexcept {

@@ -92,20 +92,21 @@ struct scale_record {
   bool loss_is_nan = false;  // NaN was printed
   bool grad_norm_is_nan = false;
   bool norm_is_negative = false;
-  bool norm_is_repeated = false;   // it is that of the line before, as where a step that is skipped has none of its own
-  bool is_mean = false;            // loss and norm are means of the steps since the line before, or medians
-  bool is_hidden_by_mean = false;  // its loss is left out, since the one before made that mean NaN
-  bool mean_is_nonfinite = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
-  bool is_overflow = false;        // its step overflowed, whatever loss and norm are
-  bool step_is_rounded = false;    // it is not known to the last digit
-  bool step_is_of_line = false;    // it has none: lines are counted
-  bool scale_is_vague = false;     // its name says "scale" alone, which may be that of anything
-  bool scale_is_rounded = false;   // so much that it says no more than by how much it fell
-  bool stands_for_nan = false;     // a loss of 0 that is taken for one that is not finite
-  bool is_applied = false;         // its step was applied, since it was printed or its norm is finite, or all the same
-  bool is_validation = false;      // the loss is that of a validation after `step`
-  bool ends_run = false;           // an overflow with which the run ended
-  bool lacks_loss = false;         // a loss that is not above 0 is left out, as NaN is
+  bool norm_is_repeated = false;  // it is that of the line before, as where a step that is skipped has none of its own
+  bool loss_is_of_several = false;  // steps, or may be: the norm may be of another of them
+  bool is_mean = false;             // loss and norm are means of the steps since the line before, or medians
+  bool is_hidden_by_mean = false;   // its loss is left out, since the one before made that mean NaN
+  bool mean_is_nonfinite = false;   // a mean that stands beside them is not finite: nor was the norm of an earlier step
+  bool is_overflow = false;         // its step overflowed, whatever loss and norm are
+  bool step_is_rounded = false;     // it is not known to the last digit
+  bool step_is_of_line = false;     // it has none: lines are counted
+  bool scale_is_vague = false;      // its name says "scale" alone, which may be that of anything
+  bool scale_is_rounded = false;    // so much that it says no more than by how much it fell
+  bool stands_for_nan = false;      // a loss of 0 that is taken for one that is not finite
+  bool is_applied = false;          // its step was applied, since it was printed or its norm is finite, or all the same
+  bool is_validation = false;       // the loss is that of a validation after `step`
+  bool ends_run = false;            // an overflow with which the run ended
+  bool lacks_loss = false;          // a loss that is not above 0 is left out, as NaN is
   double epoch = not_known;
   std::int64_t of_epoch = -1;  // where the line counts in epochs: the epoch as printed,
   std::int64_t in_epoch = -1;  // and the number of the step in it
@@ -115,7 +116,7 @@ struct scale_record {
   void put(double scale_record::*field, double value) noexcept;
   // A loss or a norm that is not finite was logged.
   [[nodiscard]] bool has_nonfinite_value() const noexcept;
-  // The loss is not finite and the norm is: they are not of the same gradients, and which tells of the step's is open.
+  // The loss of a step is not finite, and its own norm is: what its gradients were is open.
   [[nodiscard]] bool contradicts_itself() const noexcept;
   // What was logged says that gradients were not finite.
   [[nodiscard]] bool is_nonfinite() const noexcept;

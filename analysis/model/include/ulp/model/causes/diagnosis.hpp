@@ -117,6 +117,7 @@ struct bad_batch {
   bool ends_the_run = false;       // it was applied, and the training did not come back
   std::int64_t period = 0;         // they come every so many steps; 0 where they are few or irregular
   std::uint64_t finite_norms = 0;  // of these steps, with a lost loss beside a finite norm: see has_finite_norm()
+  [[nodiscard]] bool is_contradicted() const noexcept { return 2 * finite_norms > steps.size(); }
 };
 
 // Overflow that a scaler skipped, and after which training went on.
@@ -143,6 +144,7 @@ struct forward_overflow {
   std::uint64_t losses_finite = 0;
   std::uint64_t losses_zero = 0;   // which in a log may stand for NaN; not among the finite ones
   std::uint64_t finite_norms = 0;  // of those whose loss is lost, beside a finite norm: see has_finite_norm()
+  [[nodiscard]] bool is_contradicted() const noexcept { return 2 * finite_norms > lost.steps; }
   bool starts_the_run = false;
   bool ends_the_run = false;
   bool first_was_applied = false;
@@ -172,8 +174,11 @@ struct collapsed_scale {
   // Steps whose scale is 0 or infinite, from which no scaler comes back.
   std::uint64_t dead = 0;
   std::int64_t dead_from = 0;
+  std::int64_t dead_to = 0;
   double dead_scale = not_known;  // of the last one
-  bool is_alive = false;          // gradients go on, finite and not zero: what is logged as 0 is not the scale they had
+  // What is logged as 0 is not the scale these steps had: gradients go on, finite and not zero; the scale is back after them.
+  bool is_alive = false;
+  bool comes_back = false;
 };
 
 // Overflow that the input does not see end, at scales above one: too short to tell a search for the scale from the forward
