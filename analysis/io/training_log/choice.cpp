@@ -379,9 +379,11 @@ void distrust_zero_losses(std::vector<scale_record>& records) {
   std::vector<scale_record*> told;
   for (scale_record& r : records)
     if (r.from->replaces_loss && !r.is_validation && r.has_values()) told.push_back(&r);
-  const auto last = std::ranges::find_if(told.rbegin(), told.rend(),
-                                         [&](const scale_record* r) { return r->loss != 0 || has_norm(*r); });
+  const auto last =
+      std::ranges::find_if(told.rbegin(), told.rend(), [](const scale_record* r) { return r->loss != 0; });
   if (last == told.rend() || last - told.rbegin() < some || !((*last)->loss >= far_from_zero)) return;
+  // The first may have that of a step which was applied before it.
+  if (std::any_of(told.rbegin(), std::prev(last), [&](const scale_record* r) { return has_norm(*r); })) return;
   for (auto zero = told.rbegin(); zero != last; ++zero) (*zero)->is_overflow = (*zero)->stands_for_nan = true;
 }
 

@@ -396,7 +396,6 @@ TEST_CASE("other meanings: a loss that is NaN beside a finite norm leaves its st
   CHECK(steps_that(beside, [](const step_scalars& s) { return !s.found_inf; }) == steps{10, 30, 50});
   CHECK(notes_say(beside, "stands beside a finite gradient norm in 3 lines"));
   CHECK(nonfinite_in(log("nan")) == steps{10, 30, 50});
-  CHECK(nonfinite_in(log("0.8")) == steps{10, 30, 50});  // as of the last step that was applied
   const contents table = place.open("a.csv", "step,loss,grad_norm\n" + each(60, [](int i) {
                                                return std::to_string(i) + "," + (i == 30 ? "nan" : loss(i)) + ",0." +
                                                       std::to_string(70 + i % 9);
@@ -424,4 +423,56 @@ TEST_CASE("other meanings: a scale that is 0 from one line to the next proves no
     CHECK(nonfinite_in(table).empty());
     CHECK(steps_that(table, zero_from_40).size() == 20);
   }
+}
+
+TEST_CASE("other meanings: norms that are often equal, or of several steps, say nothing of a lost loss") {
+  const playground place;
+  const auto log = [&](int every, const std::function<std::string(int)>& norm) {
+    return place.open("a.log", each(60, [&](int i) {
+                        return "step " + std::to_string(every * i) + " loss " + (i >= 40 ? "nan" : loss(i)) +
+                               " grad_norm " + norm(i);
+                      }));
+  };
+  const auto moves = [](int i) { return "0." + std::to_string(70 + i % 9); };
+  // As of the last step that was applied, which no line tells of.
+  CHECK(nonfinite_in(log(1, [&](int i) { return i < 40 ? moves(i) : "0.6123"; })).size() == 20);
+  // As after clipping: of its own, or not.
+  CHECK(nonfinite_in(log(1, [](int) { return "1.0000"; })).empty());
+  CHECK(nonfinite_in(log(1, moves)).empty());
+  CHECK_FALSE(nonfinite_in(log(10, moves)).empty());
+}
+
+TEST_CASE("other meanings: a scale that is 0 for a while was never that") {
+  const playground place;
+  for (const bool has_norms : {false, true})
+    for (const int first : {0, 20, 59}) {
+      CAPTURE(has_norms, first);
+      const contents log = place.open("a.log", each(60, [&](int i) {
+                                        return "step " + std::to_string(i) + " loss " + loss(i) +
+                                               (has_norms ? " grad_norm 0." + std::to_string(70 + i % 9) : "") +
+                                               " loss_scale " + (i >= first && i < first + 5 ? "0.0" : "65536.0");
+                                      }));
+      if (first == 59 && !has_norms) continue;  // that is open
+      CHECK(nonfinite_in(log).empty());
+      CHECK(steps_that(log, [](const step_scalars& s) { return s.loss_scale == 0; }).size() == (first == 59 ? 1 : 5));
+    }
+  // As many steps as halve it.
+  const contents slow = place.open("b.log", each(40, [](int i) {
+                                     return "step " + std::to_string(20 * i) + " loss " + loss(i) + " grad_norm 0." +
+                                            std::to_string(70 + i % 9) + " loss_scale " + (i < 20 ? "128" : "0");
+                                   }));
+  CHECK(nonfinite_in(slow).size() == 8);
+}
+
+TEST_CASE(
+    "other meanings: losses of 0 to the end stand for NaN where the norm is that of the last step that was applied") {
+  const playground place;
+  const auto log = [&](const std::string& norm) {
+    return place.open("a.log", each(60, [&](int i) {
+                        return "{'loss': " + (i < 40 ? loss(i) : "0.0") +
+                               ", 'grad_norm': " + (i < 40 ? "0." + std::to_string(70 + i % 9) : norm) +
+                               ", 'learning_rate': 5e-05, 'epoch': 0." + std::to_string(100 + i) + "}";
+                      }));
+  };
+  CHECK(nonfinite_in(log("0.6123")).size() == 20);
 }

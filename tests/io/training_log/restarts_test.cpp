@@ -73,7 +73,8 @@ TEST_CASE("restarts: what was done again is kept beside the run") {
 
 TEST_CASE("restarts: epochs that go back are another attempt where steps have no numbers") {
   const auto entry = [](const std::string& loss, const std::string& epoch) {
-    return "{'loss': " + loss + ", 'grad_norm': 1.1, 'learning_rate': 5e-05, 'epoch': " + epoch + "}\n";
+    return "{'loss': " + loss + ", 'grad_norm': " + (loss == "nan" ? "nan" : "1.1") +
+           ", 'learning_rate': 5e-05, 'epoch': " + epoch + "}\n";
   };
   std::string text;
   for (int i = 1; i <= 9; ++i) text += entry(i < 6 ? "2.5" : "nan", "0.0" + std::to_string(i));
