@@ -268,7 +268,31 @@ bool evidence::is_open(const lost_place& place) {
   return true;
 }
 
+std::size_t evidence::held_of(const lost_place& place) const {
+  constexpr std::size_t hysteresis = 8;
+  const step_survey& next = steps[place.last + 1];
+  const double scale = scale_of(next);
+  std::size_t held = 0;
+  const auto is_at_it = [&](const step_survey& s, std::int64_t after) {
+    return s.bound_is_certain && scale_of(s) == scale && s.key.step == next.key.step - after;
+  };
+  if (!next.bound_is_certain || !is_placed_) return 0;
+  while (held < place.length() && is_at_it(steps[place.last - held], static_cast<std::int64_t>(held) + 1)) ++held;
+  return held > hysteresis && held < place.length() ? held : 0;
+}
+
 void evidence::see_skipped(const lost_place& place, bool goes_on) {
+  if (const std::size_t held = goes_on ? held_of(place) : 0; held > 0) {
+    lost_place last = place;
+    last.first = place.last + 1 - held;
+    add_unhandled(last);
+    unhandled->scale = scale_of(steps[place.last]);
+    unhandled->is_held = true;
+    lost_place before = place;
+    before.last = last.first - 1;
+    see_handled(span_of(before));
+    return;
+  }
   const step_span span = span_of(place);
   see_handled(span);
   if (!goes_on) {
@@ -278,7 +302,9 @@ void evidence::see_skipped(const lost_place& place, bool goes_on) {
       handled.at_end = span.steps;
     return;
   }
-  if (!(scale_of(steps[place.last + 1]) < scale_of(steps[place.first]))) handled.fell = false;
+  // At the scale of the last of them the next step may be finite, too.
+  const double after = scale_of(steps[place.last + 1]);
+  if (!(after < scale_of(steps[place.first])) || after == scale_of(steps[place.last])) handled.fell = false;
   held_ += is_constant_ && is_placed_ ? span.steps : 0;
 }
 

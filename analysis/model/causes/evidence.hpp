@@ -79,6 +79,8 @@ class evidence {
   bool is_unhandled(const lost_place& place);
   bool is_open(const lost_place& place);
   void see_skipped(const lost_place& place, bool goes_on);
+  // The last steps of a place that overflow at the scale at which the next one does not; more than a hysteresis lets stand.
+  [[nodiscard]] std::size_t held_of(const lost_place& place) const;
 
   void see_search(const initial_scale& search, bool starts_the_run);
   void see_handled(const step_span& span);

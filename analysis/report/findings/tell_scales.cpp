@@ -213,7 +213,9 @@ told told_of(const unhandled_overflow& u, const telling& about) {
   const bool is_static = u.has_scaler && !std::isnan(u.scale);
   t.happened = fmt::format("gradients are infinite or NaN in {} of {} ({})", grouped(u.lost.steps),
                            steps_text(about.steps), where(u.lost));
-  if (is_static) t.happened += fmt::format(", at the scale {}, which never fell", as_power(u.scale));
+  if (is_static)
+    t.happened += fmt::format(", at the scale {}, {}", as_power(u.scale),
+                              u.is_held ? "at which the step after them is finite" : "which never fell");
   if (!u.has_scaler) t.happened += ", and no loss scale is in use";
   if (u.ruined_at)
     t.happened = fmt::format(
@@ -243,6 +245,12 @@ told told_of(const unhandled_overflow& u, const telling& about) {
             : "let the scale move, or look at the data of these steps: those around them fit the scale";
     if (safe < u.scale) t.lines = lines_for(about, {.format = about.options.format_name, .static_scale = safe});
     t.sure = "certain that the scale stayed; the steps that overflowed may need a lower one still";
+  }
+  if (u.is_held) {
+    t.change =
+        "look at the data of these steps, and at the forward and the backward pass: the scale is not what they overflowed for";
+    t.lines.clear();
+    t.sure = "very sure of that: the next step fits the same scale; gradients alone do not show the cause";
   }
   t.numbers = numbers_of(u.lost);
   t.numbers.all.push_back({"applied", integer(u.applied)});

@@ -713,6 +713,26 @@ TEST_CASE("a scale that is logged as 0 at once is told apart from one that fell 
   CHECK(std::ranges::count(zero_from(0x1p-60, 0).names(), "collapsed_scale") == 1);
 }
 
+TEST_CASE("overflow that ends at the scale that it went on at was not the scale's") {
+  const auto at_floor = [](int steps_there) {
+    made_run run;
+    for (int i = 0; i < 60; ++i) run.log(false, 65536);
+    for (int i = 0; i < 16; ++i) run.log(true, std::ldexp(1.0, 16 - i));
+    for (int i = 0; i < steps_there; ++i) run.log(true, 1);
+    for (int i = 0; i < 50; ++i) run.log(false, 1);
+    return run;
+  };
+  const auto u = first_of<unhandled_overflow>(at_floor(24));
+  CHECK(u.is_held);
+  CHECK(u.scale == 1);
+  CHECK(u.lost.first == 76);
+  CHECK(u.lost.steps == 24);
+  const diagnosis found = at_floor(24).found();
+  REQUIRE(std::holds_alternative<gradient_overflow>(found.causes.back()));
+  CHECK(std::get<gradient_overflow>(found.causes.back()).skipped.steps == 16);
+  CHECK(std::ranges::count(at_floor(2).names(), "unhandled_overflow") == 0);
+}
+
 TEST_CASE("overflow down to scales below 1 to the end is told once, another one later is told, too") {
   made_run run;
   for (int i = 0; i < 16; ++i) run.log(true, std::ldexp(1.0, 3 - i));

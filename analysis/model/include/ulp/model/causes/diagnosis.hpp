@@ -201,6 +201,7 @@ struct unhandled_overflow {
   // Its first gradients were infinite while the loss was finite, and the loss is lost from the next step on: they were applied.
   std::optional<std::int64_t> ruined_at;
   double scale = not_known;  // where it is constant
+  bool is_held = false;      // there alone: it fell before, and the step behind these is finite at it
 };
 
 // NaN without any infinity in some tensors, while the loss and the others are finite.
