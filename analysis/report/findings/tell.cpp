@@ -197,7 +197,7 @@ told told_of_outliers(const bad_batch& b) {
                        b.loss_is_lost && !is_periodic ? "very sure" : "fairly sure", is_one ? "it" : "them");
   if (b.is_contradicted()) {
     t.change = fmt::format(
-        "see what is logged as the loss in {}, and the norm of which step; if both are of training, look at the data: a mean over no "
+        "see what is logged as the loss in {}, and of which step the norm is; if both are of training, look at the data: a mean over no "
         "labels is NaN",
         is_one ? "this step" : "these steps");
     t.sure = unsure_by_norms;

@@ -280,7 +280,7 @@ told told_of_contradicted(const forward_overflow& f) {
       "a forward pass that overflows or computes NaN",
       span_text(f.lost), finite_norms_text(f.finite_norms, f.lost.steps));
   t.change = fmt::format(
-      "see what is logged as the loss, and the norm of which step; if both are of training, look at the data (a mean over no labels is NaN) "
+      "see what is logged as the loss, and of which step the norm is; if both are of training, look at the data (a mean over no labels is NaN) "
       "and at where the loss is added up; else {}",
       find_operation);
   t.sure = unsure_by_norms;

@@ -67,7 +67,7 @@ void advise_against_underflow(std::string& change, std::vector<std::string>& lin
 [[nodiscard]] std::string finite_norms_text(std::uint64_t finite, std::uint64_t of);
 // How sure it is then what happened.
 inline constexpr const char* unsure_by_norms =
-    "not sure: a loss that is NaN or infinite mostly has gradients that are; this loss and this norm may be of two steps or batches";
+    "not sure: a loss that is NaN or infinite mostly has gradients that are, too; this loss and this norm may be of two steps or batches";
 // "2.3", "1,234", "1.2e+08"
 [[nodiscard]] std::string loss_number(double loss);
 // "clip the norm near 1.1, which ..."; empty where no norms are known.
