@@ -80,6 +80,8 @@ ULP_VECTOR_INLINE vector by_sign(vector a, vector b, vector x) {
 // a, with b's bits too in lanes outside the mask.
 ULP_VECTOR_INLINE vector either_unless(mask m, vector a, vector b) { return either(a, without(b, m)); }
 ULP_VECTOR_INLINE vector either_where(mask m, vector a, vector b) { return either(a, both(b, m)); }
+// x, but the larger of a and b in lanes of the mask.
+ULP_VECTOR_INLINE vector larger_where(mask m, vector x, vector a, vector b) { return chosen(x, larger(a, b), m); }
 ULP_VECTOR_INLINE vector only_unless(mask m, vector x) { return without(x, m); }
 ULP_VECTOR_INLINE vector one_more(vector n, mask m) { return _mm256_sub_epi32(n, m); }
 ULP_VECTOR_INLINE vector one_less(vector n, mask m) { return _mm256_add_epi32(n, m); }

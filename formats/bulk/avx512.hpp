@@ -79,6 +79,9 @@ ULP_VECTOR_INLINE vector chosen(vector a, vector b, mask m) { return _mm512_mask
 ULP_VECTOR_INLINE vector by_sign(vector a, vector b, vector x) { return chosen(a, b, _mm512_movepi32_mask(x)); }
 ULP_VECTOR_INLINE vector either_unless(mask m, vector a, vector b) { return _mm512_mask_or_epi32(a, negated(m), a, b); }
 ULP_VECTOR_INLINE vector either_where(mask m, vector a, vector b) { return _mm512_mask_or_epi32(a, m, a, b); }
+ULP_VECTOR_INLINE vector larger_where(mask m, vector x, vector a, vector b) {
+  return _mm512_mask_max_epu32(x, m, a, b);
+}
 ULP_VECTOR_INLINE vector only_unless(mask m, vector x) { return _mm512_maskz_mov_epi32(negated(m), x); }
 ULP_VECTOR_INLINE vector one_more(vector n, mask m) { return _mm512_mask_sub_epi32(n, m, n, all_of(~0u)); }
 ULP_VECTOR_INLINE vector one_less(vector n, mask m) { return _mm512_mask_add_epi32(n, m, n, all_of(~0u)); }

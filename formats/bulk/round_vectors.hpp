@@ -51,7 +51,52 @@ struct round_lane {
   [[nodiscard]] ULP_VECTOR_INLINE shift_count finer() const { return v.finer; }
 };
 
-// As encode_lanes, a function of its own.
+// The same to nearest, where what is beyond the largest result becomes infinity or NaN: nothing is limited then. NaN stays a NaN.
+template <direction Way, bool OfFloat>
+struct nearest_lane {
+  vectors v;
+  vector last_within;  // the largest number that does not overflow
+  vector beyond, kept;
+  vector largest{};
+
+  ULP_VECTOR_INLINE vector operator()(vector x, std::size_t) {
+    const vector magnitude = both(x, v.magnitude);
+    largest = larger(largest, magnitude);
+    if constexpr (OfFloat) {  // the sum of bits carries into infinity
+      vector sum = add(x, v.half);
+      if constexpr (Way == direction::nearest_even) sum = add(sum, both(shifted_right(x, v.dropped), v.one));
+      return chosen(both(sum, kept), x, above(magnitude, last_within));
+    }
+    const vector result = number_by_adding<Way>(v, magnitude, x);
+    const mask over = above(magnitude, last_within);
+    return either(larger_where(over, result, magnitude, beyond), without(x, v.magnitude));
+  }
+  [[nodiscard]] ULP_VECTOR_INLINE shift_count finer() const { return v.finer; }
+};
+
+constexpr bool is_nearest(direction way) { return way == direction::nearest_even || way == direction::nearest_away; }
+
+// Whether it does what the plan says. A tie beyond the largest result is decided by the half ulp of its binade.
+inline bool is_for_nearest(const quick_plan& plan, const float_results& results) {
+  const bool overflows = plan.limit[0] > results.largest && plan.limit[1] > results.largest;
+  return overflows && results.power == 0 &&
+         (plan.same_grid ? results.beyond == 0x7F800000
+                         : results.beyond >= 0x7F800000 && results.largest >= plan.lowest_field << 23);
+}
+
+// As encode_lanes, functions of their own.
+template <direction Way, bool OfFloat>
+ULP_VECTOR [[gnu::noinline]] bool round_nearest(const quick_plan& plan, const float_results& results,
+                                                const float* numbers, float* rounded, std::size_t size, bool streams) {
+  constexpr grid on = OfFloat ? grid::of_float : grid::other;
+  const std::uint32_t ulp = std::uint32_t{1} << plan.dropped;
+  const bool tie_overflows = Way == direction::nearest_away || (results.largest & ulp) != 0;
+  const std::uint32_t last_within = OfFloat ? 0x7F7FFFFF : results.largest + ulp / 2 - (tie_overflows ? 1 : 0);
+  nearest_lane<Way, OfFloat> lane{vectors_of<Way, on>(plan, false), all_of(last_within), all_of(results.beyond),
+                                  all_of(0 - ulp)};
+  put_all(numbers, reinterpret_cast<std::uint32_t*>(rounded), size, streams, lane);
+  return any(above(lane.largest, all_of(0x7F7FFFFF)));
+}
 template <direction Way, bool OfFloat>
 ULP_VECTOR [[gnu::noinline]] bool round_lanes(const quick_plan& plan, const float_results& results,
                                               const float* numbers, float* rounded, std::size_t size, bool streams) {
@@ -66,8 +111,16 @@ ULP_VECTOR [[gnu::noinline]] bool round_lanes(const quick_plan& plan, const floa
 template <direction Way>
 bool round_all(const quick_plan& plan, const float_results& results, const float* numbers, float* rounded,
                std::size_t size, bool streams) {
-  if (plan.same_grid) return round_lanes<Way, true>(plan, results, numbers, rounded, size, streams);
+  bool quickly = false;
+  if constexpr (is_nearest(Way)) quickly = is_for_nearest(plan, results);
+  if (plan.same_grid) {
+    if constexpr (is_nearest(Way))
+      if (quickly) return round_nearest<Way, true>(plan, results, numbers, rounded, size, streams);
+    return round_lanes<Way, true>(plan, results, numbers, rounded, size, streams);
+  }
   const control_register rounds{Way};
+  if constexpr (is_nearest(Way))
+    if (quickly) return round_nearest<Way, false>(plan, results, numbers, rounded, size, streams);
   return round_lanes<Way, false>(plan, results, numbers, rounded, size, streams);
 }
 

@@ -11,8 +11,14 @@ times slower.
     python3 tests/bench/recorder_bench.py tensors
 
 prints what a step() of 3000 parameters of one element takes, per parameter.
+
+    ULP_EMULATED_COUNTING=build/release/tests/device/libdevice_counting_emulated.so python3 tests/bench/recorder_bench.py device [TENSORS]
+
+prints what the host spends in a step() whose gradients are on a CUDA device, which is emulated: what kernels take is left out, and
+so is what torch takes to tell where gradients are.
 """
 
+import importlib
 import os
 import statistics
 import subprocess
@@ -103,10 +109,42 @@ def measure_tensors():
         print(f"sums={sums}: {1e6 * statistics.median(times[5:]) / 3000:.2f} us a tensor, counted by {Recorder.counting}")
 
 
+def measure_device(tensors, elements=20000):
+    sys.path.insert(0, os.path.join(HERE, "..", "python"))
+    os.environ["ULP_PACKAGES"] = PACKAGES
+    import emulated_device
+    import support
+    import torch
+
+    recorder = support.load(part="_recorder.recorder")
+    for part in ("_device.counting", "_counting.kernels", "_counting.on_host"):
+        importlib.import_module(f"{recorder.__name__}.{part}")
+    torch.set_num_threads(1)
+    model = torch.nn.ParameterList([torch.nn.Parameter(torch.ones(elements)) for _ in range(tensors)])
+    for parameter in model:
+        parameter.grad = torch.empty(elements)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    times = []
+    with emulated_device.device(recorder, torch), tempfile.TemporaryDirectory() as folder:
+        with recorder.Recorder(os.path.join(folder, "run.ulp"), model, optimizer=optimizer, strict=True) as rec:
+            for i in range(200):
+                for parameter in model:
+                    parameter.grad.normal_()
+                optimizer.step()  # in which the kernels run
+                time.sleep(0.005)  # as long as a step takes, in which the tables are made
+                start = time.perf_counter()
+                rec.step(i, loss=torch.tensor(1.0))
+                times.append(time.perf_counter() - start)
+    median = 1e3 * statistics.median(times[110:])  # the first hundred are looked at for mistakes
+    print(f"step() of {tensors} tensors: {median:.2f} ms of the host, counted by {rec.counting}")
+
+
 if __name__ == "__main__":
     steps, *names = sys.argv[1:] or ["15"]
     if steps == "tensors":
         measure_tensors()
+    elif steps == "device":
+        measure_device(int(names[0]) if names else 148)
     elif len(names) == 1:
         measure(names[0], int(steps))
     else:
