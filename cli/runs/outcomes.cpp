@@ -113,8 +113,8 @@ command outcomes_command() {
   made.add("--as-recorded", &o->asked.as_recorded, "apply the scale to the values as recorded, whatever their factor");
   made.add(
       "--sort", &o->order.sort,
-      "largest first by this key of --json and --csv: underflow, lost_l1, overflow, sqnr_db ... (of a range by its "
-      "upper end)",
+      "worst first by this key of --json and --csv: underflow, underflow_share, lost_l1_share, overflow, sqnr_db ... (the "
+      "largest, of a range by its upper end; of SQNR and cosine the least)",
       {.type = "KEY"});
   made.add("--top", &o->order.top, "only the first rows", {.type = "N", .check = positive});
   add_rounding(made, o->asked.rounding);

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include <ulp/model/causes/falling.hpp>
+
 #include "falls.hpp"
 
 namespace ulp::io {
@@ -87,8 +89,14 @@ bool is_of_something_else(told_steps told) {
   return greatest < least_first_scale && ((is_vague && greatest > 1) || !are_powers);
 }
 
+bool loss_goes_on_falling(told_steps of) {
+  std::vector<double> losses;
+  for (const scale_record* const r : of) losses.push_back(r->loss);
+  return goes_on_falling(losses);
+}
+
 // A scale that is 0 from one line to the next, without as many steps between them as halve it so far, and comes back, or stays so beside
-// norms that are finite. No overflows made it so.
+// gradients that are not zero or losses that fall; or one that is 0 in each line beside such. No overflows made it so.
 bool falls_at_once(const scale_record& from, const scale_record& to) {
   constexpr std::int64_t many = 4096;
   const std::int64_t steps = to.step - from.step;
@@ -103,12 +111,15 @@ std::set<std::int64_t> take_zeros(told_steps scaled) {
       continue;
     }
     const told_steps zeros = scaled.subspan(begin, end - begin);
-    const auto finite = std::ranges::count_if(
-        zeros, [](const scale_record* r) { return std::isfinite(r->grad_norm) && !says_overflow(*r); });
+    const auto living = std::ranges::count_if(zeros, [](const scale_record* r) {
+      return std::isfinite(r->grad_norm) && r->grad_norm > 0 && !says_overflow(*r);
+    });
     const bool comes_back = end < scaled.size() && scaled[end]->after >= 1;
-    const bool goes_on = end == scaled.size() && 2 * static_cast<std::size_t>(finite) > zeros.size();
-    const bool falls = begin > 0 && falls_at_once(*scaled[begin - 1], *zeros.front()) && !says_overflow(*zeros.front());
-    if (!(begin == 0 ? comes_back : falls && (comes_back || goes_on))) continue;
+    const bool goes_on =
+        end == scaled.size() && (2 * static_cast<std::size_t>(living) > zeros.size() || loss_goes_on_falling(zeros));
+    const bool falls =
+        begin == 0 || (falls_at_once(*scaled[begin - 1], *zeros.front()) && !says_overflow(*zeros.front()));
+    if (!falls || !(comes_back || goes_on)) continue;
     for (scale_record* const r : zeros) {
       steps.insert(r->step);
       r->after = not_known;
@@ -174,7 +185,9 @@ settled_scales settle_scales(std::vector<scale_record>& records) {
   std::vector<scale_record*> scaled;
   for (scale_record& r : records)
     if (r.what == kind::reached && !std::isnan(r.after) && !r.from->scale_is_mean) scaled.push_back(&r);
+  const std::size_t with_scale = scaled.size();
   all.zeros = take_zeros(scaled);
+  all.are_all_zeros = !all.zeros.empty() && all.zeros.size() == with_scale;
   std::vector<scale_record*> told;
   for (scale_record& r : records) {
     if (r.what == kind::overflow) return all;  // its line says which
@@ -229,6 +242,9 @@ void apply(const settled_scales& scales, scale_history& into) {
         "what is called a scale is below 64 throughout or rises again and again, and either no power of two or not said to be that of "
         "a loss, and no line tells of an overflow: it is not used");
   }
+  if (scales.are_all_zeros)
+    into.notes.push_back(
+        "the loss scale is logged as 0 in every line, while gradients are not zero or the loss falls: it is not used");
   if (scales.is_contradicted) {
     for (scale_run& run : into.runs) run.decided = false;
     into.notes.push_back(

@@ -22,6 +22,7 @@ struct settled_scales {
   std::uint64_t no_scales = 0;            // lines with a number that is no loss scale, or not known to be one
   bool is_contradicted = false;           // it falls though no norm says that a step overflowed: it is not used
   std::set<std::int64_t> zeros{};         // steps that are logged with a scale of 0 which they did not have
+  bool are_all_zeros = false;             // all that have a scale
 };
 
 // Of chosen records in their order, where their writer does not say which scale it is (log_dialect::scale_is_open): makes

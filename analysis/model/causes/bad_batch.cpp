@@ -83,6 +83,25 @@ double high_of(const indexed_sizes& sizes, std::size_t i) {
   return *at;
 }
 
+// The largest of the sizes on either side of one, but for up to two more of its kind: bad data may fill three steps.
+double level_around(const indexed_sizes& sizes, std::size_t i) {
+  constexpr double alike = 0.1;
+  constexpr std::size_t most_alike = 2;
+  double largest = 0;
+  double largest_other = 0;
+  std::size_t same = 0;
+  for (std::size_t j = i - around; j <= i + around; ++j) {
+    if (j == i) continue;
+    const double size = sizes[j].second;
+    largest = std::max(largest, size);
+    if (size >= alike * sizes[i].second)
+      ++same;
+    else
+      largest_other = std::max(largest_other, size);
+  }
+  return same <= most_alike ? largest_other : largest;
+}
+
 }  // namespace
 
 bool is_batch(const std::vector<step_survey>& steps, const lost_place& place) {
@@ -126,11 +145,9 @@ found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end
   found_batches found{.what = {.is_finite = true}};
   bad_batch& bad = found.what;
   for (std::size_t i = around; i + around < sizes.size(); ++i) {
-    double largest = 0;
-    for (std::size_t j = i - around; j <= i + around; ++j)
-      if (j != i) largest = std::max(largest, sizes[j].second);
-    const double times = sizes[i].second / largest;
-    if (!(largest > 0) || times < with_loss.far) continue;
+    const double level = level_around(sizes, i);
+    const double times = sizes[i].second / level;
+    if (!(level > 0) || times < with_loss.far) continue;
     const measure& m = loss_stands_out(steps, sizes[i].first) ? with_loss : alone;
     if (!(times >= m.far) || !(sizes[i].second >= m.beyond_spread * high_of(sizes, i))) continue;
     found.last = sizes[i].first;
@@ -151,6 +168,8 @@ std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& st
   constexpr double far_in_loss = 100;
   constexpr double smaller_after = 0.01;
   constexpr double alone = 0.1;
+  constexpr double alone_by = 100;
+  constexpr double usual = 3;
   constexpr std::size_t soon = 10;
   const divergence& d = found.what;
   if (d.jump || d.rate_rises || !(found.level > 0)) return std::nullopt;
@@ -168,14 +187,20 @@ std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& st
     if (was_applied(i) && size_at(i) >= far_before * found.level && size_at(i + 1) <= alone * size_at(i))
       return ruined_at(i);
   const step_survey& worst = steps[found.onset];
-  if (!was_applied(found.onset) || !(size_at(found.onset) >= far * found.level)) return std::nullopt;
-  if (std::isfinite(worst.loss) && worst.loss < far_in_loss * d.loss_before) return std::nullopt;
+  if (!was_applied(found.onset)) return std::nullopt;
   std::vector<double> after;
   for (std::size_t i = found.onset + 1; i < end; ++i)
     if (!is_lost(steps[i]) && std::isfinite(size_at(i))) after.push_back(size_at(i));
+  const double next = after.empty() ? not_known : after.front();
+  const double later = median(std::move(after));
+  // Its neighbours are as usual: nothing grew.
+  if (size_at(found.onset) >= alone_by * found.level && next <= usual * found.level && later <= usual * found.level &&
+      later >= found.level / usual)
+    return ruined_at(found.onset);
+  if (!(size_at(found.onset) >= far * found.level)) return std::nullopt;
+  if (std::isfinite(worst.loss) && worst.loss < far_in_loss * d.loss_before) return std::nullopt;
   // A learning rate that nobody logged may have done it, but gradients would not come down again.
-  const bool comes_down = !after.empty() && after.front() <= alone * size_at(found.onset) &&
-                          median(std::move(after)) <= smaller_after * size_at(found.onset);
+  const bool comes_down = next <= alone * size_at(found.onset) && later <= smaller_after * size_at(found.onset);
   if (!comes_down && !std::isfinite(worst.learning_rate)) return std::nullopt;
   return ruined_at(found.onset);
 }

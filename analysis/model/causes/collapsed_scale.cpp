@@ -1,6 +1,9 @@
 // Overflow at scales below one: what is not finite there is not finite without a scale.
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include <ulp/model/causes/falling.hpp>
 
 #include "evidence.hpp"
 #include "places.hpp"
@@ -17,6 +20,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
   collapsed_scale c;
   double before_dead = not_known;
   std::size_t steps_before = 0;
+  std::vector<double> losses_at_dead;
   std::uint64_t finite = 0;  // after the last lost one, below one, as far as that is known
   for (const step_survey& s : e.steps) {
     if (s.loss_scale == 0 || std::isinf(s.loss_scale)) {
@@ -24,6 +28,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
       c.dead_scale = s.loss_scale;
       c.dead_to = s.key.step;
       c.is_alive = c.is_alive || (std::isfinite(s.logged_norm) && s.logged_norm > 0);
+      losses_at_dead.push_back(s.loss);
     }
     steps_before += c.dead == 0 ? 1 : 0;
     const double scale = scale_of(s);
@@ -44,11 +49,12 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
     c.least = std::isnan(c.least) ? scale : std::min(c.least, scale);
     if (std::isfinite(s.loss)) c.loss = s.loss;
   }
+  c.loss_falls = goes_on_falling(losses_at_dead);
   // It may be any that six digits or fewer round to 0; and beside living gradients one that was not in use, but where it was far from 0
   // just before.
   const bool may_be_rounded = c.dead_scale == 0 && before_dead >= least_printed && before_dead <= greatest_rounded;
   const bool was_large = before_dead >= large || (std::isnan(before_dead) && steps_before >= several);
-  const bool is_dead = !c.is_alive || c.comes_back || (c.dead_scale == 0 && was_large);
+  const bool is_dead = (!c.is_alive && !c.loss_falls) || c.comes_back || (c.dead_scale == 0 && was_large);
   if (c.dead > 0 && is_dead && !may_be_rounded) return c;
   c.dead = 0;
   // Gradients that are large, and finite, need such a scale.

@@ -86,10 +86,13 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
   told t;
   const bool is_zero = c.dead_scale == 0;
   t.numbers = {{{"dead_steps", integer(c.dead)}, {"first_step", c.dead_from}, {"scale", c.dead_scale}}};
-  if (c.is_alive || c.comes_back) {
+  if (c.is_alive || c.loss_falls || c.comes_back) {
     const step_span dead{c.dead_from, c.dead_to, c.dead};
     t.happened = fmt::format("the loss scale is logged as 0 in {}{}{}: that is not the scale these gradients had",
-                             span_text(dead), c.is_alive ? ", while the gradient norm is finite and not 0" : "",
+                             span_text(dead),
+                             c.is_alive     ? ", while the gradient norm is finite and not 0"
+                             : c.loss_falls ? ", while the loss goes on falling"
+                                            : "",
                              c.comes_back ? ", and is back after that" : "");
     t.change = fmt::format(
         "see what sets or logs the scale in {}: a scaler that was disabled or made anew there, or a default of the logger",
@@ -97,6 +100,8 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
     t.sure =
         c.is_alive
             ? "very sure: a loss that is multiplied by 0 has gradients of 0, or NaN; which scale they had, the input does not say"
+        : c.loss_falls
+            ? "fairly sure: a loss that is multiplied by 0 has gradients of 0, and falls by chance alone; which scale these steps had, the input does not say"
             : "very sure: no scaler comes back from 0; which scale these steps had, the input does not say";
     return t;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace ulp {
 namespace {
@@ -20,18 +21,31 @@ table_value percent_of(const value_range& share) {
   return ends_text(fmt::format("{:.4g}", 100 * share.low), fmt::format("{:.4g}", 100 * share.high));
 }
 
-table_value lost_l1_percent(const outcome_row& r) {
+std::optional<value_range> lost_l1_share(const outcome_row& r) {
   if (!(r.sums.magnitudes.high > 0) || !std::isfinite(r.given.lost.magnitudes.high)) return {};
-  return percent_of(share_of_magnitude(r.given.lost, r.sums.magnitudes));
+  return share_of_magnitude(r.given.lost, r.sums.magnitudes);
 }
 
 // Of those that are not known to be zero, see underflow_share.
-table_value underflow_percent(const outcome_row& r) {
+std::optional<value_range> share_of_nonzero(const outcome_row& r) {
   const auto nonzero = static_cast<double>(r.given.counts.nonzero().high);
   if (!(nonzero > 0)) return {};
-  if (!r.asked.is_drawn()) return percent_of(underflow_share(r.given.counts));
+  if (!r.asked.is_drawn()) return underflow_share(r.given.counts);
   const value_range& mean = r.given.expected.underflow.mean;
-  return percent_of({mean.low / nonzero, mean.high / nonzero});
+  return value_range{mean.low / nonzero, mean.high / nonzero};
+}
+
+// Two columns: percent where people read, and a share by a key.
+using row_share = std::optional<value_range>(const outcome_row&);
+column<outcome_row> percent_column(const char* title, row_share* of) {
+  return {"",
+          title,
+          [=](const outcome_row& r) { return of(r) ? percent_of(*of(r)) : table_value{}; },
+          {},
+          alignment::right};
+}
+column<outcome_row> share_column(const char* key, row_share* of) {
+  return {key, "", [=](const outcome_row& r) { return of(r) ? table_value{*of(r)} : table_value{}; }, range_keys::both};
 }
 
 // What is modelled is marked.
@@ -87,8 +101,8 @@ table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>&
       {"nonfinite", "non-finite", [](const row& r) { return exactly(r.given.counts.nonfinite); },
        range_keys::where_open},
       count_column("underflow", &outcome_counts::underflow, &expected_outcomes::underflow),
-      {"", "% of nonzero", underflow_percent, {}, right},
-      {"", "lost L1 %", lost_l1_percent, {}, right},
+      percent_column("% of nonzero", share_of_nonzero),
+      percent_column("lost L1 %", lost_l1_share),
       count_column("subnormal", &outcome_counts::subnormal, &expected_outcomes::subnormal),
       count_column("overflow", &outcome_counts::overflow, &expected_outcomes::overflow),
       deviation_column("underflow_sd", &expected_outcomes::underflow),
@@ -100,6 +114,8 @@ table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>&
          return value_range{std::sqrt(r.given.lost.squares.low), std::sqrt(r.given.lost.squares.high)};
        },
        range_keys::both},
+      share_column("underflow_share", share_of_nonzero),
+      share_column("lost_l1_share", lost_l1_share),
       {"", "SQNR dB", [](const row& r) { return decibels_of(r.given.noise); }, {}, right},
       {"mse", "", [](const row& r) { return r.given.noise.mean_square(); }},
       {"sqnr_db", "", [](const row& r) { return r.given.noise.sqnr(); }},

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 #include <type_traits>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <variant>
@@ -16,6 +18,9 @@ namespace ulp {
 namespace {
 
 constexpr double no_rank = -std::numeric_limits<double>::infinity();
+
+// Keys of which less is worse.
+constexpr std::array<std::string_view, 3> qualities{"sqnr_db", "sqnr_db_low", "cosine"};
 
 // What rows are compared by; NaN for what is no number.
 double sort_rank(const table_value& value) {
@@ -65,7 +70,11 @@ void sort_rows(table& of, const std::string& key) {
   const auto column = static_cast<std::size_t>(found - of.columns.begin());
   if (!holds_numbers(of, column))
     throw std::invalid_argument(fmt::format("--sort: '{}' has no numbers here; sort by another key", key));
-  std::ranges::stable_sort(of.rows, std::ranges::greater{}, [&](const auto& row) { return sort_rank(row[column]); });
+  const bool is_quality = std::ranges::find(qualities, key) != qualities.end();
+  std::ranges::stable_sort(of.rows, std::ranges::greater{}, [&](const auto& row) {
+    const double rank = sort_rank(row[column]);
+    return is_quality && rank != no_rank ? -rank : rank;
+  });
 }
 
 }  // namespace

@@ -176,8 +176,10 @@ struct collapsed_scale {
   std::int64_t dead_from = 0;
   std::int64_t dead_to = 0;
   double dead_scale = not_known;  // of the last one
-  // What is logged as 0 is not the scale these steps had: gradients go on, finite and not zero; the scale is back after them.
+  // What is logged as 0 is not the scale these steps had: gradients go on, finite and not zero; the loss goes on falling; the scale is
+  // back after them.
   bool is_alive = false;
+  bool loss_falls = false;
   bool comes_back = false;
 };
 

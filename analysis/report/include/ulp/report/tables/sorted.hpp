@@ -11,8 +11,8 @@
 namespace ulp {
 
 struct row_order {
-  // A key of the table: the largest number first, of a range by its upper end; rows without one last, equal ones as they come.
-  // Empty: as they come.
+  // A key of the table: the worst number first, which is the largest (of a range by its upper end), but of SQNR and cosine the least;
+  // rows without one last, equal ones as they come. Empty: as they come.
   std::string sort;
   std::uint64_t top = 0;  // rows; 0: all
 };
