@@ -45,8 +45,8 @@ int round_up_code(float x) {
 int code_by_field(const block_format& row, float amax) {
   std::uint32_t bits = bits_of(amax);
   if (row.rule == amax_rule::even) {
-    const int kept = row.element.numbers->fraction_bits;
-    if (std::isfinite(amax)) bits = (bits + (std::uint32_t{1} << (22 - kept))) & ~fraction_mask;
+    // What is not finite stays above all that is.
+    bits = (bits + (std::uint32_t{1} << (22 - row.element.numbers->fraction_bits))) & ~fraction_mask;
   }
   if (bits >= bits_of(infinity)) return nan_scale;
   int exponent = static_cast<int>(bits >> 23U) - 127 - top_exponent(row.element);
@@ -59,8 +59,8 @@ int code_of_floor(const block_format& row, float amax) {
   switch (row.rule) {
     case amax_rule::floor_of_log2f: {
       if (!std::isfinite(amax)) return nan_scale;
-      const int k = (amax == 0 ? -126 : floor_of_log2f(amax)) - top;
-      return k > 127 ? nan_scale : std::max(k, -127) + 127;
+      const int k = (amax == 0 ? -126 : floor_of_log2f(amax)) - top;  // at most 128, whose code is NaN
+      return std::max(k, -127) + 127;
     }
     case amax_rule::floor_of_field: {
       if (!std::isfinite(amax)) return nan_scale;

@@ -3,7 +3,10 @@
 #include <ulp/formats/convert.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -294,6 +297,44 @@ TEST_CASE("rounding in place, beside, and codes over the numbers they are of") {
         CHECK(same);
         CHECK(counts == expected.counts);
       }
+}
+
+TEST_CASE("to nearest as floats around the largest number, with and without a power of two, in place and beside") {
+  for (const named_format& f : convertible_formats()) {
+    const float largest = to_float(f.format, f.format.max_finite_code());
+    std::vector<float> all{0, -0.0F, 1, HUGE_VALF, -HUGE_VALF, std::numeric_limits<float>::quiet_NaN(), 0x1.8p-140F};
+    for (int eighths = 1; eighths <= 24; ++eighths) {
+      const float x = largest * 0.125F * static_cast<float>(eighths);
+      for (const float y : {x, std::nextafter(x, 0.0F), std::nextafter(x, HUGE_VALF)})
+        for (const float z : {y, -y, y / 8, y / 64}) all.push_back(z);
+    }
+    push_numbers_and_midpoints(all, f.format, f.format.width() > 10 ? 7919 : 1);
+    for (const direction way : {direction::nearest_even, direction::nearest_away})
+      for (const auto overflow : {overflow_mode::ieee, overflow_mode::saturate, overflow_mode::saturate_finite})
+        for (const int power : {0, 3, -2}) {
+          const conversion how{.rounding = {.direction = way, .overflow = overflow}, .scale = std::ldexp(1.0, power)};
+          const expected_codes expected = by_codec(f.format, all.size(), how, [&](std::size_t i) {
+            unpacked x = decode(all[i]);
+            x.exponent += power;
+            return x;
+          });
+          for (const std::string_view target : targets()) {
+            const forced_target forced{target};
+            std::vector<float> in_place = all;
+            round_array(f.format, in_place, how);
+            std::vector<float> beside(all.size());
+            round_array(f.format, all, beside, how);
+            std::size_t differ = 0;
+            for (std::size_t i = 0; i < all.size(); ++i) {
+              const auto value = std::bit_cast<std::uint32_t>(to_float(f.format, expected.codes[i]));
+              differ += std::bit_cast<std::uint32_t>(in_place[i]) != value ? 1 : 0;
+              differ += std::bit_cast<std::uint32_t>(beside[i]) != value ? 1 : 0;
+            }
+            INFO(f.name << ' ' << describe(how.rounding) << " times 2^" << power << ' ' << target);
+            CHECK(differ == 0);
+          }
+        }
+  }
 }
 
 TEST_CASE("two codes to a byte, the first in its low half") {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <ulp/io/bytes/error.hpp>
@@ -368,8 +369,24 @@ void fold_own_values(std::vector<scale_record>& records) {
   }
 }
 
+// Whether the gradient norms of these records are as large as those of the others before them, at the median.
+bool are_norms_as_before(std::span<scale_record* const> before, std::span<scale_record* const> these) {
+  constexpr double much_smaller = 0.1;
+  const auto median = [](std::span<scale_record* const> of) {
+    std::vector<double> norms;
+    for (const scale_record* const r : of)
+      if (std::isfinite(r->grad_norm)) norms.push_back(r->grad_norm);
+    if (norms.empty()) return not_known;
+    const auto middle = norms.begin() + static_cast<std::ptrdiff_t>(norms.size() / 2);
+    std::ranges::nth_element(norms, middle);
+    return *middle;
+  };
+  return median(these) > much_smaller * median(before);
+}
+
 // The Trainer's 0 stands for losses that are not finite. Without a norm of its own beside it, it does where it is the last that is
-// logged, and the losses before it were far from 0: rounded to four digits they would pass smaller ones first.
+// logged, and the losses before it were far from 0: rounded to four digits they would pass smaller ones first. Beside norms as
+// before it is not known what it stands for.
 void distrust_zero_losses(std::vector<scale_record>& records) {
   constexpr double far_from_zero = 0.05;
   constexpr std::ptrdiff_t some = 3;
@@ -383,7 +400,13 @@ void distrust_zero_losses(std::vector<scale_record>& records) {
       std::ranges::find_if(told.rbegin(), told.rend(), [](const scale_record* r) { return r->loss != 0; });
   if (last == told.rend() || last - told.rbegin() < some || !((*last)->loss >= far_from_zero)) return;
   // The first may have that of a step which was applied before it.
-  if (std::any_of(told.rbegin(), std::prev(last), [&](const scale_record* r) { return has_norm(*r); })) return;
+  if (std::any_of(told.rbegin(), std::prev(last), [&](const scale_record* r) { return has_norm(*r); })) {
+    const std::span all(told);
+    const std::span zeros = all.last(static_cast<std::size_t>(last - told.rbegin()));
+    if (are_norms_as_before(all.first(all.size() - zeros.size()), zeros))
+      for (scale_record* const zero : zeros) zero->may_stand_for_nan = true;
+    return;
+  }
   for (auto zero = told.rbegin(); zero != last; ++zero) (*zero)->is_overflow = (*zero)->stands_for_nan = true;
 }
 

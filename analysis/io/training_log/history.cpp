@@ -76,12 +76,14 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
   std::uint64_t zero_loss = 0;
   std::uint64_t means = 0;
   std::uint64_t replaced = 0;
+  std::uint64_t doubtful = 0;
   std::uint64_t negative = 0;
   bool has_other_norms = false;
   for (const scale_record& r : records) {
     negative += r.norm_is_negative ? 1 : 0;
     has_other_norms = has_other_norms || (!r.norm_is_negative && (r.grad_norm_is_nan || !std::isnan(r.grad_norm)));
     replaced += r.stands_for_nan ? 1 : 0;
+    doubtful += r.may_stand_for_nan ? 1 : 0;
     contradicting += r.contradicts_itself() ? 1 : 0;
     nonfinite += r.has_nonfinite_value() && !r.norm_is_negative && !r.contradicts_itself() ? 1 : 0;
     zero_loss += r.from->replaces_loss && r.grad_norm_is_nan && r.loss == 0 ? 1 : 0;
@@ -103,6 +105,13 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
     into.notes.push_back("a loss of 0 stands in the last " + count_text(replaced, "line") +
                          ", after losses far from 0: taken for what the Trainer writes in place of losses that are not "
                          "finite (logging_nan_inf_filter), and marked ~");
+  if (doubtful > 0) {
+    into.doubts.push_back(
+        "the loss is logged as 0 in the last " + count_text(doubtful, "line") +
+        ", after losses far from 0 and beside gradients as large as before: the Trainer writes 0 in place of losses "
+        "that are not finite (logging_nan_inf_filter=False shows them)");
+    into.notes.push_back(into.doubts.back());
+  }
   if (means > 0)
     into.notes.push_back("the mean of the gradient norm is not finite in " + count_text(means, "line") +
                          ": so was the norm of an earlier step of that epoch, which has no line");

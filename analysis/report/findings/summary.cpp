@@ -186,6 +186,9 @@ void summary_of::say_the_doubts(advice_summary& s) const {
   if (!options_.lost_elsewhere.empty())
     since.emplace_back("the steps that were read do not show all that was not finite");
   since.insert(since.end(), options_.doubts.begin(), options_.doubts.end());
+  if (constexpr std::string_view well = "no fault found in the log: ";
+      !options_.doubts.empty() && s.happened.starts_with(well))
+    s.happened.replace(0, well.size(), "no fault is seen, but the log does not tell all: ");
   if (!since.empty()) s.sure = hedged(s.sure, fmt::format("{}", fmt::join(since, ", and ")));
 }
 
@@ -241,7 +244,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best,
   const scaling_kind scaling = options_.scaling();
   const bool has_scale_of_run = scaling == scaling_kind::run || scaling == scaling_kind::none;
   if (!has_values || (has_scale_of_run && say_what_underflows(s))) return s;
-  if (has_scale_of_run) say_what_would_underflow(s);
+  if (scaling != scaling_kind::block) say_what_would_underflow(s, has_scale_of_run);
   if (judged_.censored() > 0) s.sure += "; values rounded to zero before recording are unknown";
   if (judged_.as_recorded() && !options_.in_blocks) {
     s.sure += "; their factor is unknown, so scales are not judged";
@@ -441,8 +444,8 @@ bool summary_of::say_what_underflows(advice_summary& s) const {
   return true;
 }
 
-// Of a run that did without a loss scale, what the format would make zero without one.
-void summary_of::say_what_would_underflow(advice_summary& s) const {
+// Of a run that did without a loss scale, what the format would make zero without one; and with one, where it is used with one.
+void summary_of::say_what_would_underflow(advice_summary& s, bool has_scale_of_run) const {
   constexpr double noticeable = 0.01;
   constexpr std::size_t most = 3;
   if (scale_of_the_run(judged_) || judged_.censored() > 0 || judged_.as_recorded()) return;
@@ -463,11 +466,12 @@ void summary_of::say_what_would_underflow(advice_summary& s) const {
   // It comes before what the recorded format shows, which had no such trouble.
   constexpr std::string_view healthy = "no fault found: ";
   if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());
-  s.happened = fmt::format("without a loss scale {} would make {} of the nonzero gradients zero{}, at 2^{} {}; {}",
-                           options_.format_name, percent(all),
-                           names.empty() ? "" : fmt::format(" (most: {})", fmt::join(names, ", ")), safe,
-                           percent(zeros_at(std::ldexp(1.0, safe), nullptr)), s.happened);
-  if (zeros_at(std::ldexp(1.0, safe), nullptr) >= noticeable) s.grade = finding_grade::notable;
+  const double at_safe = zeros_at(std::ldexp(1.0, safe), nullptr);
+  s.happened = fmt::format("without a {}scale {} would make {} of the nonzero gradients zero{}{}; {}",
+                           has_scale_of_run ? "loss " : "", options_.format_name, percent(all),
+                           names.empty() ? "" : fmt::format(" (most: {})", fmt::join(names, ", ")),
+                           has_scale_of_run ? fmt::format(", at 2^{} {}", safe, percent(at_safe)) : "", s.happened);
+  if (has_scale_of_run && at_safe >= noticeable) s.grade = finding_grade::notable;
 }
 
 // A format that reaches as far as float32 needs no loss scale.

@@ -110,6 +110,12 @@ TEST_CASE("scale codes where the rules of MX part") {
     expect("e2m1", a);
   // A finite block becomes NaN under one of them.
   expect("e4m3", {std::numeric_limits<float>::max(), 246, 247, 255, 247});
+  // The least scale, 2^-127, and what is just above it.
+  CHECK(quantized("torchao_mxe2m1_rceil", {6 * 0x1p-127F}).scale_code == 0);
+  CHECK(quantized("torchao_mxe2m1_rceil", {7 * 0x1p-127F}).scale_code == 1);
+  // 2^128, which a log2 in float32 takes the largest number for, is no scale.
+  CHECK(quantized("microxcaling_int8_nearest", {std::numeric_limits<float>::max()}).scale_code == 255);
+  CHECK(quantized("microxcaling_int8_nearest", {0x1.FFFFp127F}).scale_code == 254);
 }
 
 TEST_CASE("a log2 in float32 takes what is just below a power of two for it") {
@@ -190,6 +196,10 @@ TEST_CASE("scales in float32, of no amax, an infinite one and one too small") {
   const auto scale = [](const char* name, float amax) { return quantized(name, {amax}).scale; };
   CHECK(scale("torchao_fp8e4m3_tensorwise", 0) == 4.48e14F);  // 448 / 1e-12
   CHECK(scale("torchao_fp8e4m3_tensorwise", infinity) == 0);
+  CHECK(scale("torchao_fp8e4m3_tensorwise", 5e-12F) == static_cast<float>(1 / static_cast<double>(5e-12F) * 448));
+  CHECK(scale("te_blockfp8_e4m3_1x128_pow2_eps1e-6", 1e-7F) == 0x1p-28F);
+  CHECK(scale("te_blockfp8_e4m3_1x128_pow2_eps1e-6", 9e-7F) == 0x1p-28F);
+  CHECK(scale("te_mxfp4_ceil_log2", infinity) == 0x1p127F);
   CHECK(scale("te_current_e4m3_f32", 0) == 1);
   CHECK(scale("te_current_e4m3_f32", 1e-40F) == 1 / std::numeric_limits<float>::max());
   CHECK(scale("te_current_e4m3_pow2", 1e-40F) == 0x1p-127F);
@@ -209,6 +219,24 @@ TEST_CASE("a small block beside a large one in NVFP4") {
   quantize_blocks(row_of("te_nvfp4_1x16"), x, {1, 32}, codes, scales);
   CHECK(scales[0] == 0);
   CHECK(codes[0] == 7);
+  quantize_blocks(row_of("torchao_nvfp4_onelevel"), x, {1, 32}, codes, scales);
+  CHECK(scales[0] == 0x08);
+}
+
+TEST_CASE("what is infinite or NaN in one block, on every target") {
+  for (const std::string_view target : targets()) {
+    INFO(target);
+    force_target(target);
+    std::vector<float> x(16, 1.0F);
+    x[3] = infinity;
+    CHECK(quantized("te_nvfp4_1x16", x).codes[3] == 7);
+    x[3] = not_a_number;  // which is 0 in this row
+    CHECK(quantized("te_nvfp4_1x16", x).codes[3] == 0);
+    // Integers have one code for it.
+    CHECK(quantized("microxcaling_int8_nearest", {1, not_a_number}).codes[1] == 0x80);
+    CHECK(quantized("microxcaling_int8_even", {1, -not_a_number}).codes[1] == 0x80);
+  }
+  force_target(targets().back());
 }
 
 // pytorch/ao nvfp4_quantize with per_tensor_amax_to_scale and f32_to_f4_unpacked, its steps in PyTorch on x86: the factor
@@ -393,6 +421,39 @@ bool same(float a, float b) {
   return (a != a && b != b) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
+TEST_CASE("elements just below a power of two, which a log2 in float32 takes for it or not") {
+  // One block each: an element of 2^k and one some units in the last place below it, both far below the largest.
+  std::vector<float> x;
+  for (const int k : {-120, -70, -33, -5, 3, 40, 65, 100, 120})
+    for (int units = 1; units < 96; ++units) {
+      const float power = std::ldexp(1.0F, k);
+      const float below = std::bit_cast<float>(std::bit_cast<std::uint32_t>(power) - static_cast<std::uint32_t>(units));
+      for (int i = 0; i < 32; ++i) x.push_back(i == 0 ? power * 1.75F : i % 2 == 0 ? below : -below);
+    }
+  for (const char* const name :
+       {"microxcaling_fp8_e4m3_nearest", "microxcaling_fp6_e2m3_even", "microxcaling_fp4_e2m1_nearest"}) {
+    const made expected = made_on("codec", row_of(name), x, {1, x.size()});
+    for (const std::string_view target : targets()) {
+      INFO(name << ' ' << target);
+      CHECK((made_on(target, row_of(name), x, {1, x.size()}).codes == expected.codes));
+    }
+  }
+  force_target(targets().back());
+}
+
+TEST_CASE("the choice of 4 over 6 passes over NaN, as one element after the other does") {
+  std::vector<float> x = spread(64 * 16, 9);
+  for (std::size_t i = 5; i < x.size(); i += 16) x[i] = not_a_number;
+  for (const char* const name : {"te_nvfp4_4over6_mae256", "te_nvfp4_4over6_mse448"}) {
+    const made expected = made_on("codec", row_of(name), x, {1, x.size()});
+    for (const std::string_view target : targets()) {
+      INFO(name << ' ' << target);
+      CHECK((made_on(target, row_of(name), x, {1, x.size()}).scale_codes == expected.scale_codes));
+    }
+  }
+  force_target(targets().back());
+}
+
 TEST_CASE("loops for arrays make of blocks what is made of one element after the other") {
   const matrix_extent of{37, 1061};
   const std::vector<float> all = hard(of.rows * of.columns, 5);
@@ -557,6 +618,13 @@ TEST_CASE("stochastic elements take the random bits of their place, and are righ
   std::vector<std::uint8_t> alone(x.size());
   encode_array(float8_e4m3fn, x, std::span{alone}, {.rounding = *how.rounding, .random = how.random});
   CHECK(alone == codes);
+  for (const std::string_view target : targets()) {
+    INFO(target);
+    force_target(target);
+    quantize_blocks(row, x, {1, x.size()}, codes, scales, how);
+    CHECK(alone == codes);
+  }
+  force_target(targets().back());
 }
 
 TEST_CASE("along another axis, and back") {

@@ -103,6 +103,7 @@ struct scale_record {
   bool scale_is_vague = false;      // its name says "scale" alone, which may be that of anything
   bool scale_is_rounded = false;    // so much that it says no more than by how much it fell
   bool stands_for_nan = false;      // a loss of 0 that is taken for one that is not finite
+  bool may_stand_for_nan = false;   // one beside gradients as large as before
   bool is_applied = false;          // its step was applied, since it was printed or its norm is finite, or all the same
   bool is_validation = false;       // the loss is that of a validation after `step`
   bool ends_run = false;            // an overflow with which the run ended
