@@ -167,9 +167,17 @@ std::unique_ptr<source> open_columns(const std::string& path, const source_optio
   }
 }
 
+// The words in a script's strings would be taken for those of a log.
+void refuse_scripts(const std::string& path) {
+  constexpr std::array<std::string_view, 2> scripts{".py", ".sh"};
+  if (std::ranges::any_of(scripts, [&](std::string_view end) { return path.ends_with(end); }))
+    throw input_error(path, "", "is a script, and no run: it is given by --config, beside a recording or a log");
+}
+
 }  // namespace
 
 std::unique_ptr<source> open_text(const std::string& path, const source_options& options) {
+  refuse_scripts(path);
   const read_limits& limits = options.limits;
   line_reader lines = first_text_of(path, limits);
   if (lines.at_end()) throw input_error(path, "", "is empty");

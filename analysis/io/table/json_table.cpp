@@ -267,7 +267,10 @@ run_table read_json_table(line_reader lines, const told_columns& told, const rea
   try {
     const json_value root = parse_json(text, most_values);
     if (!document(table).add(root, path))
-      throw input_error(path, "", "is JSON, but has no rows: objects, or lists by the names of columns, are read");
+      throw input_error(
+          path, "",
+          "is JSON, but has no rows: objects, or lists by the names of columns, are read (a program's configuration is given by "
+          "--config, beside a run)");
   } catch (const json_error& problem) {
     fail(path, problem.line, std::string("is not JSON: ") + problem.what());
   }

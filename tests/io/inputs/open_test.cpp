@@ -45,6 +45,8 @@ TEST_CASE("source: what is not read is named") {
   const playground place;
   const std::string pickle = " unpickling can run any code, so it is not read; save ";
   CHECK(place.error("a", "") == "a: is empty");
+  CHECK(place.error("train.py", "print('step 3 loss nan scale 512')\n") ==
+        "train.py: is a script, and no run: it is given by --config, beside a recording or a log");
   CHECK(place.error(names{"absent"}) == "absent: No such file or directory");
   place.write("folder/a.npy", one_value(1));
   const std::string no_event_files =

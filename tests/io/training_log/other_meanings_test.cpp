@@ -456,6 +456,18 @@ TEST_CASE("other meanings: a scale that is 0 for a while was never that") {
       CHECK(nonfinite_in(log).empty());
       CHECK(steps_that(log, [](const step_scalars& s) { return s.loss_scale == 0; }).size() == (first == 59 ? 1 : 5));
     }
+  // In all lines.
+  const auto all_zero = [&](const std::string& of_loss, const std::string& norm) {
+    const contents log = place.open("c.log", each(60, [&](int i) {
+                                      return "step " + std::to_string(i) + " loss " +
+                                             (of_loss.empty() ? loss(i) : of_loss) + norm + " loss_scale 0";
+                                    }));
+    return notes_say(log, "logged as 0 in every line");
+  };
+  CHECK(all_zero("", ""));
+  CHECK(all_zero("2.5", " grad_norm 0.7"));
+  CHECK_FALSE(all_zero("2.5", ""));
+  CHECK_FALSE(all_zero("2.5", " grad_norm 0.0"));
   // As many steps as halve it.
   const contents slow = place.open("b.log", each(40, [](int i) {
                                      return "step " + std::to_string(20 * i) + " loss " + loss(i) + " grad_norm 0." +

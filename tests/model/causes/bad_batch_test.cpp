@@ -19,6 +19,38 @@ TEST_CASE("a batch that was applied and ruined the weights is no divergence") {
   CHECK(run.found().died_at == 80);
 }
 
+TEST_CASE("one step far above the others, after which only the loss does not come back, is a batch that was applied") {
+  const auto with = [](float spike, float then) {
+    made_run run;
+    for (int i = 0; i < 400; ++i) {
+      run.scalars.loss = i <= 200 ? 2.3 + 0.05 * (i % 5) : 9.5 + 0.05 * (i % 3);
+      run.scalars.grad_norm = i == 200 ? spike : (i < 200 ? 1 : then) * (1 + 0.05F * static_cast<float>(i % 7));
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  const auto b = first_of<bad_batch>(with(4831, 1));
+  CHECK(b.ends_the_run);
+  CHECK(b.steps == std::vector<std::int64_t>{200});
+  // Gradients that stay large grew.
+  CHECK(with(4831, 50).names() == names{"divergence"});
+}
+
+TEST_CASE("bad data may fill two or three steps, or come again soon; more is no batch") {
+  const auto steps_of = [](const std::vector<int>& bad) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 300; ++i) run.add(std::ranges::find(bad, i) != bad.end() ? 5e4F + static_cast<float>(i) : 1.0F);
+    const diagnosis d = run.found();
+    return d.causes.empty() ? std::vector<std::int64_t>{} : std::get<bad_batch>(d.causes.front()).steps;
+  };
+  for (const std::vector<int>& bad :
+       {std::vector{120}, {120, 121}, {120, 121, 122}, {120, 124}, {120, 126}, {50, 51}}) {
+    CAPTURE(bad);
+    CHECK(steps_of(bad) == std::vector<std::int64_t>(bad.begin(), bad.end()));
+  }
+  CHECK(steps_of({120, 121, 122, 123}).empty());
+}
+
 TEST_CASE("a learning rate that jumps, or gradients that go on growing, are no batch") {
   const auto made = [](double rate_after, float then) {
     made_run run({"a.weight"});

@@ -706,6 +706,19 @@ TEST_CASE("a scale that is logged as 0 at once is told apart from one that fell 
   CHECK(c.dead == 40);
   CHECK(c.dead_from == 60);
   CHECK_FALSE(first_of<collapsed_scale>(zero_from(65536, 0)).is_alive);
+  // Without norms the loss tells.
+  const auto with_losses = [](double per_step) {
+    made_run run;
+    for (int i = 0; i < 100; ++i) {
+      run.scalars.found_inf = false;
+      run.scalars.loss_scale = i < 60 ? 65536 : 0;
+      run.scalars.loss = 5 - per_step * i + 0.1 * (i % 3);
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return first_of<collapsed_scale>(run);
+  };
+  CHECK(with_losses(0.02).loss_falls);
+  CHECK_FALSE(with_losses(0).loss_falls);
   // It may have been any that is printed so.
   CHECK(zero_from(0x1p-5, 0.9).names().empty());
   CHECK(std::ranges::count(zero_from(0x1p-5, 0).names(), "collapsed_scale") == 0);

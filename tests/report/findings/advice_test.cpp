@@ -577,6 +577,14 @@ TEST_CASE("what the format would lose without a scale is in the first line of a 
   CHECK_FALSE(says(large.given().first.happened, "without a loss scale"));
 }
 
+TEST_CASE("of a format of 8 bits, too") {
+  advice_options options{.how = {float8_e5m2}};
+  options.format_name = "float8_e5m2";
+  run r(options);
+  for (int i = 0; i < 40; ++i) r.add({1, 2}, {0x1p-26F, 0x1p-27F, 1});
+  CHECK(says(r.given().first.happened, "without a scale float8_e5m2 would make 40 % of the nonzero gradients zero"));
+}
+
 TEST_CASE("one batch far above all others decides no share, and no static scale") {
   const auto told = [](float times) {
     run r;
