@@ -11,7 +11,7 @@ target_compile_options(ulp_compile INTERFACE
   -Wno-missing-field-initializers
   # False positives on string concatenation (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
-  # Its memory is looked through less often: a twelfth of the time, for files full of templates.
+  # Collects garbage less often, not before 256 MiB: files full of templates take a twelfth less time.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-expand=300>
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=262144>
   $<$<BOOL:${ULP_DEVELOPER}>:-Werror>)

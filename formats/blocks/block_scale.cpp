@@ -51,7 +51,7 @@ int code_by_field(const block_format& row, float amax) {
   if (bits >= bits_of(infinity)) return nan_scale;
   int exponent = static_cast<int>(bits >> 23U) - 127 - top_exponent(row.element);
   if (row.rule == amax_rule::ceil && (bits & fraction_mask) != 0) ++exponent;
-  return std::clamp(exponent, -127, 128) + 127;
+  return std::max(exponent, -127) + 127;  // the largest element is 6 or more
 }
 
 int code_of_floor(const block_format& row, float amax) {

@@ -117,8 +117,8 @@ class quantizer {
         choose(rows, begin, found, tensor, part_of(scales.codes()), here);
       else
         detail::scales_of(row_, found, tensor, part_of(scales.codes()), part_of(scales.numbers()), here);
-      const bool may_be_nan =
-          detail::skips_nan(row_.rule) || detail::divides(row_.rule) || !are_finite(found) || !are_finite(here);
+      // A NaN in a block makes one of its factor, elsewhere.
+      const bool may_be_nan = detail::skips_nan(row_.rule) || detail::divides(row_.rule) || !are_finite(here);
       const std::size_t end_column = std::min((begin + count) * grid_.block.columns, of_.columns);
       for (std::size_t r = rows.first; r < rows.first + rows.count; ++r)
         encode_part(r, begin * grid_.block.columns, end_column, begin, here, may_be_nan, codes, counts);

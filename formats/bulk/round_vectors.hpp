@@ -76,11 +76,9 @@ struct nearest_lane {
 
 constexpr bool is_nearest(direction way) { return way == direction::nearest_even || way == direction::nearest_away; }
 
-// Whether it does what the plan says, whose limits are one. A tie beyond the largest result is decided by the half ulp of its binade.
+// Whether larger numbers become infinity or NaN, and nothing is to be multiplied.
 inline bool is_for_nearest(const quick_plan& plan, const float_results& results) {
-  return plan.limit[0] > results.largest && results.power == 0 &&
-         (plan.same_grid ? results.beyond == 0x7F800000
-                         : results.beyond >= 0x7F800000 && results.largest >= plan.lowest_field << 23);
+  return plan.limit[0] > results.largest && results.power == 0;
 }
 
 // As encode_lanes, functions of their own.

@@ -193,7 +193,7 @@ std::optional<configuration> configuration_of(const config_file& file, const sce
                                               const run_text& run) {
   if (file.path.empty() && !file.framework.empty())
     throw std::invalid_argument(
-        "--framework: says whose --config FILE is; give that too (with --framework list it names the programs)");
+        "--framework: says whose --config FILE is: give --config, too (with it, --framework list names the programs)");
   if (file.empty()) return std::nullopt;
   if (file.path == "-" && std::ranges::find(run.inputs, "-") != run.inputs.end())
     throw std::invalid_argument("--config -: standard input already holds the run");

@@ -369,7 +369,7 @@ void fold_own_values(std::vector<scale_record>& records) {
   }
 }
 
-// Whether the gradient norms of these records are as large as those of the others before them, at the median.
+// Whether the gradient norms of these records are not much smaller than those of the others before them, at the median.
 bool are_norms_as_before(std::span<scale_record* const> before, std::span<scale_record* const> these) {
   constexpr double much_smaller = 0.1;
   const auto median = [](std::span<scale_record* const> of) {
@@ -403,7 +403,8 @@ void distrust_zero_losses(std::vector<scale_record>& records) {
   if (std::any_of(told.rbegin(), std::prev(last), [&](const scale_record* r) { return has_norm(*r); })) {
     const std::span all(told);
     const std::span zeros = all.last(static_cast<std::size_t>(last - told.rbegin()));
-    if (are_norms_as_before(all.first(all.size() - zeros.size()), zeros))
+    const bool has_nan = std::ranges::any_of(zeros, &scale_record::grad_norm_is_nan);
+    if (!has_nan && are_norms_as_before(all.first(all.size() - zeros.size()), zeros))
       for (scale_record* const zero : zeros) zero->may_stand_for_nan = true;
     return;
   }

@@ -108,7 +108,7 @@ void note_nonfinite(const std::vector<scale_record>& records, scale_history& int
   if (doubtful > 0) {
     into.doubts.push_back(
         "the loss is logged as 0 in the last " + count_text(doubtful, "line") +
-        ", after losses far from 0 and beside gradients as large as before: the Trainer writes 0 in place of losses "
+        ", after losses far from 0 and beside gradients that are not much smaller than before: the Trainer writes 0 in place of losses "
         "that are not finite (logging_nan_inf_filter=False shows them)");
     into.notes.push_back(into.doubts.back());
   }

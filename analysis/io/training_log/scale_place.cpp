@@ -89,14 +89,14 @@ bool is_of_something_else(told_steps told) {
   return greatest < least_first_scale && ((is_vague && greatest > 1) || !are_powers);
 }
 
-bool loss_goes_on_falling(told_steps of) {
+bool loss_moves(told_steps of) {
   std::vector<double> losses;
   for (const scale_record* const r : of) losses.push_back(r->loss);
-  return goes_on_falling(losses);
+  return goes_on_moving(losses);
 }
 
 // A scale that is 0 from one line to the next, without as many steps between them as halve it so far, and comes back, or stays so beside
-// gradients that are not zero or losses that fall; or one that is 0 in each line beside such. No overflows made it so.
+// gradients that are not zero or losses that rise or fall; or one that is 0 in each line beside such. No overflows made it so.
 bool falls_at_once(const scale_record& from, const scale_record& to) {
   constexpr std::int64_t many = 4096;
   const std::int64_t steps = to.step - from.step;
@@ -116,7 +116,7 @@ std::set<std::int64_t> take_zeros(told_steps scaled) {
     });
     const bool comes_back = end < scaled.size() && scaled[end]->after >= 1;
     const bool goes_on =
-        end == scaled.size() && (2 * static_cast<std::size_t>(living) > zeros.size() || loss_goes_on_falling(zeros));
+        end == scaled.size() && (2 * static_cast<std::size_t>(living) > zeros.size() || loss_moves(zeros));
     const bool falls =
         begin == 0 || (falls_at_once(*scaled[begin - 1], *zeros.front()) && !says_overflow(*zeros.front()));
     if (!falls || !(comes_back || goes_on)) continue;
@@ -244,7 +244,7 @@ void apply(const settled_scales& scales, scale_history& into) {
   }
   if (scales.are_all_zeros)
     into.notes.push_back(
-        "the loss scale is logged as 0 in every line, while gradients are not zero or the loss falls: it is not used");
+        "the loss scale is logged as 0 in every line, while gradients are not zero or the loss rises or falls: it is not used");
   if (scales.is_contradicted) {
     for (scale_run& run : into.runs) run.decided = false;
     into.notes.push_back(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/model/causes/falling.hpp>
 #include <utility>
 
 #include "evidence.hpp"
@@ -83,9 +84,24 @@ double high_of(const indexed_sizes& sizes, std::size_t i) {
   return *at;
 }
 
+// The loss before the first outlier and at the end, where it is higher than by chance.
+void see_losses(bad_batch& bad, const std::vector<step_survey>& steps, std::size_t first, std::size_t last,
+                std::size_t end) {
+  constexpr std::size_t some = 20;
+  std::vector<double> before;
+  std::vector<double> after;
+  for (std::size_t i = first; i > 0 && before.size() < some; --i)
+    if (std::isfinite(steps[i - 1].loss)) before.push_back(steps[i - 1].loss);
+  for (std::size_t i = end; i > last + 1 && after.size() < some; --i)
+    if (std::isfinite(steps[i - 1].loss)) after.push_back(steps[i - 1].loss);
+  if (!lie_above(after, before)) return;
+  bad.loss_before = median(std::move(before));
+  bad.loss_after = median(std::move(after));
+}
+
 // The largest of the sizes on either side of one, but for up to two more of its kind: bad data may fill three steps.
 double level_around(const indexed_sizes& sizes, std::size_t i) {
-  constexpr double alike = 0.1;
+  constexpr double alike = 0.5;
   constexpr std::size_t most_alike = 2;
   double largest = 0;
   double largest_other = 0;
@@ -144,6 +160,7 @@ found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end
       sizes.emplace_back(i, size);
   found_batches found{.what = {.is_finite = true}};
   bad_batch& bad = found.what;
+  indexed_sizes outliers;  // times the steps around
   for (std::size_t i = around; i + around < sizes.size(); ++i) {
     const double level = level_around(sizes, i);
     const double times = sizes[i].second / level;
@@ -151,13 +168,17 @@ found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end
     const measure& m = loss_stands_out(steps, sizes[i].first) ? with_loss : alone;
     if (!(times >= m.far) || !(sizes[i].second >= m.beyond_spread * high_of(sizes, i))) continue;
     found.last = sizes[i].first;
+    outliers.emplace_back(found.last, times);
     bad.steps.push_back(steps[found.last].key.step);
     bad.outlier = std::isnan(bad.outlier) ? times : std::max(bad.outlier, times);
   }
-  if (bad.steps.size() == 1) bad.ends_the_run = stays_above(steps, found.last, end);
+  for (const auto& [at, times] : outliers)
+    if (stays_above(steps, at, end))
+      return {{.steps = {steps[at].key.step}, .is_finite = true, .outlier = times, .ends_the_run = true}, at};
   // What comes again and again belongs to the data: sparse rewards, rare tokens.
   const std::size_t rare = std::max<std::size_t>(3, sizes.size() / 100);
   if (bad.steps.size() > rare) bad.steps.clear();
+  if (!outliers.empty()) see_losses(bad, steps, outliers.front().first, outliers.back().first, end);
   return found;
 }
 
@@ -170,6 +191,7 @@ std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& st
   constexpr double alone = 0.1;
   constexpr double alone_by = 100;
   constexpr double usual = 3;
+  constexpr std::size_t few_in_a_row = 4;
   constexpr std::size_t soon = 10;
   const divergence& d = found.what;
   if (d.jump || d.rate_rises || !(found.level > 0)) return std::nullopt;
@@ -183,20 +205,35 @@ std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& st
     return steps[i].applied != false && !is_lost(steps[i]) && std::isfinite(size_at(i));
   };
   // Second moments keep the training still for some steps after it.
-  for (std::size_t i = found.onset - std::min(found.onset, soon); i < found.onset; ++i)
-    if (was_applied(i) && size_at(i) >= far_before * found.level && size_at(i + 1) <= alone * size_at(i))
+  for (std::size_t i = found.onset - std::min(found.onset, soon); i < found.onset; ++i) {
+    const double far_enough = i + 1 == found.onset ? alone_by : far_before;
+    if (was_applied(i) && size_at(i) >= far_enough * found.level && size_at(i + 1) <= alone * size_at(i))
       return ruined_at(i);
+  }
   const step_survey& worst = steps[found.onset];
   if (!was_applied(found.onset)) return std::nullopt;
-  std::vector<double> after;
-  for (std::size_t i = found.onset + 1; i < end; ++i)
-    if (!is_lost(steps[i]) && std::isfinite(size_at(i))) after.push_back(size_at(i));
-  const double next = after.empty() ? not_known : after.front();
-  const double later = median(std::move(after));
-  // Its neighbours are as usual: nothing grew.
-  if (size_at(found.onset) >= alone_by * found.level && next <= usual * found.level && later <= usual * found.level &&
-      later >= found.level / usual)
-    return ruined_at(found.onset);
+  const auto after = [&](std::size_t i) {
+    std::vector<double> sizes;
+    for (++i; i < end; ++i)
+      if (!is_lost(steps[i]) && std::isfinite(size_at(i))) sizes.push_back(size_at(i));
+    return sizes;
+  };
+  // One step or a few in a row are far above, and their neighbours as usual: nothing grew.
+  const auto is_alone = [&](std::size_t i) { return was_applied(i) && size_at(i) >= alone_by * found.level; };
+  std::size_t first = found.onset;
+  std::size_t last = found.onset;
+  while (first > 0 && is_alone(first - 1)) --first;
+  while (last + 1 < end && is_alone(last + 1)) ++last;
+  const std::vector<double> behind = after(last);
+  // Between lines that are further apart anything may have happened.
+  const bool is_next = last + 1 < end && steps[last + 1].key.step == steps[last].key.step + 1;
+  if (is_alone(found.onset) && is_next && last - first < few_in_a_row && !behind.empty() &&
+      behind.front() <= usual * found.level && median(behind) <= usual * found.level &&
+      median(behind) >= found.level / usual)
+    return ruined_at(first);
+  const std::vector<double> since = after(found.onset);
+  const double next = since.empty() ? not_known : since.front();
+  const double later = median(since);
   if (!(size_at(found.onset) >= far * found.level)) return std::nullopt;
   if (std::isfinite(worst.loss) && worst.loss < far_in_loss * d.loss_before) return std::nullopt;
   // A learning rate that nobody logged may have done it, but gradients would not come down again.

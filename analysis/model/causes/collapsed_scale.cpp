@@ -29,6 +29,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
       c.dead_to = s.key.step;
       c.is_alive = c.is_alive || (std::isfinite(s.logged_norm) && s.logged_norm > 0);
       losses_at_dead.push_back(s.loss);
+      c.lost_at_dead += is_lost(s) && std::isfinite(s.loss) ? 1 : 0;
     }
     steps_before += c.dead == 0 ? 1 : 0;
     const double scale = scale_of(s);
@@ -49,12 +50,13 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
     c.least = std::isnan(c.least) ? scale : std::min(c.least, scale);
     if (std::isfinite(s.loss)) c.loss = s.loss;
   }
-  c.loss_falls = goes_on_falling(losses_at_dead);
+  c.loss_moves = goes_on_moving(losses_at_dead);
+  c.was_never_other = std::isnan(before_dead);
   // It may be any that six digits or fewer round to 0; and beside living gradients one that was not in use, but where it was far from 0
   // just before.
   const bool may_be_rounded = c.dead_scale == 0 && before_dead >= least_printed && before_dead <= greatest_rounded;
   const bool was_large = before_dead >= large || (std::isnan(before_dead) && steps_before >= several);
-  const bool is_dead = (!c.is_alive && !c.loss_falls) || c.comes_back || (c.dead_scale == 0 && was_large);
+  const bool is_dead = (!c.is_alive && !c.loss_moves) || c.comes_back || (c.dead_scale == 0 && was_large);
   if (c.dead > 0 && is_dead && !may_be_rounded) return c;
   c.dead = 0;
   // Gradients that are large, and finite, need such a scale.
@@ -65,7 +67,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
 }  // namespace
 
 void examine_collapsed_scale(const evidence& e, std::vector<cause>& found) {
-  if ((e.died || e.forward || e.nan || e.unhandled) && !is_at_infinite_scale(e)) return;
+  if ((e.died || e.forward || e.nan || e.unhandled) && !is_at_dead_scale(e)) return;
   if (const auto collapsed = collapse_of(e)) found.emplace_back(*collapsed);
 }
 

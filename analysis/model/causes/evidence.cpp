@@ -419,6 +419,8 @@ void evidence::see_how_it_may_end() {
 void evidence::see_how_far_it_fell() {
   constexpr std::uint64_t several = 4;
   constexpr double far = 64;
+  constexpr double least_of_use = 2;
+  constexpr double from_high = 1024;
   double greatest = not_known;
   double last = not_known;
   double back = not_known;  // the greatest after the last
@@ -433,7 +435,9 @@ void evidence::see_how_far_it_fell() {
     last = scale;
     back = not_known;
   }
-  if (handled.places < several || !(last * far <= greatest) || back > last) return;
+  // In one go, too, where it ends at a scale that does nothing.
+  const bool is_deep = last <= least_of_use && greatest >= from_high;
+  if ((handled.places < several && !is_deep) || !(last * far <= greatest) || back > last) return;
   handled.fell_from = greatest;
   handled.fell_to = last;
 }

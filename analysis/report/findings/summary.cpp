@@ -186,9 +186,13 @@ void summary_of::say_the_doubts(advice_summary& s) const {
   if (!options_.lost_elsewhere.empty())
     since.emplace_back("the steps that were read do not show all that was not finite");
   since.insert(since.end(), options_.doubts.begin(), options_.doubts.end());
-  if (constexpr std::string_view well = "no fault found in the log: ";
-      !options_.doubts.empty() && s.happened.starts_with(well))
-    s.happened.replace(0, well.size(), "no fault is seen, but the log does not tell all: ");
+  if (constexpr std::string_view well = "no fault found in the log: "; !options_.doubts.empty()) {
+    if (const auto at = s.happened.find(well); at != std::string::npos) {
+      s.happened.replace(at, well.size(), "no fault is seen, but the log does not tell all: ");
+      if (s.cause == "healthy") s.cause = "unknown";
+      if (s.grade == finding_grade::fine) s.grade = finding_grade::notable;
+    }
+  }
   if (!since.empty()) s.sure = hedged(s.sure, fmt::format("{}", fmt::join(since, ", and ")));
 }
 
@@ -384,32 +388,37 @@ void summary_of::say_the_loss_rose(advice_summary& s) const {
   s.sure = "the loss is certain; gradients do not show why it rose";
 }
 
-// Single steps with finite gradients far above those before and after them, too many or too near an end to be told as batches.
+// Steps with finite gradients far above those of nearly all others, too many or too near an end to be told as batches.
 void summary_of::say_what_stands_out(advice_summary& s) const {
   constexpr std::size_t few = 20;
-  constexpr double far = 1e4;
+  constexpr double far = 100;
+  constexpr double far_beyond_most = 30;  // times what 95 % do not exceed
   std::vector<std::pair<double, std::int64_t>> sizes;
+  std::vector<double> sorted;
   for (const step_survey& of : judged_.steps()) {
     const double size = std::isfinite(of.logged_norm) ? of.logged_norm : std::isfinite(of.norm) ? of.norm : of.max_abs;
-    if (std::isfinite(size) && size > 0) sizes.emplace_back(size, of.key.step);
+    if (!std::isfinite(size) || !(size > 0)) continue;
+    sizes.emplace_back(size, of.key.step);
+    sorted.push_back(size);
   }
   if (sizes.size() < few) return;
+  std::ranges::sort(sorted);
+  const double median = sorted[sorted.size() / 2];
+  const double limit = std::max(far * median, far_beyond_most * sorted[sorted.size() * 95 / 100]);
   std::vector<std::int64_t> found;
-  double most = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const double before = i > 0 ? sizes[i - 1].first : 0;
-    const double after = i + 1 < sizes.size() ? sizes[i + 1].first : 0;
-    const double times = sizes[i].first / std::max(before, after);
-    if (!(times >= far)) continue;
-    found.push_back(sizes[i].second);
-    most = std::max(most, times);
-  }
+  for (const auto& [size, step] : sizes)
+    if (size >= limit) found.push_back(step);
+  const double most = sorted.back() / median;
   if (found.empty()) return;
   for (const std::string_view healthy : {"no fault found: ", "no fault found in the log: "})
     if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());
   const bool is_one = found.size() == 1;
-  s.happened = fmt::format("the gradients of {} are {}{} those before and after: look at {} data; {}", listed(found),
-                           is_one ? "" : "up to ", multiple_text(most), is_one ? "its" : "their", s.happened);
+  constexpr std::size_t most_listed = 8;
+  const std::string which = found.size() <= most_listed ? listed(found)
+                                                        : fmt::format("{} between {} and {}", steps_text(found.size()),
+                                                                      found.front(), found.back());
+  s.happened = fmt::format("the gradients of {} are {}{} the median of all steps; {}", which, is_one ? "" : "up to ",
+                           multiple_text(most), s.happened);
   if (s.grade == finding_grade::fine) s.grade = finding_grade::notable;
   s.change = "look at the data there, and clip by the norm; otherwise " + s.change;
   s.sure = "fairly sure of these steps; " + s.sure;
@@ -444,7 +453,7 @@ bool summary_of::say_what_underflows(advice_summary& s) const {
   return true;
 }
 
-// Of a run that did without a loss scale, what the format would make zero without one; and with one, where it is used with one.
+// Of a run that did without a loss scale: what the format would make zero without a scale, and at the usual one.
 void summary_of::say_what_would_underflow(advice_summary& s, bool has_scale_of_run) const {
   constexpr double noticeable = 0.01;
   constexpr std::size_t most = 3;
@@ -465,12 +474,15 @@ void summary_of::say_what_would_underflow(advice_summary& s, bool has_scale_of_r
   const int safe = std::min(window_.largest_safe().value_or(usual), usual);
   // It comes before what the recorded format shows, which had no such trouble.
   constexpr std::string_view healthy = "no fault found: ";
-  if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());
+  const bool is_healthy = s.happened.starts_with(healthy);
+  if (is_healthy) s.happened.erase(0, healthy.size());
   const double at_safe = zeros_at(std::ldexp(1.0, safe), nullptr);
   s.happened = fmt::format("without a {}scale {} would make {} of the nonzero gradients zero{}{}; {}",
                            has_scale_of_run ? "loss " : "", options_.format_name, percent(all),
                            names.empty() ? "" : fmt::format(" (most: {})", fmt::join(names, ", ")),
                            has_scale_of_run ? fmt::format(", at 2^{} {}", safe, percent(at_safe)) : "", s.happened);
+  // Nobody trains in 8 bits without scales.
+  if (is_healthy && !has_scale_of_run) s.happened.insert(0, healthy);
   if (has_scale_of_run && at_safe >= noticeable) s.grade = finding_grade::notable;
 }
 

@@ -152,7 +152,8 @@ told told_of_ruin(const bad_batch& b, const telling& about) {
       step, multiple_text(b.outlier));
   t.change = fmt::format("look at the data of step {}, and go on from a checkpoint before it", step);
   if (const std::string clipping = clipping_text(about); !clipping.empty()) t.change += "; " + clipping;
-  t.sure = "fairly sure: the steps before are steady; a single update that was far too large would look the same";
+  t.sure =
+      "fairly sure: the steps before are steady; a single update that was far too large, or data that changed there, would look the same";
   return t;
 }
 
@@ -195,6 +196,12 @@ told told_of_outliers(const bad_batch& b) {
                          b.is_finite ? "clipping the norm bounds what it does" : scaler);
   t.sure = fmt::format("{}: the steps around {} are healthy",
                        b.loss_is_lost && !is_periodic ? "very sure" : "fairly sure", is_one ? "it" : "them");
+  if (!std::isnan(b.loss_after)) {
+    t.happened += fmt::format("; the loss was {} before and is {} at the end", loss_number(b.loss_before),
+                              loss_number(b.loss_after));
+    t.sure = fmt::format("fairly sure of {}; whether the loss rose for {}, or for something else, is open",
+                         is_one ? "this step" : "these steps", is_one ? "it" : "them");
+  }
   if (b.is_contradicted()) {
     t.change = fmt::format(
         "see what is logged as the loss in {}, and of which step the norm is; if both are of training, look at the data: a mean over no "

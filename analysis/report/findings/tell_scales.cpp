@@ -86,12 +86,12 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
   told t;
   const bool is_zero = c.dead_scale == 0;
   t.numbers = {{{"dead_steps", integer(c.dead)}, {"first_step", c.dead_from}, {"scale", c.dead_scale}}};
-  if (c.is_alive || c.loss_falls || c.comes_back) {
+  if (c.is_alive || c.loss_moves || c.comes_back) {
     const step_span dead{c.dead_from, c.dead_to, c.dead};
     t.happened = fmt::format("the loss scale is logged as 0 in {}{}{}: that is not the scale these gradients had",
                              span_text(dead),
                              c.is_alive     ? ", while the gradient norm is finite and not 0"
-                             : c.loss_falls ? ", while the loss goes on falling"
+                             : c.loss_moves ? ", while the loss goes on rising or falling"
                                             : "",
                              c.comes_back ? ", and is back after that" : "");
     t.change = fmt::format(
@@ -100,9 +100,30 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
     t.sure =
         c.is_alive
             ? "very sure: a loss that is multiplied by 0 has gradients of 0, or NaN; which scale they had, the input does not say"
-        : c.loss_falls
-            ? "fairly sure: a loss that is multiplied by 0 has gradients of 0, and falls by chance alone; which scale these steps had, the input does not say"
+        : c.loss_moves && !c.comes_back
+            ? "fairly sure: a loss that is multiplied by 0 has gradients of 0, and moves by chance alone; which scale these steps had, the input does not say"
             : "very sure: no scaler comes back from 0; which scale these steps had, the input does not say";
+    return t;
+  }
+  if (is_zero && 2 * c.lost_at_dead > c.dead) {
+    t.happened = fmt::format(
+        "the loss scale is logged as 0 in {} (from step {} on), and the gradients there are infinite or NaN, as what is divided by 0 is",
+        steps_text(c.dead), c.dead_from);
+    t.change = fmt::format(
+        "see what sets the scale in these steps; where they were applied, go on from a checkpoint before step {}",
+        c.dead_from);
+    t.sure =
+        "fairly sure: the loss is finite there, and a scale of 0 alone makes such gradients; what made it 0 is open";
+    return t;
+  }
+  if (is_zero && c.was_never_other) {
+    t.happened = fmt::format(
+        "the loss scale is logged as 0 in {} (from step {} on), and never as anything else: with it no gradient is left, and nothing tells "
+        "whether it was in use",
+        steps_text(c.dead), c.dead_from);
+    t.change =
+        "log the norm of the gradients; see what sets or logs the scale: a scaler that is disabled, or a default of the logger";
+    t.sure = "not sure: what is logged of the loss does not tell whether the weights move";
     return t;
   }
   t.happened = fmt::format("the loss scale is logged as {} in {} (from step {} on): {}", is_zero ? "0" : "infinite",

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -73,7 +74,8 @@ void sort_rows(table& of, const std::string& key) {
   const bool is_quality = std::ranges::find(qualities, key) != qualities.end();
   std::ranges::stable_sort(of.rows, std::ranges::greater{}, [&](const auto& row) {
     const double rank = sort_rank(row[column]);
-    return is_quality && rank != no_rank ? -rank : rank;
+    const bool is_number = rank != no_rank;
+    return std::pair{is_number, is_quality && is_number ? -rank : rank};
   });
 }
 

@@ -442,6 +442,19 @@ TEST_CASE("other meanings: norms that are often equal, or of several steps, say 
   CHECK_FALSE(nonfinite_in(log(10, moves)).empty());
 }
 
+TEST_CASE("other meanings: words that only end in step") {
+  const playground place;
+  const contents log = place.open("a.log", each(60, [](int i) {
+                                    return "step " + std::to_string(i) + ": loss " + loss(i) + " (overstep " +
+                                           std::to_string(i + 500) + ")";
+                                  }));
+  CHECK(log.steps.size() == 60);
+  CHECK(log.steps.back().key.step == 59);
+  const contents global =
+      place.open("b.log", each(60, [](int i) { return "global_step " + std::to_string(i) + ": loss " + loss(i); }));
+  CHECK(global.steps.size() == 60);
+}
+
 TEST_CASE("other meanings: a scale that is 0 for a while was never that") {
   const playground place;
   for (const bool has_norms : {false, true})

@@ -717,8 +717,8 @@ TEST_CASE("a scale that is logged as 0 at once is told apart from one that fell 
     }
     return first_of<collapsed_scale>(run);
   };
-  CHECK(with_losses(0.02).loss_falls);
-  CHECK_FALSE(with_losses(0).loss_falls);
+  CHECK(with_losses(0.02).loss_moves);
+  CHECK_FALSE(with_losses(0).loss_moves);
   // It may have been any that is printed so.
   CHECK(zero_from(0x1p-5, 0.9).names().empty());
   CHECK(std::ranges::count(zero_from(0x1p-5, 0).names(), "collapsed_scale") == 0);

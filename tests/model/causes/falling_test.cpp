@@ -9,31 +9,64 @@
 
 using namespace ulp;
 
-TEST_CASE("losses that fall are told from those that only vary") {
+namespace {
+
+// How many of a thousand runs fall: a level, a slope for each step, noise, and how much of the noise of the step before stays.
+int falls_of(int steps, double slope, double noise, double stays, double mean_of = 0) {
   std::mt19937 random(7);
-  std::normal_distribution<double> noise;
+  std::normal_distribution<double> normal;
   int falls = 0;
-  int stands = 0;
   for (int run = 0; run < 1000; ++run) {
-    std::vector<double> falling;
-    std::vector<double> level;
-    for (int i = 0; i < 120; ++i) {
-      falling.push_back(3 - 0.01 * i + 0.3 * noise(random));
-      level.push_back(3 + 0.3 * noise(random));
+    std::vector<double> losses;
+    double error = normal(random);
+    double smoothed = 3;
+    for (int i = 0; i < steps; ++i) {
+      error = stays * error + std::sqrt(1 - stays * stays) * normal(random);
+      const double loss = 3 - slope * i + noise * error;
+      smoothed = mean_of * smoothed + (1 - mean_of) * loss;
+      losses.push_back(smoothed);
     }
-    falls += goes_on_falling(falling) ? 1 : 0;
-    stands += goes_on_falling(level) ? 1 : 0;
+    falls += goes_on_falling(losses) ? 1 : 0;
   }
-  CHECK(falls > 990);
-  CHECK(stands < 6);  // three standard errors: 1.3 of a thousand
+  return falls;
 }
 
-TEST_CASE("of a few losses, of those that are not finite and of rising ones it is not said") {
+}  // namespace
+
+TEST_CASE("losses that fall are told from those that only vary") {
+  CHECK(falls_of(120, 0.01, 0.3, 0) > 990);
+  CHECK(falls_of(20, 0, 0.3, 0) < 5);
+  CHECK(falls_of(120, 0, 0.3, 0) < 3);
+  CHECK(falls_of(120, 0, 0.3, 0.5) < 5);
+  CHECK(falls_of(120, 0, 0.3, 0.9) < 20);
+  CHECK(falls_of(120, 0, 0.3, 0, 0.98) < 5);  // a running mean
+}
+
+TEST_CASE("of few losses, of those that are not finite and of rising ones it is not said") {
+  const auto line = [](int n, double slope) {
+    std::vector<double> losses;
+    for (int i = 0; i < n; ++i) losses.push_back(5 + slope * i + (i % 3 == 0 ? 0.01 : 0));
+    return losses;
+  };
   CHECK_FALSE(goes_on_falling(std::vector<double>{}));
-  CHECK_FALSE(goes_on_falling(std::vector<double>{5, 4, 3, 2}));
-  CHECK(goes_on_falling(std::vector<double>{5, 4.5, 4, 3.5, 3, 2.5}));
-  CHECK(goes_on_falling(std::vector<double>{5, NAN, 4.5, 4, INFINITY, 3.5, 3, 2.5}));
-  CHECK_FALSE(goes_on_falling(std::vector<double>{NAN, NAN, NAN, NAN, NAN, NAN}));
-  CHECK_FALSE(goes_on_falling(std::vector<double>{1, 2, 3, 4, 5, 6}));
+  CHECK_FALSE(goes_on_falling(line(19, -0.1)));
+  CHECK(goes_on_falling(line(20, -0.1)));
+  CHECK_FALSE(goes_on_falling(line(40, 0.1)));
+  CHECK(goes_on_moving(line(40, 0.1)));
+  CHECK_FALSE(goes_on_moving(line(40, 0)));
+  CHECK_FALSE(goes_on_falling(std::vector<double>(40, NAN)));
   CHECK_FALSE(goes_on_falling(std::vector<double>(40, 2.5)));
+  std::vector<double> with_gaps = line(40, -0.1);
+  with_gaps[7] = NAN;
+  with_gaps[20] = INFINITY;
+  CHECK(goes_on_falling(with_gaps));
+}
+
+TEST_CASE("some losses lie above others where their means do by more than chance, and noticeably") {
+  const std::vector<double> low{2, 2.1, 1.9, 2};
+  CHECK(lie_above(std::vector<double>{3, 3.1, 2.9}, low));
+  CHECK_FALSE(lie_above(low, std::vector<double>{3, 3.1, 2.9}));
+  CHECK_FALSE(lie_above(std::vector<double>{2.1, 2.11, 2.1}, low));
+  CHECK_FALSE(lie_above(std::vector<double>{1, 9, 1}, low));
+  CHECK_FALSE(lie_above(std::vector<double>{3, 3}, low));
 }

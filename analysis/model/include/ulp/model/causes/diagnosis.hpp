@@ -114,6 +114,8 @@ struct bad_batch {
   bool is_finite = false;  // outliers; else their gradients are infinite or NaN
   bool loss_is_lost = false;
   double outlier = not_known;      // times what the steps around them have, the largest; where finite
+  double loss_before = not_known;  // the median before the first, and
+  double loss_after = not_known;   // at the end, where that is higher than by chance
   bool ends_the_run = false;       // it was applied, and the training did not come back
   std::int64_t period = 0;         // they come every so many steps; 0 where they are few or irregular
   std::uint64_t finite_norms = 0;  // of these steps, with a lost loss beside a finite norm: see has_finite_norm()
@@ -176,11 +178,13 @@ struct collapsed_scale {
   std::int64_t dead_from = 0;
   std::int64_t dead_to = 0;
   double dead_scale = not_known;  // of the last one
-  // What is logged as 0 is not the scale these steps had: gradients go on, finite and not zero; the loss goes on falling; the scale is
+  // What is logged as 0 is not the scale these steps had: gradients go on, finite and not zero; the loss goes on moving; the scale is
   // back after them.
   bool is_alive = false;
-  bool loss_falls = false;
+  bool loss_moves = false;
   bool comes_back = false;
+  bool was_never_other = false;    // no step before these has another scale
+  std::uint64_t lost_at_dead = 0;  // of the dead ones: those that are not finite, with a loss that is
 };
 
 // Overflow that the input does not see end, at scales above one: too short to tell a search for the scale from the forward

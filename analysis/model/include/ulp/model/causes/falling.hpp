@@ -6,9 +6,14 @@
 
 namespace ulp {
 
-// Whether losses, in their order, fall by more than chance does, which they do not where the weights stand still: the mean of the second
-// half is three standard errors below that of the first, with three values in each. Those that are not finite are passed over.
+// Whether losses, in their order, fall by more than chance does, as they do not where the weights stand still: a line through them falls by
+// four of its standard errors, which are larger where neighbours are alike. Never of fewer than 20, nor of some as smooth as a running
+// mean, which goes on falling by itself. Those that are not finite are passed over.
 [[nodiscard]] bool goes_on_falling(std::span<const double> losses);
+// The same of losses that rise or fall.
+[[nodiscard]] bool goes_on_moving(std::span<const double> losses);
+// Whether the mean of some is three standard errors above that of others, and by a tenth of it, with three values in each; all finite.
+[[nodiscard]] bool lie_above(std::span<const double> some, std::span<const double> others);
 
 }  // namespace ulp
 
