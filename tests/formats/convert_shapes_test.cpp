@@ -308,7 +308,10 @@ TEST_CASE("to nearest as floats around the largest number, with and without a po
       for (const float y : {x, std::nextafter(x, 0.0F), std::nextafter(x, HUGE_VALF)})
         for (const float z : {y, -y, y / 8, y / 64}) all.push_back(z);
     }
-    push_numbers_and_midpoints(all, f.format, f.format.width() > 10 ? 7919 : 1);
+    const float tie = largest + (largest - to_float(f.format, f.format.max_finite_code() - 1)) / 2;
+    push_with_neighbours(all, tie);
+    push_with_neighbours(all, -tie);
+    if (f.format.width() <= 16) push_numbers_and_midpoints(all, f.format, f.format.width() > 10 ? 1021 : 1);
     for (const direction way : {direction::nearest_even, direction::nearest_away})
       for (const auto overflow : {overflow_mode::ieee, overflow_mode::saturate, overflow_mode::saturate_finite})
         for (const int power : {0, 3, -2}) {

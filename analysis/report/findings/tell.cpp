@@ -228,6 +228,8 @@ told told_of(const bad_batch& b, const telling& about) {
                 {"loss_is_lost", b.loss_is_lost},
                 {"ends_the_run", b.ends_the_run},
                 {"times", b.outlier},
+                {"loss_before", b.loss_before},
+                {"loss_after", b.loss_after},
                 {"finite_norms", integer(b.finite_norms)},
                 {"period", value_if(b.period > 0, b.period)}}};
   return t;

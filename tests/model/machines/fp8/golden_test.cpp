@@ -59,7 +59,21 @@ TEST_CASE("delayed scaling: what a zero, a NaN and an infinity do in each of the
         std::vector<double>{224, 224, 224, 224, 224, 448, 448});
 }
 
+TEST_CASE("Flax casts a step with the scale that the history before it gives, Keras with the one before that") {
+  // The second step reads the first one's amax: 448 * 2^margin / 448.
+  for (const auto& [name, used] : {std::pair{"flax_delayed", 2.0}, {"keras_delayed", 1.0}}) {
+    INFO(name);
+    fp8_scaler policy = made_fp8(name, {{"margin", 1.0}, {"amax_history_len", 4.0}});
+    CHECK(policy.update(448).after == 1);
+    const auto second = policy.update(1);
+    CHECK(second.after == 2);
+    CHECK(second.used == used);
+  }
+}
+
 TEST_CASE("a held scale is said to be held") {
+  CHECK(made_fp8("te_delayed_python", {{"amax_history_len", 2.0}}).update(no_number).held);
+
   fp8_scaler policy = made_fp8("te_delayed_bulk", {{"amax_history_len", 2.0}});
   CHECK_FALSE(policy.update(1).held);
   CHECK(policy.update(infinity).held);
