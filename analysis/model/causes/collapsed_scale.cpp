@@ -50,7 +50,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
     c.least = std::isnan(c.least) ? scale : std::min(c.least, scale);
     if (std::isfinite(s.loss)) c.loss = s.loss;
   }
-  c.loss_moves = goes_on_moving(losses_at_dead);
+  c.loss_moves = c.dead_scale == 0 && goes_on_moving(losses_at_dead);
   c.was_never_other = std::isnan(before_dead);
   // It may be any that six digits or fewer round to 0; and beside living gradients one that was not in use, but where it was far from 0
   // just before.

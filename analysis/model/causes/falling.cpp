@@ -50,8 +50,9 @@ double fall_of(std::span<const double> losses) {
     before = difference;
   }
   constexpr double exact = 1e-9;
-  if (squares <= exact * exact * n * mean(y).value * mean(y).value)
-    return slope == 0 ? 0 : -slope / std::fabs(slope) * n;
+  const double level = std::fabs(mean(y).value);
+  if (squares <= exact * exact * n * level * level)
+    return std::fabs(slope) * n <= exact * level ? 0 : -slope / std::fabs(slope) * n;
   const double kept = std::max(1 + 2 * products / squares, 0.0);  // of each error in the next
   if (kept > smooth) return 0;
   const double variance = squares / (n - 1) / (2 * (1 - kept));

@@ -57,7 +57,8 @@ TEST_CASE("of few losses, of those that are not finite and of rising ones it is 
   CHECK(goes_on_moving(line(40, 0.1)));
   CHECK_FALSE(goes_on_moving(line(40, 0)));
   CHECK_FALSE(goes_on_falling(std::vector<double>(40, NAN)));
-  CHECK_FALSE(goes_on_falling(std::vector<double>(40, 2.5)));
+  CHECK_FALSE(goes_on_moving(std::vector<double>(40, 2.5)));
+  CHECK_FALSE(goes_on_moving(std::vector<double>(48, 2.1)));
   std::vector<double> with_gaps = line(40, -0.1);
   with_gaps[7] = NAN;
   with_gaps[20] = INFINITY;
