@@ -393,6 +393,7 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
   constexpr std::size_t few = 20;
   constexpr double far = 100;
   constexpr double far_beyond_most = 30;  // times what 95 % do not exceed
+  constexpr std::size_t first_few = 5;
   std::vector<std::pair<double, std::int64_t>> sizes;
   std::vector<double> sorted;
   for (const step_survey& of : judged_.steps()) {
@@ -406,9 +407,13 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
   const double median = sorted[sorted.size() / 2];
   const double limit = std::max(far * median, far_beyond_most * sorted[sorted.size() * 95 / 100]);
   std::vector<std::int64_t> found;
-  for (const auto& [size, step] : sizes)
-    if (size >= limit) found.push_back(step);
-  const double most = sorted.back() / median;
+  // Many trainings begin with large ones.
+  double most = 0;
+  for (const auto& [size, step] : std::span(sizes).subspan(first_few)) {
+    if (!(size >= limit)) continue;
+    found.push_back(step);
+    most = std::max(most, size / median);
+  }
   if (found.empty()) return;
   for (const std::string_view healthy : {"no fault found: ", "no fault found in the log: "})
     if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());

@@ -656,6 +656,7 @@ TEST_CASE("many steps, or the last, with gradients far above those around are no
     CHECK_FALSE(first.change.starts_with("nothing"));
   }
   CHECK(says(told([](int) { return false; }).happened, "no fault found"));
+  CHECK(says(told([](int i) { return i == 2; }).happened, "no fault found"));  // as trainings begin
 }
 
 TEST_CASE("a step or two at the usual scale are no search for it") {
