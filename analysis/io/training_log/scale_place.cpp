@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include <ulp/model/causes/falling.hpp>
+#include <ulp/model/causes/moving_loss.hpp>
 
 #include "falls.hpp"
 

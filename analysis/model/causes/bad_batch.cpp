@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/causes/falling.hpp>
+#include <ulp/model/causes/moving_loss.hpp>
 #include <utility>
 
 #include "evidence.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include <ulp/model/causes/falling.hpp>
+#include <ulp/model/causes/moving_loss.hpp>
 
 #include "evidence.hpp"
 #include "places.hpp"

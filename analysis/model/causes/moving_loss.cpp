@@ -1,4 +1,4 @@
-#include <ulp/model/causes/falling.hpp>
+#include <ulp/model/causes/moving_loss.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +24,9 @@ mean_of mean(std::span<const double> values) {
 
 constexpr std::size_t least = 3;
 
-// How many standard errors the slope of a line through values is below 0. The errors are seen in the differences of neighbours, in which a
+// The slope of a line through values, in standard errors of it. The errors are seen in the differences of neighbours, in which a
 // trend of any shape is little; where each keeps a part of the one before they count for fewer.
-double fall_of(std::span<const double> losses) {
+double slope_of(std::span<const double> losses) {
   constexpr std::size_t least_in_all = 20;
   constexpr double smooth = 0.5;  // a running mean, which goes on when nothing else does
   std::vector<double> y;
@@ -52,20 +52,18 @@ double fall_of(std::span<const double> losses) {
   constexpr double exact = 1e-9;
   const double level = std::fabs(mean(y).value);
   if (squares <= exact * exact * n * level * level)
-    return std::fabs(slope) * n <= exact * level ? 0 : -slope / std::fabs(slope) * n;
+    return std::fabs(slope) * n <= exact * level ? 0 : slope / std::fabs(slope) * n;
   const double kept = std::max(1 + 2 * products / squares, 0.0);  // of each error in the next
   if (kept > smooth) return 0;
   const double variance = squares / (n - 1) / (2 * (1 - kept));
-  return -slope / std::sqrt(variance * (1 + kept) / (1 - kept) / spread);
+  return slope / std::sqrt(variance * (1 + kept) / (1 - kept) / spread);
 }
 
 constexpr double chance = 4;
 
 }  // namespace
 
-bool goes_on_falling(std::span<const double> losses) { return fall_of(losses) > chance; }
-
-bool goes_on_moving(std::span<const double> losses) { return std::fabs(fall_of(losses)) > chance; }
+bool goes_on_moving(std::span<const double> losses) { return std::fabs(slope_of(losses)) > chance; }
 
 bool lie_above(std::span<const double> some, std::span<const double> others) {
   constexpr double noticeable = 0.1;
