@@ -445,8 +445,8 @@ TEST_CASE("other meanings: norms that are often equal, or of several steps, say 
 TEST_CASE("other meanings: words that only end in step") {
   const playground place;
   const contents log = place.open("a.log", each(60, [](int i) {
-                                    return "step " + std::to_string(i) + ": loss " + loss(i) + " (overstep " +
-                                           std::to_string(i + 500) + ")";
+                                    return "step " + std::to_string(i) + ": loss " + loss(i) + "\noverstep " +
+                                           std::to_string(i + 500) + ": loss 9.9";
                                   }));
   CHECK(log.steps.size() == 60);
   CHECK(log.steps.back().key.step == 59);
