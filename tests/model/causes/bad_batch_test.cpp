@@ -39,7 +39,7 @@ TEST_CASE("one step far above the others, after which only the loss does not com
 TEST_CASE("bad data may fill two or three steps, or come again soon; more is no batch") {
   const auto steps_of = [](const std::vector<int>& bad) {
     made_run run({"a.weight"});
-    for (int i = 0; i < 300; ++i) run.add(std::ranges::find(bad, i) != bad.end() ? 5e4F + static_cast<float>(i) : 1.0F);
+    for (int i = 0; i < 600; ++i) run.add(std::ranges::find(bad, i) != bad.end() ? 5e4F + static_cast<float>(i) : 1.0F);
     const diagnosis d = run.found();
     return d.causes.empty() ? std::vector<std::int64_t>{} : std::get<bad_batch>(d.causes.front()).steps;
   };

@@ -71,5 +71,6 @@ TEST_CASE("some losses lie above others where their means do by more than chance
   CHECK_FALSE(lie_above(low, std::vector<double>{3, 3.1, 2.9}));
   CHECK_FALSE(lie_above(std::vector<double>{2.1, 2.11, 2.1}, low));
   CHECK_FALSE(lie_above(std::vector<double>{1, 9, 1}, low));
+  CHECK_FALSE(lie_above(std::vector<double>{2.05, 2.051, 2.049}, std::vector<double>{2, 2.001, 1.999}));
   CHECK_FALSE(lie_above(std::vector<double>{3, 3}, low));
 }
