@@ -719,6 +719,19 @@ TEST_CASE("a scale that is logged as 0 at once is told apart from one that fell 
   };
   CHECK(with_losses(0.02).loss_moves);
   CHECK_FALSE(with_losses(0).loss_moves);
+  // A scale that is 0 from the first step on was not in use where the loss moves.
+  const auto never_other = [](double per_step) {
+    made_run run;
+    for (int i = 0; i < 100; ++i) {
+      run.scalars.found_inf = false;
+      run.scalars.loss_scale = 0;
+      run.scalars.loss = 5 - per_step * i + 0.1 * (i % 3);
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return has_name(run, "collapsed_scale");
+  };
+  CHECK(never_other(0));
+  CHECK_FALSE(never_other(0.02));
   // It may have been any that is printed so.
   CHECK(zero_from(0x1p-5, 0.9).names().empty());
   CHECK(std::ranges::count(zero_from(0x1p-5, 0).names(), "collapsed_scale") == 0);
