@@ -29,7 +29,6 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
       c.dead_to = s.key.step;
       c.is_alive = c.is_alive || (std::isfinite(s.logged_norm) && s.logged_norm > 0);
       losses_at_dead.push_back(s.loss);
-      c.lost_at_dead += is_lost(s) && std::isfinite(s.loss) ? 1 : 0;
     }
     steps_before += c.dead == 0 ? 1 : 0;
     const double scale = scale_of(s);
@@ -67,7 +66,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
 }  // namespace
 
 void examine_collapsed_scale(const evidence& e, std::vector<cause>& found) {
-  if ((e.died || e.forward || e.nan || e.unhandled) && !is_at_dead_scale(e)) return;
+  if ((e.died || e.forward || e.nan || e.unhandled) && !is_at_infinite_scale(e)) return;
   if (const auto collapsed = collapse_of(e)) found.emplace_back(*collapsed);
 }
 

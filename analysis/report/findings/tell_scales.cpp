@@ -105,17 +105,6 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
             : "very sure: no scaler comes back from 0; which scale these steps had, the input does not say";
     return t;
   }
-  if (is_zero && 2 * c.lost_at_dead > c.dead) {
-    t.happened = fmt::format(
-        "the loss scale is logged as 0 in {} (from step {} on), and the gradients there are infinite or NaN, as what is divided by 0 is",
-        steps_text(c.dead), c.dead_from);
-    t.change = fmt::format(
-        "see what sets the scale in these steps; where they were applied, go on from a checkpoint before step {}",
-        c.dead_from);
-    t.sure =
-        "fairly sure: the loss is finite there, and a scale of 0 alone makes such gradients; what made it 0 is open";
-    return t;
-  }
   if (is_zero && c.was_never_other) {
     t.happened = fmt::format(
         "the loss scale is logged as 0 in {} (from step {} on), and never as anything else: with it no gradient is left, and nothing tells "

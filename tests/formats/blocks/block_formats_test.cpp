@@ -422,7 +422,7 @@ bool same(float a, float b) {
 }
 
 TEST_CASE("elements just below a power of two, which a log2 in float32 takes for it or not") {
-  // One block each: an element of 2^k and one some units in the last place below it, both far below the largest.
+  // Blocks of elements some units in the last place below 2^k, and of 1.75 times that.
   std::vector<float> x;
   for (const int k : {-120, -70, -33, -5, 3, 40, 65, 100, 120})
     for (int units = 1; units < 96; ++units) {
@@ -436,19 +436,6 @@ TEST_CASE("elements just below a power of two, which a log2 in float32 takes for
     for (const std::string_view target : targets()) {
       INFO(name << ' ' << target);
       CHECK((made_on(target, row_of(name), x, {1, x.size()}).codes == expected.codes));
-    }
-  }
-  force_target(targets().back());
-}
-
-TEST_CASE("the choice of 4 over 6 passes over NaN, as one element after the other does") {
-  std::vector<float> x = spread(64 * 16, 9);
-  for (std::size_t i = 5; i < x.size(); i += 16) x[i] = not_a_number;
-  for (const char* const name : {"te_nvfp4_4over6_mae256", "te_nvfp4_4over6_mse448"}) {
-    const made expected = made_on("codec", row_of(name), x, {1, x.size()});
-    for (const std::string_view target : targets()) {
-      INFO(name << ' ' << target);
-      CHECK((made_on(target, row_of(name), x, {1, x.size()}).scale_codes == expected.scale_codes));
     }
   }
   force_target(targets().back());

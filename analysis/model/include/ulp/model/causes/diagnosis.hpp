@@ -183,8 +183,7 @@ struct collapsed_scale {
   bool is_alive = false;
   bool loss_moves = false;
   bool comes_back = false;
-  bool was_never_other = false;    // no step before these has another scale
-  std::uint64_t lost_at_dead = 0;  // of the dead ones: those that are not finite, with a loss that is
+  bool was_never_other = false;  // no step before these has another scale
 };
 
 // Overflow that the input does not see end, at scales above one: too short to tell a search for the scale from the forward
