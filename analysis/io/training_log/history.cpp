@@ -46,16 +46,18 @@ std::string names_of(const std::vector<scale_record>& records) {
 void note_counting(const std::vector<scale_record>& records, scale_history& into) {
   const scale_record* shown = nullptr;
   bool by_epoch = false;
+  bool by_line = true;
   for (const scale_record& r : records) {
     if (r.what != kind::reached) continue;
     by_epoch = by_epoch || (r.from->is_by_epoch && !r.step_is_of_line);
+    by_line = by_line && r.step_is_of_line && r.from->replaces_loss;  // the Trainer, which logs every so many steps
     if (r.in_epoch < 0 || r.of_epoch < 0 || r.step == r.in_epoch) continue;
     if (shown == nullptr || (r.is_nonfinite() && !shown->is_nonfinite())) shown = &r;
   }
   if (shown != nullptr)
     into.notes.push_back("steps are counted over the epochs: step " + std::to_string(shown->step) + " is iteration " +
                          std::to_string(shown->in_epoch) + " of epoch " + std::to_string(shown->of_epoch));
-  into.by_epoch = by_epoch;
+  into.row_unit = by_epoch ? "epoch" : by_line ? "line" : "step";
   const auto rounded = std::ranges::count_if(records, &scale_record::step_is_rounded);
   if (rounded > 0)
     into.notes.push_back("the step is printed in thousands in " +

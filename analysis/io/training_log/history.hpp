@@ -62,7 +62,7 @@ struct scale_history {
   double window = 0;                    // applied steps in a row after which the scale grows; 0 where not known
   bool float16 = true;                  // false where the log says that the run was in another format
   bool resets_scale = false;            // the script sets the scale itself, so that nothing follows from one that stays
-  bool by_epoch = false;                // each line is of an epoch, which counts as one step
+  std::string row_unit = "step";        // as source::row_unit: an epoch or a line, which counts as one step
   std::optional<double> ended_at_scale{};   // as source::ended_at_scale
   std::uint64_t unread = 0;                 // lines, or parts of lines, that look like records and were not read
   std::vector<std::string> lost_elsewhere;  // these two as in source

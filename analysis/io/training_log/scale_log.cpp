@@ -129,7 +129,7 @@ class scale_log final : public source {
     }
     return all;
   }
-  [[nodiscard]] std::string row_unit() const override { return history_.by_epoch ? "epoch" : "step"; }
+  [[nodiscard]] std::string row_unit() const override { return history_.row_unit; }
 
   [[nodiscard]] bool next(step& into) override {
     if (run_ == runs().size()) return false;
@@ -150,7 +150,8 @@ class scale_log final : public source {
     if (++row_ < run.count) return true;
     if (run.after_is_zero) {  // perhaps rounded
       into.scalars.loss_scale = 0;
-      into.bounds = max_abs_bounds{.certain = false};
+      into.bounds = run.nonfinite ? std::nullopt : std::optional{max_abs_bounds{.certain = false}};
+      if (run.nonfinite) into.max_abs = not_known;
     }
     into.scalars.loss = run.loss;
     into.scalars.grad_norm = run.grad_norm;
@@ -181,7 +182,7 @@ class scale_log final : public source {
     of.window = history_.window;
     of.float16 = history_.float16;
     of.resets_scale = history_.resets_scale;
-    of.by_epoch = history_.by_epoch;
+    of.row_unit = history_.row_unit;
     return of;
   }
 

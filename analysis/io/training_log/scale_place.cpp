@@ -95,15 +95,18 @@ bool loss_moves(told_steps of) {
   return goes_on_moving(losses);
 }
 
-// A scale that is 0 from one line to the next, without as many steps between them as halve it so far, and comes back, or stays so beside
-// gradients that are not zero or losses that rise or fall; or one that is 0 in each line beside such. No overflows made it so.
+// A scale that is 0 from one line to the next, without as many steps between them as halve it so far, or in each line: no overflows made
+// it so. Where it comes back, or gradients are not zero, or losses rise or fall, it is not the scale that was used; where the norm of
+// each step is lost, as 0 / 0 is, and no loss, it is.
 bool falls_at_once(const scale_record& from, const scale_record& to) {
   constexpr std::int64_t many = 4096;
   const std::int64_t steps = to.step - from.step;
   return from.after >= 1 && steps > 0 && std::ldexp(from.after, -static_cast<int>(std::min(steps, many))) >= 1;
 }
-std::set<std::int64_t> take_zeros(told_steps scaled) {
-  std::set<std::int64_t> steps;
+bool is_zero_by_zero(const scale_record* r) {
+  return r->grad_norm_is_nan && !r->loss_is_nan && std::isfinite(r->loss) && r->loss != 0;
+}
+void take_zeros(told_steps scaled, settled_scales& into) {
   for (std::size_t begin = 0, end = 0; begin < scaled.size(); begin = end) {
     for (end = begin; end < scaled.size() && scaled[end]->after == 0;) ++end;
     if (end == begin) {
@@ -117,15 +120,16 @@ std::set<std::int64_t> take_zeros(told_steps scaled) {
     const bool comes_back = end < scaled.size() && scaled[end]->after >= 1;
     const bool goes_on =
         end == scaled.size() && (2 * static_cast<std::size_t>(living) > zeros.size() || loss_moves(zeros));
-    const bool falls =
-        begin == 0 || (falls_at_once(*scaled[begin - 1], *zeros.front()) && !says_overflow(*zeros.front()));
-    if (!falls || !(comes_back || goes_on)) continue;
+    const bool falls = begin == 0 || falls_at_once(*scaled[begin - 1], *zeros.front());
+    const bool is_of_others = !says_overflow(*zeros.front()) && (comes_back || goes_on);
+    const bool is_used = end == scaled.size() && std::ranges::all_of(zeros, is_zero_by_zero);
+    if (!falls || !(is_of_others || is_used)) continue;
+    into.are_others = into.are_others || is_of_others;
     for (scale_record* const r : zeros) {
-      steps.insert(r->step);
+      into.zeros.insert(r->step);
       r->after = not_known;
     }
   }
-  return steps;
 }
 
 // The scale after a step, from that before it and before the next.
@@ -186,8 +190,8 @@ settled_scales settle_scales(std::vector<scale_record>& records) {
   for (scale_record& r : records)
     if (r.what == kind::reached && !std::isnan(r.after) && !r.from->scale_is_mean) scaled.push_back(&r);
   const std::size_t with_scale = scaled.size();
-  all.zeros = take_zeros(scaled);
-  all.are_all_zeros = !all.zeros.empty() && all.zeros.size() == with_scale;
+  take_zeros(scaled, all);
+  all.are_all_zeros = all.are_others && all.zeros.size() == with_scale;
   std::vector<scale_record*> told;
   for (scale_record& r : records) {
     if (r.what == kind::overflow) return all;  // its line says which

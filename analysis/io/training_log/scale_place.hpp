@@ -21,8 +21,9 @@ struct settled_scales {
   std::map<std::int64_t, double> used{};  // the scale of a step, where it is the one before
   std::uint64_t no_scales = 0;            // lines with a number that is no loss scale, or not known to be one
   bool is_contradicted = false;           // it falls though no norm says that a step overflowed: it is not used
-  std::set<std::int64_t> zeros{};         // steps that are logged with a scale of 0 which they did not have
-  bool are_all_zeros = false;             // all that have a scale
+  std::set<std::int64_t> zeros{};         // steps that are logged with a scale of 0 which no overflow led to
+  bool are_others = false;                // some of them had another scale
+  bool are_all_zeros = false;             // they are all that have a scale, too
 };
 
 // Of chosen records in their order, where their writer does not say which scale it is (log_dialect::scale_is_open): makes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/model/causes/moving_loss.hpp>
 #include <utility>
@@ -72,6 +73,21 @@ bool stays_above(const std::vector<step_survey>& steps, std::size_t i, std::size
 }
 
 using indexed_sizes = std::vector<std::pair<std::size_t, double>>;
+
+indexed_sizes finite_sizes(const std::vector<step_survey>& steps, std::size_t end) {
+  const gradient_size of = size_kept(steps);
+  indexed_sizes sizes;
+  for (std::size_t i = 0; i < end; ++i)
+    if (const double size = size_of(steps[i], of); !is_lost(steps[i]) && std::isfinite(size))
+      sizes.emplace_back(i, size);
+  return sizes;
+}
+
+struct measure {
+  double far;            // times the steps around
+  double beyond_spread;  // times what most steps have
+};
+constexpr measure alone{100, 30};
 
 // What 95 % of the hundred steps before and after one do not exceed.
 double high_of(const indexed_sizes& sizes, std::size_t i) {
@@ -147,17 +163,8 @@ std::int64_t period_of(const std::vector<std::int64_t>& batches, const std::vect
 }
 
 found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) {
-  struct measure {
-    double far;            // times the steps around
-    double beyond_spread;  // times what most steps have
-  };
-  constexpr measure alone{100, 30};
   constexpr measure with_loss{5, 1};
-  const gradient_size of = size_kept(steps);
-  indexed_sizes sizes;
-  for (std::size_t i = 0; i < end; ++i)
-    if (const double size = size_of(steps[i], of); !is_lost(steps[i]) && std::isfinite(size))
-      sizes.emplace_back(i, size);
+  const indexed_sizes sizes = finite_sizes(steps, end);
   found_batches found{.what = {.is_finite = true}};
   bad_batch& bad = found.what;
   indexed_sizes outliers;  // times the steps around
@@ -180,6 +187,25 @@ found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end
   if (bad.steps.size() > rare) bad.steps.clear();
   if (!outliers.empty()) see_losses(bad, steps, outliers.front().first, outliers.back().first, end);
   return found;
+}
+
+std::optional<found_batches> outlier_before(const std::vector<step_survey>& steps, std::size_t lost_from) {
+  constexpr std::size_t soon = 5;
+  const indexed_sizes sizes = finite_sizes(steps, lost_from);
+  for (std::size_t i = sizes.size(); i-- > around && sizes[i].first + soon >= lost_from;) {
+    const auto& [at, size] = sizes[i];
+    const auto before = std::span(sizes).subspan(i - around, around);
+    const double level = std::ranges::max(before, {}, &indexed_sizes::value_type::second).second;
+    if (steps[at].applied != false && level > 0 && size >= alone.far * level &&
+        size >= alone.beyond_spread * high_of(sizes, i))
+      return found_batches{{.steps = {steps[at].key.step},
+                            .is_finite = true,
+                            .outlier = size / level,
+                            .ends_the_run = true,
+                            .lost_at = steps[lost_from].key.step},
+                           at};
+  }
+  return std::nullopt;
 }
 
 std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& steps, const found_divergence& found,

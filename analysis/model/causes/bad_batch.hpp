@@ -25,6 +25,8 @@ struct found_batches {
 };
 // Steps before the index `end` whose gradients are finite and far larger than those of the steps around them.
 [[nodiscard]] found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end);
+// The step, applied and as far above those before it, that came just before the loss was lost: at the index `lost_from`, to the end.
+[[nodiscard]] std::optional<found_batches> outlier_before(const std::vector<step_survey>& steps, std::size_t lost_from);
 // The step that a divergence consists of, or that came just before it, where the learning rate had no part in it: what it
 // updated never came back.
 [[nodiscard]] std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& steps,

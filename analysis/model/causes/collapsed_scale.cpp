@@ -28,6 +28,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
       c.dead_scale = s.loss_scale;
       c.dead_to = s.key.step;
       c.is_alive = c.is_alive || (std::isfinite(s.logged_norm) && s.logged_norm > 0);
+      c.dead_lost += is_lost(s) ? 1 : 0;
       losses_at_dead.push_back(s.loss);
     }
     steps_before += c.dead == 0 ? 1 : 0;
@@ -66,7 +67,8 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
 }  // namespace
 
 void examine_collapsed_scale(const evidence& e, std::vector<cause>& found) {
-  if ((e.died || e.forward || e.nan || e.unhandled) && !is_at_infinite_scale(e)) return;
+  const bool is_dead = e.forward && is_at_dead_scale(e, e.forward->lost, e.forward->losses_lost);
+  if ((e.died || e.forward || e.nan || e.unhandled) && !is_dead) return;
   if (const auto collapsed = collapse_of(e)) found.emplace_back(*collapsed);
 }
 

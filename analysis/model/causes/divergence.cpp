@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <ulp/model/causes/moving_loss.hpp>
 
 #include "evidence.hpp"
 #include "places.hpp"
@@ -200,6 +201,20 @@ std::optional<found_divergence> by_rate(const course& c) {
   return found;
 }
 
+// The gradients of one step, times those before it, where all that follow are as usual and the loss falls again: what the data became
+// looks like that. NaN where it is not so.
+double change_of_data(const course& c, const found_divergence& found) {
+  constexpr double usual = 3;
+  constexpr double beyond = 100;  // one that far is an outlier
+  const std::size_t i = index_from(c.sizes, found.onset);
+  if (c.is_lost_after() || i + 1 >= c.sizes.size() || found.grown_at != c.sizes[i].step) return not_known;
+  const double next = largest_from(c.sizes, i + 1).value;
+  std::vector<double> losses;
+  for (const point& p : std::span(c.losses).subspan(index_from(c.losses, found.onset))) losses.push_back(p.value);
+  const bool is_change = next <= usual * found.level && found.what.growth < beyond && goes_on_falling(losses);
+  return is_change ? found.what.growth : not_known;
+}
+
 // A peak of the gradients, or a rise of the learning rate, threw the training back.
 std::optional<found_divergence> by_setback(const course& c, const std::optional<loss_course>& rise) {
   if (!rise) return std::nullopt;
@@ -212,6 +227,7 @@ std::optional<found_divergence> by_setback(const course& c, const std::optional<
   const auto high = std::count_if(c.sizes.begin() + static_cast<std::ptrdiff_t>(i), c.sizes.end(),
                                   [&](const point& p) { return p.value > tenfold / 2 * found.level; });
   const bool has_peak = found.what.growth >= tenfold && (high > 1 || found.grown_at < rise->onset + at_once);
+  if (!found.what.jump && !std::isnan(change_of_data(c, found))) return std::nullopt;
   const bool is_driven = c.steps[c.end - 1].learning_rate >= doubled * c.steps[rise->onset].learning_rate;
   return found.what.jump || has_peak || is_driven ? std::optional{found} : std::nullopt;
 }
@@ -312,7 +328,9 @@ std::optional<loss_rise> lasting_rise_of(const std::vector<step_survey>& steps) 
   std::optional<loss_course> found = loss_rise_of(losses);
   if (!found) found = never_falls(losses);
   if (!found) return std::nullopt;
-  return loss_rise{steps[found->onset].key.step, found->before, found->after, found->is_back};
+  const course c = course_of(steps, steps.size());
+  return loss_rise{steps[found->onset].key.step, found->before, found->after, found->is_back,
+                   change_of_data(c, described(c, found->onset))};
 }
 
 void examine_divergence(const evidence& e, std::vector<cause>& found) {

@@ -145,6 +145,10 @@ void evidence::find_death() {
     ruin = ruined->what;
     healthy = ruined->last;
   }
+  if (const auto before = end_ && end_->losses > 0 && !diverged ? outlier_before(steps, lost_from) : std::nullopt) {
+    ruin = before->what;
+    healthy = before->last;
+  }
   const found_batches far = outliers_of(steps, healthy);
   if (far.what.ends_the_run) {
     ruin = far.what;
@@ -336,7 +340,7 @@ void evidence::see_end() {
     unhandled.reset();
     add_unhandled(ending);
     if (!ruins) return;
-    unhandled->has_scaler = false;
+    unhandled->has_scaler = is_constant_ && scale_ != 1;
     unhandled->ruined_at = steps[end_->first - 1].key.step;
     return;
   }
@@ -348,10 +352,13 @@ void evidence::see_end() {
   if (forward->untold_after > 0) forward->ends_the_run = false;
 }
 
-// Gradients that are not finite directly in front of a loss that is lost to the end, where nothing tells of a scaler that would have skipped them.
+// Gradients that are not finite directly in front of a loss that is lost to the end, where nothing tells that a scaler skipped them: none
+// is at work, or its scale never moves.
 bool evidence::is_ruinous(const lost_place& ending) const {
-  const auto has_scale = [](const step_survey& s) { return !std::isnan(scale_of(s)) || s.applied == false; };
-  if (ending.first == end_->first || end_->losses == 0 || std::ranges::any_of(steps, has_scale)) return false;
+  const auto was_skipped = [](const step_survey& s) { return s.applied == false; };
+  const bool has_moving_scale = !std::isnan(scale_) && !is_constant_;
+  if (ending.first == end_->first || end_->losses == 0 || has_moving_scale || std::ranges::any_of(steps, was_skipped))
+    return false;
   const step_survey& before = steps[end_->first - 1];
   return is_lost(before) && before.tensors == 0 && std::isfinite(before.loss);
 }

@@ -117,8 +117,9 @@ class evidence {
 };
 
 // Of lost steps of the run, by their indices.
-// Whether what is taken for an overflow of the forward pass begins at an infinite loss scale, which makes every gradient so.
-[[nodiscard]] bool is_at_infinite_scale(const evidence& e);
+// Whether what is lost begins at an infinite loss scale, which makes every gradient so, or at 0, by which it is divided again; that
+// loses no loss.
+[[nodiscard]] bool is_at_dead_scale(const evidence& e, const step_span& lost, std::uint64_t losses);
 [[nodiscard]] forward_overflow forward_overflow_of(const evidence& e, std::size_t first, std::size_t last,
                                                    std::size_t lost, std::size_t losses, bool has_infinities);
 // The last weight gradient with NaN in the order of the model, and the next one, which is finite.

@@ -65,6 +65,8 @@ constexpr double chance = 4;
 
 bool goes_on_moving(std::span<const double> losses) { return std::fabs(slope_of(losses)) > chance; }
 
+bool goes_on_falling(std::span<const double> losses) { return slope_of(losses) < -chance; }
+
 bool lie_above(std::span<const double> some, std::span<const double> others) {
   constexpr double noticeable = 0.1;
   if (some.size() < least || others.size() < least) return false;

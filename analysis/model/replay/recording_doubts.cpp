@@ -67,9 +67,10 @@ void recording_doubts::see_scale(const step& now, bool is_finite) {
   const bool follows = now.key.step == step_before_ + 1;
   step_before_ = now.key.step;
   if (!follows) scale_before_ = not_known;
-  // A scale that falls again and again tells neither.
-  if (scale < scale_before_ && !finite_before_ && is_finite) ++falls_after_;
-  if (scale < scale_before_ && finite_before_ && !is_finite && falls_within_++ == 0) first_fall_within_ = now.key.step;
+  // A scale that falls again and again tells neither; to 0 no scaler lowers it.
+  const bool falls = scale > 0 && scale < scale_before_;
+  if (falls && !finite_before_ && is_finite) ++falls_after_;
+  if (falls && finite_before_ && !is_finite && falls_within_++ == 0) first_fall_within_ = now.key.step;
   scale_before_ = scale;
   finite_before_ = is_finite;
 }

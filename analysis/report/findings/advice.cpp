@@ -26,7 +26,7 @@ finding recorded_values() {
           .grade = finding_grade::notable};
 }
 
-// Rows of an epoch each are not called steps, and what one of them says is a mean.
+// Rows of an epoch each, or of as many steps as a line is of, are not called steps, and what one of them says may be a mean.
 void say_in_units(advice& all, const std::string& unit) {
   const auto renamed = [&](std::string& text) {
     for (std::size_t at = text.find("step"); at != std::string::npos; at = text.find("step", at + unit.size()))
@@ -34,7 +34,10 @@ void say_in_units(advice& all, const std::string& unit) {
   };
   renamed(all.first.happened);
   renamed(all.first.change);
-  all.first.sure = hedged(all.first.sure, fmt::format("each row is a whole {}", unit));
+  if (unit == "line")
+    all.first.sure += "; the lines have no step numbers, and each may stand for many steps";
+  else
+    all.first.sure = hedged(all.first.sure, fmt::format("each row is a whole {}", unit));
   for (finding& f : all.findings) {
     renamed(f.conclusion);
     for (std::string& line : f.evidence) renamed(line);

@@ -147,13 +147,15 @@ told told_of_ruin(const bad_batch& b, const telling& about) {
   told t;
   const std::int64_t step = b.steps.front();
   t.happened = fmt::format(
-      "the gradients of step {} are {} those before it, and the training did not come back: a bad batch that was "
-      "applied",
-      step, multiple_text(b.outlier));
+      "the gradients of step {} are {} those before it, and {}: a bad batch that was applied",
+      step, multiple_text(b.outlier),
+      b.lost_at ? fmt::format("the loss is NaN or infinite from step {} on", *b.lost_at) : "the training did not come back");
   t.change = fmt::format("look at the data of step {}, and go on from a checkpoint before it", step);
   if (const std::string clipping = clipping_text(about); !clipping.empty()) t.change += "; " + clipping;
   t.sure =
-      "fairly sure: the steps before are steady; a single update that was far too large, or data that changed there, would look the same";
+      b.lost_at
+          ? "fairly sure: the steps before are steady; whether its update made the loss NaN, or both have one cause, is open"
+          : "fairly sure: the steps before are steady; a single update that was far too large, or data that changed there, would look the same";
   return t;
 }
 
@@ -228,6 +230,7 @@ told told_of(const bad_batch& b, const telling& about) {
                 {"loss_is_lost", b.loss_is_lost},
                 {"ends_the_run", b.ends_the_run},
                 {"times", b.outlier},
+                {"lost_at", b.lost_at ? table_value{*b.lost_at} : table_value{}},
                 {"loss_before", b.loss_before},
                 {"loss_after", b.loss_after},
                 {"finite_norms", integer(b.finite_norms)},

@@ -105,6 +105,17 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
             : "very sure: no scaler comes back from 0; which scale these steps had, the input does not say";
     return t;
   }
+  if (is_zero && c.dead_lost > 0) {
+    t.happened = fmt::format(
+        "the loss scale is {} in {} (from step {} on), and gradients are not finite in {} of them, while the loss is: what is multiplied by 0 "
+        "and divided by 0 is NaN",
+        c.was_never_other ? "never logged as anything but 0," : "logged as 0", steps_text(c.dead), c.dead_from,
+        c.dead_lost == c.dead ? "any" : grouped(c.dead_lost));
+    t.change = fmt::format("{}see what sets the scale: a scaler that is disabled or was made or loaded wrongly",
+                           c.was_never_other ? "" : fmt::format("go on from a checkpoint before step {}; ", c.dead_from));
+    t.sure = "fairly sure: a scale of 0 alone does that; whether NaN arises in the backward pass, too, cannot be seen behind it";
+    return t;
+  }
   if (is_zero && c.was_never_other) {
     t.happened = fmt::format(
         "the loss scale is logged as 0 in {} (from step {} on), and never as anything else: with it no gradient is left, and nothing tells "
@@ -235,8 +246,9 @@ told told_of(const unhandled_overflow& u, const telling& about) {
   if (u.ruined_at)
     t.happened = fmt::format(
         "the gradients of step {} are infinite or NaN while its loss is finite, and the loss is NaN or infinite from the next step on, to "
-        "step {}: no loss scale is in use, and they were applied",
-        *u.ruined_at, u.lost.last);
+        "step {}: {}, and they were applied",
+        *u.ruined_at, u.lost.last,
+        is_static ? fmt::format("the loss scale {} never falls", as_power(u.scale)) : "no loss scale is in use");
   if (u.applied > 0)
     t.happened += fmt::format("; {} of these steps {} applied{}", grouped(u.applied), u.applied == 1 ? "was" : "were",
                               u.ends_the_run ? ", and the weights are NaN or infinite from there on" : "");
@@ -261,6 +273,9 @@ told told_of(const unhandled_overflow& u, const telling& about) {
     if (safe < u.scale) t.lines = lines_for(about, {.format = about.options.format_name, .static_scale = safe});
     t.sure = "certain that the scale stayed; the steps that overflowed may need a lower one still";
   }
+  if (u.ruined_at)
+    t.change = fmt::format("go on from a checkpoint before step {}, and leave out updates whose gradients are not finite; {}", *u.ruined_at,
+                           t.change);
   if (u.is_held) {
     t.change =
         "look at the data of these steps, and at the forward and the backward pass: the scale is not what they overflowed for";

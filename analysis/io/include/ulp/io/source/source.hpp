@@ -64,7 +64,8 @@ class source {
   // empty.
   [[nodiscard]] virtual std::string columns() const { return {}; }
 
-  // What the numbers of its steps count: "step", or "epoch" where a table has a row for each of those.
+  // What the numbers of its steps count: "step"; "epoch" where each row or line is of one; "line" where lines have no number and may be of
+  // several steps.
   [[nodiscard]] virtual std::string row_unit() const { return "step"; }
 
   // The tensors seen so far; indices never change, the list may grow with each step.

@@ -117,6 +117,7 @@ struct bad_batch {
   double loss_before = not_known;  // the median before the first, and
   double loss_after = not_known;   // at the end, where that is higher than by chance
   bool ends_the_run = false;       // it was applied, and the training did not come back
+  std::optional<std::int64_t> lost_at;  // then the first step whose loss is lost, where it is one of the next
   std::int64_t period = 0;         // they come every so many steps; 0 where they are few or irregular
   std::uint64_t finite_norms = 0;  // of these steps, with a lost loss beside a finite norm: see has_finite_norm()
   [[nodiscard]] bool is_contradicted() const noexcept { return 2 * finite_norms > steps.size(); }
@@ -178,6 +179,7 @@ struct collapsed_scale {
   std::int64_t dead_from = 0;
   std::int64_t dead_to = 0;
   double dead_scale = not_known;  // of the last one
+  std::uint64_t dead_lost = 0;    // of these steps, whose gradients are not finite
   // What is logged as 0 is not the scale these steps had: gradients go on, finite and not zero; the loss goes on moving; the scale is
   // back after them.
   bool is_alive = false;
@@ -319,6 +321,7 @@ struct loss_rise {
   double before = not_known;
   double after = not_known;
   bool is_back = false;  // where it began, or above
+  double outlier = not_known;  // of the gradients of that step alone, times the level before it; where it falls again from there
 };
 
 // From its least value on.
