@@ -152,6 +152,7 @@ contents read_all(source& from) {
   while (from.next(next)) all.steps.push_back(next);
   all.tensors = from.tensors();
   all.description = from.description();
+  all.row_unit = from.row_unit();
   all.notes = from.notes();
   all.unread = from.unread_records();
   return all;

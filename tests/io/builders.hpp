@@ -53,6 +53,7 @@ struct zip_options {
 // All that a source gives.
 struct contents {
   std::string description;
+  std::string row_unit;
   std::vector<std::string> notes;
   std::vector<tensor_info> tensors;
   std::vector<step> steps;

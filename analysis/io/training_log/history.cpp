@@ -48,6 +48,7 @@ void note_counting(const std::vector<scale_record>& records, scale_history& into
   bool by_epoch = false;
   bool by_line = true;
   for (const scale_record& r : records) {
+    by_line = by_line && r.what != kind::overflow;  // which is of one step
     if (r.what != kind::reached) continue;
     by_epoch = by_epoch || (r.from->is_by_epoch && !r.step_is_of_line);
     by_line = by_line && r.step_is_of_line && r.from->replaces_loss;  // the Trainer, which logs every so many steps

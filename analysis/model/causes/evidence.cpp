@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t few = 5;
 constexpr std::size_t short_place = 3;
+constexpr std::size_t longest_hysteresis = 8;
 
 step_span together(const step_span& a, const step_span& b) {
   return {std::min(a.first, b.first), std::max(a.last, b.last), a.steps + b.steps, a.is_assumed || b.is_assumed,
@@ -63,6 +64,7 @@ evidence::evidence(const survey& whole, const std::vector<tensor_info>& of)
   if (told_.size() < run.steps().size())
     for (const std::size_t i : told_) chosen_.push_back(run.steps()[i]);
   places_ = lost_places_of(steps);
+  bool is_dead = false;  // a scale of 0, or an infinite one
   for (const step_survey& s : steps) {
     has_losses_ = has_losses_ || std::isfinite(s.loss);
     const double scale = scale_of(s);
@@ -72,10 +74,12 @@ evidence::evidence(const survey& whole, const std::vector<tensor_info>& of)
     has_scaler = has_scaler || s.found_inf || (!std::isnan(scale) && scale != 1) || is_narrow_format(s.rounded_to);
     // Which of several steps overflowed, and so at which scale, is not told.
     is_placed_ = is_placed_ && !(is_lost(s) && !s.bound_is_certain);
+    is_dead = is_dead || s.loss_scale == 0 || std::isinf(s.loss_scale);
     if (std::isnan(scale)) continue;
     is_constant_ = std::isnan(scale_) || (is_constant_ && scale == scale_);
     scale_ = scale;
   }
+  is_constant_ = is_constant_ && !is_dead;
 }
 
 void evidence::look() {
@@ -273,7 +277,6 @@ bool evidence::is_open(const lost_place& place) {
 }
 
 std::size_t evidence::held_of(const lost_place& place) const {
-  constexpr std::size_t hysteresis = 8;
   const step_survey& next = steps[place.last + 1];
   const double scale = scale_of(next);
   std::size_t held = 0;
@@ -282,7 +285,7 @@ std::size_t evidence::held_of(const lost_place& place) const {
   };
   if (!next.bound_is_certain || !is_placed_) return 0;
   while (held < place.length() && is_at_it(steps[place.last - held], static_cast<std::int64_t>(held) + 1)) ++held;
-  return held > hysteresis && held < place.length() ? held : 0;
+  return held > longest_hysteresis && held < place.length() ? held : 0;
 }
 
 void evidence::see_skipped(const lost_place& place, bool goes_on) {
@@ -353,11 +356,12 @@ void evidence::see_end() {
 }
 
 // Gradients that are not finite directly in front of a loss that is lost to the end, where nothing tells that a scaler skipped them: none
-// is at work, or its scale never moves.
+// is at work, or its scale stays where a hysteresis would not hold it.
 bool evidence::is_ruinous(const lost_place& ending) const {
   const auto was_skipped = [](const step_survey& s) { return s.applied == false; };
-  const bool has_moving_scale = !std::isnan(scale_) && !is_constant_;
-  if (ending.first == end_->first || end_->losses == 0 || has_moving_scale || std::ranges::any_of(steps, was_skipped))
+  const bool never_moves = is_constant_ && !std::isnan(scale_of(steps.back())) && end_->lost > longest_hysteresis;
+  const bool may_skip = !std::isnan(scale_) && !never_moves;
+  if (ending.first == end_->first || end_->losses == 0 || may_skip || std::ranges::any_of(steps, was_skipped))
     return false;
   const step_survey& before = steps[end_->first - 1];
   return is_lost(before) && before.tensors == 0 && std::isfinite(before.loss);

@@ -376,10 +376,9 @@ void summary_of::say_the_loss_rose(advice_summary& s) const {
   s.grade = finding_grade::notable;
   if (rise_->is_back) s.cause = "loss_rise";
   constexpr double noticed = 3;
-  const std::string outlier =
-      rise_->outlier >= noticed
-          ? fmt::format(", whose gradients are {} those before it,", multiple_text(rise_->outlier))
-          : "";
+  const std::string outlier = rise_->outlier >= noticed ? fmt::format(", whose gradients are {} those before it,",
+                                                                      multiple_text(rise_->outlier))
+                                                        : "";
   s.happened =
       fmt::format("the loss rose from {} to {} from step {} on{} and did not come back; {}", loss_number(rise_->before),
                   loss_number(rise_->after), rise_->step, outlier,

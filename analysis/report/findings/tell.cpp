@@ -146,10 +146,10 @@ namespace {
 told told_of_ruin(const bad_batch& b, const telling& about) {
   told t;
   const std::int64_t step = b.steps.front();
-  t.happened = fmt::format(
-      "the gradients of step {} are {} those before it, and {}: a bad batch that was applied",
-      step, multiple_text(b.outlier),
-      b.lost_at ? fmt::format("the loss is NaN or infinite from step {} on", *b.lost_at) : "the training did not come back");
+  t.happened = fmt::format("the gradients of step {} are {} those before it, and {}: a bad batch that was applied",
+                           step, multiple_text(b.outlier),
+                           b.lost_at ? fmt::format("the loss is NaN or infinite from step {} on", *b.lost_at)
+                                     : "the training did not come back");
   t.change = fmt::format("look at the data of step {}, and go on from a checkpoint before it", step);
   if (const std::string clipping = clipping_text(about); !clipping.empty()) t.change += "; " + clipping;
   t.sure =

@@ -111,9 +111,11 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
         "and divided by 0 is NaN",
         c.was_never_other ? "never logged as anything but 0," : "logged as 0", steps_text(c.dead), c.dead_from,
         c.dead_lost == c.dead ? "any" : grouped(c.dead_lost));
-    t.change = fmt::format("{}see what sets the scale: a scaler that is disabled or was made or loaded wrongly",
-                           c.was_never_other ? "" : fmt::format("go on from a checkpoint before step {}; ", c.dead_from));
-    t.sure = "fairly sure: a scale of 0 alone does that; whether NaN arises in the backward pass, too, cannot be seen behind it";
+    t.change =
+        fmt::format("{}see what sets the scale: a scaler that is disabled or was made or loaded wrongly",
+                    c.was_never_other ? "" : fmt::format("go on from a checkpoint before step {}; ", c.dead_from));
+    t.sure =
+        "fairly sure: a scale of 0 alone does that; whether NaN arises in the backward pass, too, cannot be seen behind it";
     return t;
   }
   if (is_zero && c.was_never_other) {
@@ -274,8 +276,9 @@ told told_of(const unhandled_overflow& u, const telling& about) {
     t.sure = "certain that the scale stayed; the steps that overflowed may need a lower one still";
   }
   if (u.ruined_at)
-    t.change = fmt::format("go on from a checkpoint before step {}, and leave out updates whose gradients are not finite; {}", *u.ruined_at,
-                           t.change);
+    t.change =
+        fmt::format("go on from a checkpoint before step {}, and leave out updates whose gradients are not finite; {}",
+                    *u.ruined_at, t.change);
   if (u.is_held) {
     t.change =
         "look at the data of these steps, and at the forward and the backward pass: the scale is not what they overflowed for";

@@ -140,7 +140,7 @@ TEST_CASE("advice on logs says what they tell, and no more") {
     excerpt += std::string("{'loss': ") + (i < 5 ? "2.31" : "0.0") + ", 'grad_norm': " + (i < 5 ? "1.2" : "nan") +
                ", 'learning_rate': 5e-05, 'epoch': 0." + std::to_string(10 + i) + "}\n";
   const std::string about = advised(excerpt);
-  says(about, "computes NaN from about step 6 on: the loss is NaN or infinite in all 4 steps");
+  says(about, "computes NaN from about line 6 on: the loss is NaN or infinite in all 4 lines");
   CHECK(about.find("(steps 6 to 9)") == std::string::npos);
   // A run that its scaler ended above the scale 1.
   std::string died;

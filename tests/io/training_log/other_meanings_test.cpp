@@ -501,3 +501,29 @@ TEST_CASE(
   };
   CHECK(nonfinite_in(log("0.6123")).size() == 20);
 }
+
+TEST_CASE(
+    "other meanings: a scale that is 0 at once beside norms that are NaN was that, and proves no large gradient") {
+  const playground place;
+  const auto log = [&](double before, const std::string& norm, const std::string& loss_there) {
+    return place.open("a.log", each(60, [&](int i) {
+                        const bool is_dead = i >= 40;
+                        return "step " + std::to_string(i) + " loss " + (is_dead ? loss_there : "2.5") + " grad_norm " +
+                               (is_dead ? norm : "0." + std::to_string(80 + i % 7)) + " loss_scale " +
+                               std::to_string(is_dead ? 0.0 : before);
+                      }));
+  };
+  const auto at_zero = [](const contents& read) {
+    return steps_that(read, [](const step_scalars& s) { return s.loss_scale == 0; }).size();
+  };
+  const contents read = log(65536, "nan", "2.5");
+  CHECK(at_zero(read) == 20);
+  CHECK(nonfinite_in(read).size() == 20);
+  CHECK(std::ranges::all_of(std::span(read.steps).subspan(40), [](const step& s) { return !s.bounds; }));
+  CHECK(std::ranges::none_of(read.notes,
+                             [](const auto& note) { return note.find("it is not used") != std::string::npos; }));
+  // 0.5 may be halved to what is printed as 0; a loss that is lost is of the forward pass; an infinite norm is no 0 / 0.
+  CHECK(at_zero(log(0.5, "nan", "2.5")) == 0);
+  CHECK(at_zero(log(65536, "nan", "nan")) == 0);
+  CHECK(at_zero(log(65536, "inf", "2.5")) == 0);
+}

@@ -702,6 +702,7 @@ TEST_CASE("scale log: what the Hugging Face Trainer logs") {
   CHECK(read.description == "training log of Hugging Face Trainer");
   CHECK(verdicts(read) == std::vector{was_applied, was_lost, was_lost});
   CHECK(has_note(read, "numbered from 1 in their order"));
+  CHECK(read.row_unit == "line");
   CHECK(has_note(read, "a loss of 0 beside a norm that is NaN stands in 2 lines"));
   // The bar that is drawn again below an entry has its step.
   const auto bar = [](int step) {
@@ -713,6 +714,7 @@ TEST_CASE("scale log: what the Hugging Face Trainer logs") {
   CHECK(barred.steps[0].key.step == 10);
   CHECK(barred.steps[1].key.step == 20);
   CHECK(verdicts(barred) == std::vector{was_applied, was_lost});
+  CHECK(barred.row_unit == "step");
   // Evaluations and summaries are no steps.
   CHECK(place
             .open("train.log", three + "{'eval_loss': nan, 'eval_runtime': 3.2, 'epoch': 0.3}\n"

@@ -230,3 +230,35 @@ TEST_CASE("a period is counted in steps of the input, and told only of what is l
   CHECK(period(pairs) == 0);
   CHECK(period(single) == 400);
 }
+
+TEST_CASE("an outlier up to five steps before the loss is lost is what it was lost to") {
+  const auto with = [](float outlier, int steps_before, std::optional<bool> applied) {
+    made_run run;
+    for (int i = 0; i < 200; ++i) {
+      const bool is_lost = i >= 100;
+      run.scalars.loss = is_lost ? not_known : 3 - 0.001 * i;
+      run.scalars.loss_is_nan = is_lost;
+      run.scalars.applied = i == 100 - steps_before ? applied : std::nullopt;
+      run.scalars.grad_norm = is_lost                   ? not_known
+                              : i == 100 - steps_before ? outlier
+                                                        : 1 + 0.05F * static_cast<float>(i % 7);
+      run.scalars.grad_norm_is_nan = is_lost;
+      run.scalars.found_inf = is_lost ? std::optional{true} : std::nullopt;
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  for (const int before : {1, 3, 5}) {
+    CAPTURE(before);
+    const auto b = first_of<bad_batch>(with(3e4F, before, {}));
+    CHECK(b.ends_the_run);
+    CHECK(b.steps == std::vector<std::int64_t>{100 - before});
+    CHECK(b.lost_at == 100);
+    CHECK(b.outlier == Approx(3e4 / 1.3).epsilon(0.05));
+    CHECK(with(3e4F, before, {}).found().died_at == 100 - before);
+  }
+  CHECK(first_of<bad_batch>(with(140, 2, {})).lost_at == 100);
+  CHECK(with(120, 2, {}).names() == names{"forward_overflow"});    // not a hundred times the largest before it
+  CHECK(with(3e4F, 6, {}).names().front() == "forward_overflow");  // too long before
+  CHECK(with(3e4F, 2, false).names().front() == "forward_overflow");
+}

@@ -95,7 +95,7 @@ TEST_CASE(
     made_run run;
     for (int i = 0; i < 100; ++i) {
       const bool lost = i >= 60;
-      run.scalars.loss_scale = scale;
+      run.scalars.loss_scale = lost ? scale / 2 : scale;
       run.scalars.loss = lost || (i == 59 && !loss_is_finite) ? not_known : 2;
       run.scalars.loss_is_nan = std::isnan(run.scalars.loss);
       run.scalars.grad_norm = i == 59 || i == before ? infinity : lost ? not_known : 1;
@@ -415,6 +415,31 @@ TEST_CASE("infinities that no scaler takes care of are not called handled") {
     CHECK_FALSE(first_of<forward_overflow>(run).ends_the_run);
     CHECK_FALSE(run.found().died_at);
   }
+}
+
+TEST_CASE("gradients that are lost just before the loss were applied, where no scale moved") {
+  const auto with_scale = [](double scale, double after) {
+    made_run run;
+    for (int i = 0; i < 100; ++i) {
+      const bool is_lost = i > 50;
+      run.scalars.loss = is_lost ? not_known : 2;
+      run.scalars.loss_is_nan = is_lost;
+      run.scalars.grad_norm = i < 50 ? 1 : i == 50 ? infinity : not_known;
+      run.scalars.found_inf = i >= 50;
+      run.scalars.loss_scale = i > 50 ? after : scale;
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  const auto none = first_of<unhandled_overflow>(with_scale(1, 1));
+  CHECK(none.ruined_at == 50);
+  CHECK_FALSE(none.has_scaler);
+  const auto constant = first_of<unhandled_overflow>(with_scale(1024, 1024));
+  CHECK(constant.ruined_at == 50);
+  CHECK(constant.has_scaler);
+  CHECK(constant.scale == 1024);
+  CHECK(with_scale(1024, not_known).names().front() == "forward_overflow");
+  CHECK(with_scale(1024, 512).names().front() == "forward_overflow");
 }
 
 TEST_CASE("a run that begins without a scale has no initial scale") {
@@ -737,6 +762,34 @@ TEST_CASE("a scale that is logged as 0 at once is told apart from one that fell 
   CHECK(std::ranges::count(zero_from(0x1p-5, 0).names(), "collapsed_scale") == 0);
   CHECK(std::ranges::count(zero_from(1, 0).names(), "collapsed_scale") == 1);
   CHECK(std::ranges::count(zero_from(0x1p-60, 0).names(), "collapsed_scale") == 1);
+}
+
+TEST_CASE("at a scale of 0 gradients are NaN, and the scale is the cause; a loss that is lost is not its own") {
+  const auto zero_from = [](int first, int steps, double loss) {
+    made_run run;
+    for (int i = 0; i < first + steps; ++i) {
+      const bool is_dead = i >= first;
+      run.scalars.loss_scale = is_dead ? 0 : 65536;
+      run.scalars.loss = is_dead ? loss : 2;
+      run.scalars.loss_is_nan = std::isnan(run.scalars.loss);
+      run.scalars.grad_norm = is_dead ? not_known : 1 + 0.01 * (i % 7);
+      run.scalars.grad_norm_is_nan = is_dead;
+      run.scalars.found_inf = is_dead;
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  for (const int steps : {3, 20, 40}) {
+    CAPTURE(steps);
+    const auto c = first_of<collapsed_scale>(zero_from(60, steps, 2));
+    CHECK(c.dead == static_cast<std::uint64_t>(steps));
+    CHECK(c.dead_lost == c.dead);
+    CHECK(c.dead_from == 60);
+    CHECK_FALSE(c.was_never_other);
+    CHECK_FALSE(has_name(zero_from(60, steps, 2), "open_overflow"));
+  }
+  CHECK(first_of<collapsed_scale>(zero_from(0, 40, 2)).was_never_other);
+  CHECK(zero_from(60, 40, not_known).names().front() == "forward_overflow");
 }
 
 TEST_CASE("overflow that ends at the scale that it went on at was not the scale's") {

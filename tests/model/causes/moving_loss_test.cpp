@@ -74,3 +74,12 @@ TEST_CASE("some losses lie above others where their means do by more than chance
   CHECK_FALSE(lie_above(std::vector<double>{2.05, 2.051, 2.049}, std::vector<double>{2, 2.001, 1.999}));
   CHECK_FALSE(lie_above(std::vector<double>{3, 3}, low));
 }
+
+TEST_CASE("losses that rise do not fall") {
+  std::vector<double> falling;
+  for (int i = 0; i < 60; ++i) falling.push_back(5 - 0.02 * i + 0.05 * (i % 3));
+  CHECK(goes_on_falling(falling));
+  std::ranges::reverse(falling);
+  CHECK(goes_on_moving(falling));
+  CHECK_FALSE(goes_on_falling(falling));
+}

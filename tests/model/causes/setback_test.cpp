@@ -1,6 +1,7 @@
 // Pins what a run is told that comes back, or does not learn on: a peak of the loss, zeros that come to many gradients together,
 // norms that were clipped before they were recorded, and excerpts too short to judge.
 #include <cmath>
+#include <random>
 
 #include "made_run.hpp"
 
@@ -138,4 +139,25 @@ TEST_CASE("an excerpt says what rises in it, and that it is short") {
   // 20 steps are enough.
   CHECK_FALSE(log_of(std::vector<double>(20, 1.0)).found().excerpt);
   CHECK(log_of(std::vector<double>(19, 1.0)).found().excerpt);
+}
+
+TEST_CASE("one step of large gradients from which on a higher loss falls as before is no divergence") {
+  const auto with = [](double growth, double slope_after, double norm_after) {
+    std::mt19937 random(5);
+    std::normal_distribution<double> noise;
+    made_run run;
+    for (int i = 0; i < 300; ++i) {
+      run.scalars.loss = (i < 150 ? 3 - 0.005 * i : 4.6 - slope_after * (i - 150)) + 0.03 * noise(random);
+      run.scalars.grad_norm = i == 150 ? growth : (i < 150 ? 1 : norm_after) * (1 + 0.02 * (i % 7));
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  const auto rise = with(45, 0.005, 1).found();
+  CHECK(rise.causes.empty());
+  REQUIRE(rise.rise);
+  CHECK(rise.rise->step == 150);
+  CHECK(rise.rise->outlier == Approx(45 / 1.06).epsilon(0.03));
+  CHECK(with(45, 0, 1).names() == names{"divergence"});      // the loss stands still
+  CHECK(with(45, 0.005, 5).names() == names{"divergence"});  // the gradients do not come down
 }

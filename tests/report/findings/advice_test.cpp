@@ -785,3 +785,56 @@ TEST_CASE("a scale that is logged as 0 beside living gradients is not the one th
   CHECK(says(first.happened,
              "the loss scale is logged as 0 in 40 steps (steps 60 to 99), while the gradient norm is finite"));
 }
+
+TEST_CASE("what a scale of 0, an update that was applied and an outlier did to a run is told with what is open") {
+  const auto lost_from = [](int first, double scale_before, double scale_after, bool with_loss, double norm_before) {
+    run log;
+    for (int i = 0; i < 100; ++i) {
+      step s;
+      const bool is_lost = i >= first;
+      s.scalars.loss = is_lost && with_loss ? not_known : 2;
+      s.scalars.loss_is_nan = is_lost && with_loss;
+      s.scalars.grad_norm = is_lost ? not_known : i == first - 1 ? norm_before : 1 + 0.01 * (i % 7);
+      s.scalars.grad_norm_is_nan = is_lost;
+      if (is_lost || std::isinf(s.scalars.grad_norm)) s.scalars.found_inf = true;
+      s.scalars.loss_scale = is_lost ? scale_after : scale_before;
+      log.add_step(s, {});
+    }
+    return log.given().first;
+  };
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const advice_summary zero = lost_from(60, 65536, 0, false, 1);
+  CHECK(zero.cause == "collapsed_scale");
+  CHECK(
+      says(zero.happened,
+           "the loss scale is logged as 0 in 40 steps (from step 60 on), and gradients are not finite in any of them"));
+  CHECK(says(zero.change, "a checkpoint before step 60"));
+  CHECK(says(zero.sure, "fairly sure: a scale of 0 alone does that"));
+  CHECK(says(lost_from(0, 0, 0, false, 1).happened, "the loss scale is never logged as anything but 0, in 100 steps"));
+  const advice_summary applied = lost_from(60, 1024, 1024, true, infinite);
+  CHECK(applied.cause == "unhandled_overflow");
+  CHECK(says(applied.happened, "the loss scale 2^10 never falls, and they were applied"));
+  CHECK(says(applied.change,
+             "go on from a checkpoint before step 59, and leave out updates whose gradients are not finite"));
+  CHECK(says(lost_from(60, 1, 1, true, infinite).happened, "no loss scale is in use, and they were applied"));
+  const advice_summary outlier = lost_from(60, not_known, not_known, true, 3e4);
+  CHECK(outlier.cause == "bad_batch");
+  CHECK(says(outlier.happened, "times those before it, and the loss is NaN or infinite from step 60 on"));
+  CHECK(says(outlier.sure, "whether its update made the loss NaN, or both have one cause, is open"));
+}
+
+TEST_CASE("lines that may be of many steps are not called steps, and that is said") {
+  advice_options options{.how = {float16}};
+  options.row_unit = "line";
+  run log(options);
+  for (int i = 0; i < 100; ++i) {
+    step s;
+    s.scalars.loss = 2 - 0.01 * i;
+    s.scalars.grad_norm = i == 40 ? 5000 : 1 + 0.01 * (i % 7);
+    log.add_step(s, {});
+  }
+  const advice_summary first = log.given().first;
+  CHECK(says(first.happened, "line 40 stands alone"));
+  CHECK(says(first.change, "the data of this line"));
+  CHECK(says(first.sure, "; the lines have no step numbers, and each may stand for many steps"));
+}

@@ -113,13 +113,13 @@ struct bad_batch {
   std::vector<std::int64_t> steps;
   bool is_finite = false;  // outliers; else their gradients are infinite or NaN
   bool loss_is_lost = false;
-  double outlier = not_known;      // times what the steps around them have, the largest; where finite
-  double loss_before = not_known;  // the median before the first, and
-  double loss_after = not_known;   // at the end, where that is higher than by chance
-  bool ends_the_run = false;       // it was applied, and the training did not come back
+  double outlier = not_known;           // times what the steps around them have, the largest; where finite
+  double loss_before = not_known;       // the median before the first, and
+  double loss_after = not_known;        // at the end, where that is higher than by chance
+  bool ends_the_run = false;            // it was applied, and the training did not come back
   std::optional<std::int64_t> lost_at;  // then the first step whose loss is lost, where it is one of the next
-  std::int64_t period = 0;         // they come every so many steps; 0 where they are few or irregular
-  std::uint64_t finite_norms = 0;  // of these steps, with a lost loss beside a finite norm: see has_finite_norm()
+  std::int64_t period = 0;              // they come every so many steps; 0 where they are few or irregular
+  std::uint64_t finite_norms = 0;       // of these steps, with a lost loss beside a finite norm: see has_finite_norm()
   [[nodiscard]] bool is_contradicted() const noexcept { return 2 * finite_norms > steps.size(); }
 };
 
@@ -321,7 +321,8 @@ struct loss_rise {
   double before = not_known;
   double after = not_known;
   bool is_back = false;  // where it began, or above
-  double outlier = not_known;  // of the gradients of that step alone, times the level before it; where it falls again from there
+  double outlier =
+      not_known;  // of the gradients of that step alone, times the level before it; where it falls again from there
 };
 
 // From its least value on.
