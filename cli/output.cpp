@@ -43,6 +43,14 @@ void refuse_overwriting_inputs(const output_options& options, const std::vector<
     throw usage_error(fmt::format("{} is an input and would be overwritten; name another file", options.csv));
 }
 
+void refuse_one_output(const std::vector<std::pair<std::string_view, std::string>>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (std::size_t j = i + 1; j < outputs.size(); ++j)
+      if (is_one_output(outputs[i].second, outputs[j].second))
+        throw usage_error(fmt::format("{} and {} both write to {}; name another file", outputs[i].first,
+                                      outputs[j].first, outputs[i].second));
+}
+
 csv_stream::csv_stream(const std::string& path) {
   if (path != "-") file_.emplace(path);
 }

@@ -34,6 +34,9 @@ void write_table(std::string_view what, const table& t, const output_options& op
 // Throws usage_error where the file for CSV is one of those that are read, and where two want standard output.
 void refuse_overwriting_inputs(const output_options& options, const std::vector<std::string>& inputs);
 
+// Throws usage_error where two of these outputs, option and file, would be one file; of those with a value.
+void refuse_one_output(const std::vector<std::pair<std::string_view, std::string>>& outputs);
+
 // Columns of the terminal that stdout is; 0 where it is none.
 [[nodiscard]] std::size_t terminal_columns();
 

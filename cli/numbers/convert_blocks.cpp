@@ -39,6 +39,7 @@ table counts_table(const std::vector<block_array_conversion>& arrays) {
       count("zero", "zero", &block_counts::zeros),
       count("underflow", "underflow", &block_counts::newly_zero),
       count("overflow", "overflow", &block_counts::clipped),
+      count("infinite", "infinite", &block_counts::infinite),
       count("nan", "NaN", &block_counts::nan),
       {"sqnr_db", "", [](const row& a) { return value_if(std::isfinite(a.counts.sqnr()), a.counts.sqnr()); }},
       {"", "SQNR dB",
@@ -90,6 +91,7 @@ int convert_to_blocks(const block_request& asked) {
         {"zero", integer(total.counts.zeros)},
         {"underflow", integer(total.counts.newly_zero)},
         {"overflow", integer(total.counts.clipped)},
+        {"infinite", integer(total.counts.infinite)},
         {"nan", integer(total.counts.nan)}}}};
   if (asked.json) {
     print_json("convert", lines, "tensors", counts_table(arrays));

@@ -29,7 +29,7 @@ table values_of(const matmul_answer& answer, const matmul_question& asked) {
                        {"format", answer.format},
                        {"unit", answer.unit},
                        {"promote", value_if(asked.promote.has_value(), integer(asked.promote.value_or(0)))},
-                       {"split_k", integer(asked.split_k)},
+                       {"split_k", integer(answer.parts)},
                        {"rows", integer(answer.rows)},
                        {"depth", integer(answer.depth)},
                        {"columns", integer(answer.columns)},
@@ -53,7 +53,10 @@ void print_text(const matmul_answer& answer, const matmul_question& asked) {
              !asked.promote        ? ""
              : *asked.promote == 0 ? ", added to c in float32"
                                    : fmt::format(", every {} groups added in float32", *asked.promote),
-             asked.split_k == 1 ? "" : fmt::format(", split in {}", asked.split_k));
+             asked.split_k == 1 ? "" : fmt::format(", split in {}", answer.parts));
+  if (answer.parts != asked.split_k)
+    note(fmt::format("--split-k {}: K makes {} of whole groups, all but the last alike", asked.split_k,
+                     count_text(answer.parts, "part")));
   fmt::print("source       {}\n", answer.source);
   if (!answer.note.empty()) fmt::print("note         {}\n", answer.note);
   if (std::isnan(e.largest_ulps))
@@ -73,10 +76,8 @@ void print_text(const matmul_answer& answer, const matmul_question& asked) {
 int run(const matmul_arguments& o) {
   refuse_overwriting_inputs(o.output, o.asked.inputs);
   if (o.asked.output == "-") throw usage_error("-o -: a .npy is not written to standard output; name a file");
-  if (std::ranges::find(o.asked.inputs, o.asked.output) != o.asked.inputs.end())
-    throw usage_error(fmt::format("-o {}: is an input; name another file", o.asked.output));
-  if (!o.asked.output.empty() && o.asked.output == o.output.csv)
-    throw usage_error(fmt::format("-o and --csv both write to {}; name another file", o.asked.output));
+  refuse_overwriting_inputs({.csv = o.asked.output}, o.asked.inputs);
+  refuse_one_output({{"-o", o.asked.output}, {"--csv", o.output.csv}});
   const matmul_answer answer = matmul_over(o.asked, on_stderr());
   if (!o.output.machine_stdout()) print_text(answer, o.asked);
   write_table("matmul", values_of(answer, o.asked), o.output, false);

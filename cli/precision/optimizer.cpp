@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <ulp/ask/precision/optimizer_answer.hpp>
 #include <ulp/formats/names.hpp>
@@ -82,14 +81,6 @@ table moment_table(const std::vector<optimizer_moment>& moments) {
   return table_of(columns, moments);
 }
 
-void refuse_same_outputs(const optimizer_arguments& o) {
-  namespace fs = std::filesystem;
-  if (o.shown.csv.empty() || o.shown.csv == "-") return;
-  std::error_code error;
-  if (fs::weakly_canonical(fs::absolute(o.shown.csv), error) == fs::weakly_canonical(fs::absolute(o.output), error))
-    throw usage_error(fmt::format("-o and --csv both write to {}; name another file", o.output));
-}
-
 int describe(const optimizer_arguments& o) {
   if (o.asked.dialect.empty() || o.asked.dialect == "list") {
     write_table("precision.optimizers", dialect_table(), o.shown);
@@ -114,7 +105,7 @@ int run(const optimizer_arguments& o) {
   if (o.output == "-") throw usage_error("-o -: an .npz is not written to standard output; name a file");
   refuse_overwriting_inputs({.csv = o.output}, read);
   refuse_overwriting_inputs(o.shown, read);
-  refuse_same_outputs(o);
+  refuse_one_output({{"-o", o.output}, {"--csv", o.shown.csv}});
   const optimizer_answer answer = optimize_over(o.asked, on_stderr());
   npz_writer file(o.output);
   answer.arrays.write(file, answer.stepped, o.asked.elements);

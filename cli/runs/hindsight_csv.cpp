@@ -9,12 +9,6 @@
 
 namespace ulp::cli {
 
-void refuse_hindsight_file(const std::string& path, const std::vector<std::string>& others) {
-  if (path.empty()) return;
-  if (path == "-" || is_one_of(path, others))
-    throw usage_error(fmt::format("--hindsight: {} is an input or has the table; name a separate file", path));
-}
-
 void write_hindsight(const std::string& path, const sweep_answer& answer) {
   csv_stream csv(path);
   hindsight_table(answer, [&](const table& part) { csv.write(part); });

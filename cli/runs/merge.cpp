@@ -33,6 +33,7 @@ void allow_many_files() {
 
 int run(const merge_arguments& o) {
   allow_many_files();
+  refuse_overwriting_inputs({.csv = o.output}, o.inputs);
   const std::unique_ptr<source> from = open_merged(o.inputs, {.later_wins = o.later_wins});
   if (o.output == "-") throw usage_error("-o: a recording cannot be written to standard output: name a file");
   std::uint64_t steps = 0;

@@ -124,8 +124,8 @@ int run(const replay_arguments& o) {
   refuse_overwriting_inputs({.csv = o.per_tensor}, read);
   if (o.follow) return follow(o);
   const scenario s = scenario_of(o.asked.what, o.asked.run);
-  if (!o.per_tensor.empty() && (o.per_tensor == "-" || is_one_of(o.per_tensor, {o.output.csv})))
-    throw usage_error("--per-tensor: name a separate file; standard output and --csv hold the trajectory");
+  if (o.per_tensor == "-") throw usage_error("--per-tensor: name a file; standard output is for the trajectory");
+  refuse_one_output({{"--csv", o.output.csv}, {"--per-tensor", o.per_tensor}});
   std::optional<csv_stream> csv;
   if (!o.output.csv.empty()) csv.emplace(o.output.csv);
   std::optional<csv_stream> per_tensor;

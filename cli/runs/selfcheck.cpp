@@ -86,7 +86,6 @@ void refuse_other_options(const selfcheck_arguments& o) {
   for (const auto& [option, given] : {std::pair{"--append", o.append}, {"--joint", o.joint}})
     if (given && o.closed.empty() && o.twin.empty())
       throw usage_error(fmt::format("{}: name the recording with -o or --twin", option));
-  if (is_one_of(o.twin, {o.closed})) throw usage_error(fmt::format("{}: -o and --twin are the same file", o.twin));
 }
 
 // What belongs to loss scaling, or to gradients of weights.
@@ -242,7 +241,7 @@ int run(const selfcheck_arguments& o) {
     if (asks_for_loop(o)) throw usage_error("these options are of ulp selfcheck closed-loop: add closed-loop");
     return check_machine(o.output);
   }
-  refuse_overwriting_inputs(o.output, {o.closed, o.twin});
+  refuse_one_output({{"--csv", o.output.csv}, {"-o", o.closed}, {"--twin", o.twin}});
   refuse_other_options(o);
   loop_recorders to;
   try {

@@ -99,8 +99,9 @@ int run(const sweep_arguments& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config.path);
   refuse_overwriting_inputs(o.output, read);
-  read.push_back(o.output.csv);
-  refuse_hindsight_file(o.hindsight, read);
+  if (o.hindsight == "-") throw usage_error("--hindsight: name a file; standard output is for the table");
+  refuse_overwriting_inputs({.csv = o.hindsight}, read);
+  refuse_one_output({{"--csv", o.output.csv}, {"--hindsight", o.hindsight}});
   const grid_text asked = completed(o.grid, config);
   listening to(o.output.machine_stdout());
   const sweep_answer answer = sweep_over(o.run, asked, o.magnitude_cost, to);

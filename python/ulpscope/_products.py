@@ -159,7 +159,7 @@ def matmul(
 
     format       that of the elements, where it is not that of their type; elements that are not its numbers are an
                  error. A format of blocks ("mxfp8", "nvfp4") makes elements and scales of any a and b, along K
-    split_k      K is cut into so many parts, whole groups of products, whose sums are added in float32, in their order
+    split_k      K is cut into at most so many parts, whole groups of products and alike but for the last, whose sums are added in float32, in their order
     scales       of the blocks of a, [M, K / block], and of b, [K / block, N], in `scale_format`, for `block` elements
                  each along K; the last block may be short
 

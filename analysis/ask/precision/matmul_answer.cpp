@@ -135,6 +135,7 @@ matmul_answer matmul_over(const matmul_question& asked, listener& to) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::uint32_t> codes = matmul(order, x);
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  answer.parts = order.parts(answer.depth);
   answer.errors = matmul_error(answer.result, codes, x);
   if (!of_a.of_rows.empty()) multiply(codes, of_a.of_rows, of_b.of_rows, answer.columns);
   if (!asked.output.empty()) write_product(asked.output, answer.result, codes, answer);

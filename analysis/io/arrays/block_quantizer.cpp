@@ -45,6 +45,8 @@ block_counts errors_of(const std::vector<float>& x, const std::vector<float>& nu
     const double exact = static_cast<double>(x[i]);
     const double error = exact - static_cast<double>(numbers[i]);
     if (numbers[i] != numbers[i]) ++counts.nan;
+    if (std::isfinite(x[i]) && std::isinf(numbers[i])) ++counts.infinite;
+    if (std::isfinite(x[i]) && std::isnan(numbers[i])) ++counts.lost;
     if (exact == 0)
       ++counts.zeros;
     else if (numbers[i] == 0)
@@ -84,6 +86,16 @@ std::vector<std::string> block_quantizer::notes() const {
   for (std::size_t n = 0; n < size(); ++n)
     if (!array(n).how.empty()) all.add(array(n).name, array(n).how);
   return all.all();
+}
+
+std::string block_quantizer::left_out() const {
+  if (is_x_) return "";
+  std::vector<std::string> others;
+  const auto& all = input_->arrays();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (std::ranges::find(chosen_, i) == chosen_.end() && !all[i].goes_into)
+      others.push_back(in_quotes(all[i].name) + " (" + all[i].type + ")");
+  return joined(others);
 }
 
 void block_quantizer::check(std::size_t n, const block_format& row) const {

@@ -36,6 +36,8 @@ class block_quantizer {
   [[nodiscard]] bool has_x() const noexcept { return is_x_; }
   // How their numbers are read, where a user should know.
   [[nodiscard]] std::vector<std::string> notes() const;
+  // Its other arrays, with their types, but for those of `x`.
+  [[nodiscard]] std::string left_out() const;
   // Throws input_error where the row does not fit the array.
   void check(std::size_t n, const block_format& row) const;
   [[nodiscard]] quantized_array quantize(std::size_t n, const block_format& row) const;

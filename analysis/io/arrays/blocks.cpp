@@ -99,6 +99,7 @@ class blocks_input final : public array_input {
     array_shape shape = codes.shape;
     shape.back() *= 2;
     const stored_array* const numbers = array_named(*file_, prefix + "dequantized");
+    if (numbers != nullptr && numbers->shape.empty() && codes.numel == 1) return {};
     if (numbers != nullptr && !numbers->shape.empty() && numbers->shape.back() + 1 == shape.back()) --shape.back();
     return shape;
   }

@@ -42,6 +42,8 @@ block_counts& block_counts::operator+=(const block_counts& other) noexcept {
   zeros += other.zeros;
   newly_zero += other.newly_zero;
   clipped += other.clipped;
+  infinite += other.infinite;
+  lost += other.lost;
   nan += other.nan;
   blocks += other.blocks;
   energy += other.energy;
@@ -49,7 +51,9 @@ block_counts& block_counts::operator+=(const block_counts& other) noexcept {
   return *this;
 }
 
-double block_counts::sqnr() const noexcept { return 10 * std::log10(energy / error_energy); }
+double block_counts::sqnr() const noexcept {
+  return infinite + lost > 0 ? not_known : 10 * std::log10(energy / error_energy);
+}
 
 struct block_file_conversion::state {
   std::string path;
@@ -116,7 +120,12 @@ block_file_conversion::~block_file_conversion() = default;
 
 const std::vector<block_array_conversion>& block_file_conversion::arrays() const noexcept { return state_->arrays; }
 
-std::vector<std::string> block_file_conversion::notes() const { return state_->input.notes(); }
+std::vector<std::string> block_file_conversion::notes() const {
+  std::vector<std::string> all = state_->input.notes();
+  if (const std::string others = state_->input.left_out(); !others.empty())
+    all.push_back("left out, since a file of blocks holds nothing else: " + others);
+  return all;
+}
 
 std::uint64_t block_file_conversion::elements() const noexcept {
   std::uint64_t all = 0;

@@ -250,6 +250,16 @@ bool is_one_of(const std::string& output, const std::vector<std::string>& inputs
   });
 }
 
+bool is_one_output(const std::string& a, const std::string& b) {
+  const auto is_file = [](const std::string& path) { return !path.empty() && path != "-"; };
+  if (!is_file(a) || !is_file(b)) return false;
+  try {
+    return io::place_of_output(a).path == io::place_of_output(b).path || is_one_of(a, {b});
+  } catch (const input_error&) {
+    return false;  // whoever writes it says why
+  }
+}
+
 void refuse_planted(const std::string& path) { static_cast<void>(io::place_of_output(path)); }
 
 whole_database::whole_database(const std::string& path, takes_place_of what)

@@ -59,7 +59,7 @@ writer_lock::writer_lock(const std::string& path, file which) {
   if (fstat(descriptor_, &state) != 0) fail(path, std::strerror(errno));
   if (!S_ISREG(state.st_mode)) fail(path, "is not a regular file, as a recording must be");
   if (which == file::made && state.st_size > 0)
-    fail(path, "already exists: give another name, replace it with --overwrite, or add to it with --append");
+    fail(path, "already exists: give another name, remove it, or add to it with --append");
   // An empty file that somebody else put there may be readable by him, or be a name of another file.
   if (which == file::made && !made_ && (state.st_nlink > 1 || state.st_uid != geteuid()))
     fail(path,
@@ -72,7 +72,7 @@ writer_lock::writer_lock(const std::string& path, file which) {
     fail(path, "was replaced while it was opened: another program has that name; give another one");
   if (fstat(descriptor_, &state) != 0) fail(path, std::strerror(errno));
   if (which == file::made && state.st_size > 0)  // somebody was faster
-    fail(path, "already exists: give another name, replace it with --overwrite, or add to it with --append");
+    fail(path, "already exists: give another name, remove it, or add to it with --append");
   if (which == file::there && state.st_size == 0) fail(path, "does not exist or is empty: nothing to append to");
 }
 

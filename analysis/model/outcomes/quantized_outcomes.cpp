@@ -48,12 +48,14 @@ class quantizer {
     std::vector<float> numbers;
   };
 
-  // Under a scale of zero, as E4M3 may have it, elements are clipped and become zero all the same: that is underflow.
+  // Under a scale of zero, as E4M3 may have it, elements are clipped and become zero all the same: that is underflow. Under one that
+  // is not finite their codes tell.
   [[nodiscard]] std::uint64_t overflowed(std::uint64_t clipped, const random_stream& random) const {
-    if (clipped == 0 || std::ranges::find(units_, 0.0F) == units_.end()) return clipped;
+    const auto decides = [](float unit) { return unit == 0 || !std::isfinite(unit); };
+    if (clipped == 0 || std::ranges::none_of(units_, decides)) return clipped;
     std::vector<float> others(x_.begin(), x_.end());
     for (std::size_t i = 0; i < others.size(); ++i)
-      if (units_[i] == 0) others[i] = 0;
+      if (decides(units_[i])) others[i] = 0;
     std::vector<std::uint8_t> codes(x_.size());
     scales made(row_, grid_.scales());
     conversion_counts counts;
@@ -68,6 +70,7 @@ class quantizer {
     return static_cast<std::uint8_t>(encode(*row_.element.numbers, 1.0F).code);
   }
 
+  // An infinite scale, as an infinity in the tensor may make it, leaves infinities, and of the code 0 NaN.
   void count_elements(block_outcomes& to, std::span<const std::uint8_t> codes, std::uint64_t overflowed) const {
     const format* const numbers = row_.element.numbers;
     const auto magnitude =
@@ -81,8 +84,10 @@ class quantizer {
         ++to.zero;
       else if (!std::isfinite(x_[i]))
         ++to.nonfinite;
-      else if (std::isnan(units_[i]))
+      else if (std::isnan(units_[i]) || (std::isinf(units_[i]) && code == 0))
         ++lost;
+      else if (std::isinf(units_[i]))
+        ++overflowed;
       else if (code == 0 || units_[i] == 0)
         ++underflow;
       else if (numbers != nullptr && code >> numbers->fraction_bits == 0)

@@ -127,6 +127,13 @@ class exact_products {
 
 }  // namespace
 
+std::size_t matmul_order::part(std::size_t depth) const noexcept {
+  const std::size_t groups = (depth + multiple - 1) / multiple;
+  return ((groups - 1) / split + 1) * multiple;
+}
+
+std::size_t matmul_order::parts(std::size_t depth) const noexcept { return (depth - 1) / part(depth) + 1; }
+
 matmul_order split_order(const accumulation& how, std::size_t split) noexcept {
   const bool in_groups = how.order.kind == sum_order::blocks || how.order.kind == sum_order::tree_chunks;
   return {how, split, in_groups ? how.order.size : 1};
@@ -140,8 +147,7 @@ std::vector<std::uint32_t> matmul(const matmul_order& order, const matmul_operan
   if (x.scales && order.split > 1 && order.multiple % x.scales->size != 0)
     throw std::invalid_argument("matmul: a part of the split would cut a block that has a scale");
   const dot_products products(order.how, x);
-  const std::size_t groups = (x.depth + order.multiple - 1) / order.multiple;
-  const std::size_t part = (groups + order.split - 1) / order.split * order.multiple;
+  const std::size_t part = order.part(x.depth);
   std::vector<std::uint32_t> codes(x.rows() * x.columns());
   tbb::parallel_for(std::size_t{0}, x.rows(), [&](std::size_t row) {
     for (std::size_t column = 0; column < x.columns(); ++column) {

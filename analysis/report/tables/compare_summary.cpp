@@ -111,9 +111,13 @@ std::string change_text(const part_change& p, const run_differences& d) {
       return fmt::format("{} apart ({}); {}", percent(p.change), values, bound_text(p.bound, d));
     default: break;
   }
-  const std::string change = p.change < 1 ? fmt::format("changes by at least {} of its norm (norm {}); {}",
-                                                        percent(p.change), values, bound_text(p.bound, d))
-                                          : fmt::format("norm {}; {}", values, bound_text(p.bound, d));
+  // Of an estimate nothing is said to be the least.
+  const bool is_estimated = p.tensor && d.tensors[*p.tensor].estimated;
+  const std::string norms = (is_estimated ? "estimated norm " : "norm ") + values;
+  const std::string change =
+      p.change < 1 ? fmt::format("changes by {} {} of its norm ({}); {}", is_estimated ? "about" : "at least",
+                                 percent(p.change), norms, bound_text(p.bound, d))
+                   : fmt::format("{}; {}", norms, bound_text(p.bound, d));
   if (!p.is_narrower) return change;
   const auto& t = d.tensors[*p.tensor];
   return fmt::format(

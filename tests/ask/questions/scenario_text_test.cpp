@@ -104,6 +104,8 @@ TEST_CASE("mistakes are refused in words that name the option") {
   check(with([](auto& t) { t.check = std::string(20000, '(') + std::string(20000, ')'); }), "--check: '((((");
   CHECK(refusal(usual()).empty());
   CHECK(refusal(usual(), {.steps = "5:5"}).find("--steps: '5:5' selects no step") != std::string::npos);
+  for (const std::string steps : {"-3:", "-1", ":-2", "-2:4"})
+    CHECK(refusal(usual(), {.steps = steps}).find("has a step below 0") != std::string::npos);
   CHECK(refusal(usual(), {.groups = {"exact=conv"}}).find("--group: 'exact' is reserved") != std::string::npos);
   CHECK(refusal(usual(), {.kinds = {"grad"}}).find("--kind: unknown 'grad'") != std::string::npos);
 }

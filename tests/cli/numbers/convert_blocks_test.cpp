@@ -74,14 +74,59 @@ TEST_CASE("blocks of a matrix: what is printed and written") {
         "format       mxfp4, here torchao_mxe2m1_floor: torchao, MX\n"
         "blocks       float4_e2m1 elements, nearest-even; a scale in float8_e8m0 for 1 x 32\n"
         "\n"
-        "tensor  from  elements  scales  zero  underflow  overflow  NaN  SQNR dB\n"
-        "w       <f4         68       4     8          0         0    0    exact\n");
+        "tensor  from  elements  scales  zero  underflow  overflow  infinite  NaN  SQNR dB\n"
+        "w       <f4         68       4     8          0         0         0    0    exact\n");
   const auto file = read_npz(dir / "o.npz");
   CHECK(file.at("scale").shape == std::vector<std::size_t>{2, 2});
   CHECK(file.at("scale").as<std::uint8_t>() == scales_of_matrix);
   CHECK(file.at("codes").shape == std::vector<std::size_t>{2, 34});
   CHECK(file.at("codes").as<std::uint8_t>() == codes_of_matrix());
   CHECK(file.at("dequantized").as<float>() == two_rows());
+}
+
+TEST_CASE("numbers that are finite no more are counted, and leave no ratio of signal to noise") {
+  const temporary_dir dir;
+  std::vector<float> x(64, 1.25F);
+  x[5] = INFINITY;
+  write_file(dir / "w.npy", npy(npy_dict("<f4", "(64,)"), raw(x)));
+  for (const std::string format : {"nvfp4", "fp8_1x128", "mxfp8", "mxfp4"}) {
+    CAPTURE(format);
+    const auto made = in(dir, "w.npy o.npz --json --to " + format);
+    REQUIRE(made.exit_code == 0);
+    const auto row = nlohmann::json::parse(made.out).at("tensors").at(0);
+    const auto numbers = read_npz(dir / "o.npz").at("dequantized").as<float>();
+    std::uint64_t infinite = 0;
+    std::uint64_t nan = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      infinite += i != 5 && std::isinf(numbers[i]) ? 1 : 0;
+      nan += std::isnan(numbers[i]) ? 1 : 0;
+    }
+    CHECK(infinite + nan > 1);
+    CHECK(row.at("infinite") == infinite);
+    CHECK(row.at("nan") == nan);
+    CHECK(row.at("sqnr_db").is_null());
+  }
+}
+
+TEST_CASE("what a file of blocks does not hold is named") {
+  const temporary_dir dir;
+  write_file(dir / "all.npz", zip({{"w.npy", matrix},
+                                   {"b.npy", npy(npy_dict("<f4", "(2,)"), raw(std::vector<float>{1, 2}))},
+                                   {"ids.npy", npy(npy_dict("<i4", "(1,)"), raw(std::vector<std::int32_t>{3}))}}));
+  CHECK(in(dir, "all.npz o.npz --to mxfp4").err ==
+        "ulp: note: all.npz: left out, since a file of blocks holds nothing else: 'ids' (<i4)\n");
+  CHECK(in(dir, "all.npz p.npz --to mxfp4 --tensor ^w").err ==
+        "ulp: note: all.npz: left out, since a file of blocks holds nothing else: 'b' (<f4), 'ids' (<i4)\n");
+}
+
+TEST_CASE("a number alone comes back as one from two codes in a byte") {
+  const temporary_dir dir;
+  write_file(dir / "z.npy", npy(npy_dict("<f4", "()"), raw(std::vector<float>{1.5F})));
+  REQUIRE(in(dir, "z.npy o.npz --to mxfp4 --packed").exit_code == 0);
+  REQUIRE(in(dir, "o.npz back.npz --from mxfp4 --packed").exit_code == 0);
+  const auto back = read_npz(dir / "back.npz").at("dequantized");
+  CHECK(back.shape.empty());
+  CHECK(back.as<float>() == std::vector<float>{1.5F});
 }
 
 TEST_CASE("blocks along the first axis are those of the transpose") {

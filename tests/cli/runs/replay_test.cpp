@@ -166,6 +166,16 @@ TEST_CASE("rows of each tensor add up to the trajectory") {
                             " --per-tensor " + (dir / "." / path.substr(path.rfind('/') + 1)).string());
   CHECK(both.exit_code == 2);
   CHECK(csv_rows(read_file(path)).size() == tensors.size());
+  // Nor where neither is there yet.
+  const std::string none = (dir / "none.csv").string();
+  std::filesystem::create_symlink("none.csv", dir / "link.csv");
+  for (const std::string& other : {none, (dir / "." / "none.csv").string(), (dir / "link.csv").string()}) {
+    const auto new_file = run_ulp("replay tests/data/octaves/digits.ulp --scaler pytorch --format fp16 --csv " + none +
+                                  " --per-tensor " + other);
+    CHECK(new_file.exit_code == 2);
+    CHECK(new_file.err == "ulp: --csv and --per-tensor both write to " + none + "; name another file\n");
+    CHECK_FALSE(std::filesystem::exists(none));
+  }
 }
 
 TEST_CASE("groups have norms of their own") {

@@ -196,11 +196,16 @@ TEST_CASE("the best of a log is the largest scale that overflows in no step, and
     CHECK(row.at("free_best_skipped") == "1");
     CHECK(std::stod(row.at("free_regret")) == std::stod(row.at("lost")) - 1);
   }
-  for (const std::string& taken : {std::string{"-"}, log}) {
-    const auto refused = run_ulp(said + "--format fp16 --hindsight " + taken);
+  const auto refusal = [&](const std::string& options) {
+    const auto refused = run_ulp(said + "--format fp16 --hindsight " + options);
     CHECK(refused.exit_code == 2);
-    CHECK(has(refused.err, "--hindsight: "));
-  }
+    return refused.err;
+  };
+  CHECK(has(refusal("-"), "--hindsight: name a file"));
+  CHECK(has(refusal(log), log + " is an input and would be overwritten"));
+  const std::string none = log + ".none";
+  CHECK(has(refusal(none + " --csv " + none), "--csv and --hindsight both write to " + none));
+  CHECK_FALSE(std::filesystem::exists(none));
   CHECK(read_file(log).starts_with("step,maxabs"));
 }
 

@@ -237,4 +237,41 @@ TEST_CASE("sums of errors, and what has none") {
   CHECK(quantize_values({.row = row}, {}, {0, 0}).counts.numel == 0);
 }
 
+// The results themselves say what became of each, by another function of the library.
+TEST_CASE(
+    "where an infinity decides the scale of a tensor, finite numbers become NaN or infinite, and none is said to underflow") {
+  constexpr matrix_extent of{64, 128};
+  std::size_t seen = 0;
+  for (const block_format& row : block_formats()) {
+    if (row.transposed_hadamard || !why_not_quantized({.row = row}, of).empty()) continue;
+    CAPTURE(row.name);
+    ++seen;
+    std::vector<float> x = spread(of.rows * of.columns, 3);
+    x[5] = INFINITY;
+    const block_outcomes counts = quantize_values({.row = row}, x, of).counts;
+    std::vector<std::uint8_t> codes(x.size());
+    const std::size_t size = grid_of(row, of).scales();
+    std::vector<std::uint8_t> scale_codes(size);
+    std::vector<float> scale_numbers(size);
+    const scale_span scales = row.scale == scale_type::float32 ? scale_span{scale_numbers} : scale_span{scale_codes};
+    std::vector<float> made(x.size());
+    quantize_blocks(row, x, of, codes, scales, {}, made);
+    std::uint64_t lost = 0;
+    std::uint64_t zero = 0;
+    std::uint64_t infinite = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (!std::isfinite(x[i]) || x[i] == 0) continue;
+      lost += std::isnan(made[i]) ? 1 : 0;
+      zero += made[i] == 0 ? 1 : 0;
+      infinite += std::isinf(made[i]) ? 1 : 0;
+    }
+    CHECK(counts.lost == count_range{lost, lost});
+    CHECK(counts.underflow == count_range{zero, zero});
+    CHECK(counts.overflow.low >= infinite);
+    CHECK(counts.nonzero() ==
+          counts.lost.low + counts.underflow.low + counts.subnormal.low + counts.overflow.low + counts.normal.low);
+  }
+  CHECK(seen > 50);
+}
+
 }  // namespace

@@ -89,6 +89,10 @@ TEST_CASE("split-K adds the sums of whole groups in float32") {
   }
   const auto whole = matmul(split_order(unit->how, 1), {float16, a, float16, b, 150});
   CHECK(whole != split);
+  // Ten groups: six parts of two would be five.
+  for (const auto& [asked, made] :
+       {std::pair<std::size_t, std::size_t>{1, 1}, {3, 3}, {4, 4}, {5, 5}, {6, 5}, {9, 5}, {10, 10}, {1000, 10}})
+    CHECK(split_order(unit->how, asked).parts(150) == made);
   CHECK(matmul(split_order(unit->how, 1000), {float16, a, float16, b, 150}) ==
         matmul(split_order(unit->how, 10), {float16, a, float16, b, 150}));
   // Of a float16 accumulator the sums are still added in float32.

@@ -32,13 +32,15 @@ struct block_counts {
   std::uint64_t zeros = 0;       // elements that are zero
   std::uint64_t newly_zero = 0;  // nonzero numbers whose result is zero
   std::uint64_t clipped = 0;     // finite numbers beyond the largest element under their scale
+  std::uint64_t infinite = 0;    // finite numbers whose result is infinite, and
+  std::uint64_t lost = 0;        // those whose result is NaN
   std::uint64_t nan = 0;         // results that are NaN
   std::uint64_t blocks = 0;
   double energy = 0;  // sums of squares, of elements whose result is finite
   double error_energy = 0;
 
   block_counts& operator+=(const block_counts& other) noexcept;
-  // Of signal to quantization noise, in dB: infinite without an error, NaN without energy.
+  // Of signal to quantization noise, in dB: infinite without an error, NaN without energy and where a finite number is finite no more.
   [[nodiscard]] double sqnr() const noexcept;
 };
 

@@ -14,8 +14,8 @@
 
 namespace ulp {
 
-// The dot product from begin to end is cut into `split` parts, each but the last a multiple of `multiple` products, whose
-// sums are added in float32 to nearest even, one after the other; parts without products are left out.
+// The dot product from begin to end is cut into at most `split` parts, each but the last the same multiple of `multiple` products, as
+// small as holds all, whose sums are added in float32 to nearest even, one after the other.
 struct matmul_order {
   accumulation how;
   std::size_t split = 1;
@@ -23,6 +23,9 @@ struct matmul_order {
 
   // float32 where parts are added.
   [[nodiscard]] format result() const noexcept { return split > 1 ? binary32 : how.result(); }
+  // Products in each part but the last, and the parts, of `depth` products. Precondition: none of the three is 0.
+  [[nodiscard]] std::size_t part(std::size_t depth) const noexcept;
+  [[nodiscard]] std::size_t parts(std::size_t depth) const noexcept;
 };
 
 // Of a unit: parts are whole groups of its products.
