@@ -85,7 +85,7 @@ command advise_command() {
       "    divergence                growth growth_steps rate_rises lost_at learning_rate_before learning_rate_after "
       "loss_before loss_after\n"
       "    initial_scale             first_scale last_scale fitting_scale scale_before\n"
-      "    bad_batch                 loss_is_lost ends_the_run times loss_before loss_after finite_norms period\n"
+      "    bad_batch                 loss_is_lost ends_the_run times lost_at loss_before loss_after finite_norms period\n"
       "    forward_overflow          losses_lost losses_finite finite_norms in_all_tensors before first_scale last_scale\n"
       "    loss_overflow             no more\n"
       "    collapsed_scale           greatest least loss; or dead_steps scale\n"

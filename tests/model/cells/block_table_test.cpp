@@ -178,6 +178,18 @@ TEST_CASE("A table whose parts do not add up is not consistent") {
   CHECK(breaks([](block_table& t) { t.least_exponent = 127; }));
   CHECK(breaks([](block_table& t) { t.with_nan.blocks = 1; }));
   CHECK(breaks([](block_table& t) { t.zero_blocks = 1; }));
+  // No element of a block is larger than its largest: 1.5 is beside 1.
+  std::vector<float> ones(32);
+  ones[0] = ones[1] = 1;
+  block_table above = count_blocks(ones, {1, 32}, {1, 32});
+  REQUIRE(above.cells.size() == 1);
+  REQUIRE(above.is_consistent());
+  above.cells.push_back(above.cells.front());
+  for (block_cell& cell : above.cells) cell.count = 1;
+  above.cells.back().place = 2;
+  CHECK_FALSE(above.is_consistent());
+  above.cells.back().below = 1;
+  CHECK(above.is_consistent());
 }
 
 }  // namespace

@@ -211,6 +211,10 @@ TEST_CASE("errors are those against the exact sums") {
   // 2 * 65504 in float16.
   const std::vector<std::uint32_t> most{0x7BFF, 0x7BFF};
   const std::vector<std::uint32_t> ones{0x3C00, 0x3C00};
+  // -2^-28 is -0 in float16, and stays so as the only part.
+  const std::vector<std::uint32_t> tiny{0x8400}, small{0x0400};
+  CHECK(matmul(split_order(find_tensor_core("H100", float16, float16)->how, 2), {float16, tiny, float16, small, 1}) ==
+        std::vector<std::uint32_t>{0x80000000});
   const matmul_order half = split_order(find_tensor_core("H100", float16, float16)->how, 1);
   const auto infinite = matmul(half, {float16, most, float16, ones, 2});
   CHECK(infinite == std::vector<std::uint32_t>{0x7C00});
