@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -159,6 +160,10 @@ int record(const record_arguments& o, process_group* together) {
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
   refuse_planted(o.output);
+  std::error_code none;
+  if (!o.append && !o.overwrite && std::filesystem::file_size(o.output, none) > 0 && !none)
+    throw input_error(o.output, "",
+                      "already exists: give another name, replace it with --overwrite, or add to it with --append");
   std::optional<whole_database> whole;  // takes the place of the old recording at the end
   if (o.overwrite) whole.emplace(o.output, whole_database::takes_place_of::a_recording);
   const std::uint64_t before = o.append ? steps_in(o.output) : 0;

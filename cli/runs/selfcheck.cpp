@@ -241,6 +241,7 @@ int run(const selfcheck_arguments& o) {
     if (asks_for_loop(o)) throw usage_error("these options are of ulp selfcheck closed-loop: add closed-loop");
     return check_machine(o.output);
   }
+  refuse_overwriting_inputs(o.output, {});
   refuse_one_output({{"--csv", o.output.csv}, {"-o", o.closed}, {"--twin", o.twin}});
   refuse_other_options(o);
   loop_recorders to;

@@ -172,6 +172,7 @@ TEST_CASE("wrong usage is one line and exit code 2") {
         "report tests/data/octaves/digits.ulp --set grow=1 -o /tmp/r.html",
         "report tests/data/octaves/digits.ulp -o tests/data/octaves/digits.ulp",
         "replay tests/data/octaves/digits.ulp --scaler pytorch --format fp16 --json --csv -",
+        "selfcheck closed-loop --width 4 --steps 5 --seeds 1 --json --csv -",
         "outcomes tests/data/octaves/digits.ulp --format fp16 --every 0",
         "info tests/data/octaves/digits.ulp --digest --steps 3",
         "outcomes tests/data/octaves/digits.ulp --format fp16 --factor scale",

@@ -61,8 +61,8 @@ std::int64_t step_number(std::string_view text, const std::string& whole) {
     throw std::invalid_argument(
         fmt::format("--steps: '{}' is not of the form A:B (steps A to B-1; either may be left out)", whole));
   if (value < 0)
-    throw std::invalid_argument(fmt::format(
-        "--steps: '{}' has a step below 0: steps are counted from the first one (ulp info tells the last)", whole));
+    throw std::invalid_argument(
+        fmt::format("--steps: '{}' has a step below 0: A and B are numbers of steps, which ulp info tells", whole));
   return value;
 }
 

@@ -59,7 +59,11 @@ bool begins_event_file(const std::string& /*path*/, std::string_view start, cons
 bool is_gzip(std::string_view start) { return start.starts_with("\x1F\x8B"sv); }
 
 bool begins_text(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
-  return is_gzip(start) || is_text(start);
+  return is_gzip(start) || std::ranges::none_of(start, [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           const bool of_terminals = c == '\b' || c == '\f' || c == '\x1B';  // colours and progress bars in logs
+           return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && !of_terminals;
+         });
 }
 
 std::unique_ptr<source> open_one_recording(const std::vector<std::string>& paths, const source_options& options,

@@ -176,23 +176,16 @@ void refuse_scripts(const std::string& path) {
 
 }  // namespace
 
-bool is_text(std::string_view start) {
-  return std::ranges::none_of(start, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool of_terminals = c == '\b' || c == '\f' || c == '\x1B';  // colours and progress bars in logs
-    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && !of_terminals;
-  });
-}
-
 std::unique_ptr<source> open_text(const std::string& path, const source_options& options) {
   refuse_scripts(path);
   const read_limits& limits = options.limits;
   line_reader lines = first_text_of(path, limits);
   if (lines.at_end()) throw input_error(path, "", "is empty");
-  constexpr std::size_t looked_at = 512;
-  if (!can_read_twice(path) && !is_text(lines.peek().substr(0, looked_at)))
-    throw input_error(path, "",
-                      "is a pipe, through which only text is read, and holds something else: name the file itself");
+  // As all other kinds of input have one not far from their start.
+  if (!can_read_twice(path) && lines.peek().find('\0') != std::string_view::npos)
+    throw input_error(
+        path, "",
+        "is a pipe, through which only text in UTF-8 is read, and holds something else: name the file itself");
   if (begins_json(lines.peek())) return open_json(std::move(lines), options);
   const told_columns told = told_by(options);
   if (begins_mlflow_metric(lines.peek()))

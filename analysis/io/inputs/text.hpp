@@ -4,15 +4,11 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <ulp/io/source/source.hpp>
 
 namespace ulp::io {
-
-// Whether what starts so may be text: no control characters but those of lines and terminals.
-[[nodiscard]] bool is_text(std::string_view start);
 
 // "-" is standard input. Throws input_error, also for a text of any other layout.
 [[nodiscard]] std::unique_ptr<source> open_text(const std::string& path, const source_options& options);

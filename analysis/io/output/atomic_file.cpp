@@ -254,7 +254,10 @@ bool is_one_output(const std::string& a, const std::string& b) {
   const auto is_file = [](const std::string& path) { return !path.empty() && path != "-"; };
   if (!is_file(a) || !is_file(b)) return false;
   try {
-    return io::place_of_output(a).path == io::place_of_output(b).path || is_one_of(a, {b});
+    const io::output_place first = io::place_of_output(a);
+    const io::output_place second = io::place_of_output(b);
+    if (first.own >= 0 || second.own >= 0) return first.own == second.own;
+    return first.is_regular() && (first.path == second.path || is_one_of(a, {b}));
   } catch (const input_error&) {
     return false;  // whoever writes it says why
   }

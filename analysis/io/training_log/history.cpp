@@ -46,12 +46,13 @@ std::string names_of(const std::vector<scale_record>& records) {
 void note_counting(const std::vector<scale_record>& records, scale_history& into) {
   const scale_record* shown = nullptr;
   bool by_epoch = false;
-  bool by_line = true;
+  bool by_line = std::ranges::any_of(records, tells_of_steps);
   for (const scale_record& r : records) {
-    by_line = by_line && r.what != kind::overflow;  // which is of one step
+    // The Trainer logs every so many steps.
+    const bool is_of_line = r.what == kind::metrics || (r.what == kind::reached && r.step_is_of_line);
+    if (tells_of_steps(r)) by_line = by_line && is_of_line && r.from->replaces_loss;
     if (r.what != kind::reached) continue;
     by_epoch = by_epoch || (r.from->is_by_epoch && !r.step_is_of_line);
-    by_line = by_line && r.step_is_of_line && r.from->replaces_loss;  // the Trainer, which logs every so many steps
     if (r.in_epoch < 0 || r.of_epoch < 0 || r.step == r.in_epoch) continue;
     if (shown == nullptr || (r.is_nonfinite() && !shown->is_nonfinite())) shown = &r;
   }

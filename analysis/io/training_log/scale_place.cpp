@@ -96,16 +96,14 @@ bool loss_moves(told_steps of) {
 }
 
 // A scale that is 0 from one line to the next, without as many steps between them as halve it so far, or in each line: no overflows made
-// it so. Where it comes back, or gradients are not zero, or losses rise or fall, it is not the scale that was used; where the norm of
-// each step is lost, as 0 / 0 is, and no loss, it is.
+// it so. Where it comes back, or gradients are not zero, or losses rise or fall, it is not the scale that was used; where it begins with a
+// norm that is lost, as 0 / 0 is, beside a loss that is not, and hardly a norm is there after that, it is.
 bool falls_at_once(const scale_record& from, const scale_record& to) {
   constexpr std::int64_t many = 4096;
   const std::int64_t steps = to.step - from.step;
   return from.after >= 1 && steps > 0 && std::ldexp(from.after, -static_cast<int>(std::min(steps, many))) >= 1;
 }
-bool is_zero_by_zero(const scale_record* r) {
-  return r->grad_norm_is_nan && !r->loss_is_nan && std::isfinite(r->loss) && r->loss != 0;
-}
+bool is_zero_by_zero(const scale_record& r) { return r.grad_norm_is_nan && std::isfinite(r.loss) && r.loss != 0; }
 void take_zeros(told_steps scaled, settled_scales& into) {
   for (std::size_t begin = 0, end = 0; begin < scaled.size(); begin = end) {
     for (end = begin; end < scaled.size() && scaled[end]->after == 0;) ++end;
@@ -122,7 +120,7 @@ void take_zeros(told_steps scaled, settled_scales& into) {
         end == scaled.size() && (2 * static_cast<std::size_t>(living) > zeros.size() || loss_moves(zeros));
     const bool falls = begin == 0 || falls_at_once(*scaled[begin - 1], *zeros.front());
     const bool is_of_others = !says_overflow(*zeros.front()) && (comes_back || goes_on);
-    const bool is_used = end == scaled.size() && std::ranges::all_of(zeros, is_zero_by_zero);
+    const bool is_used = is_zero_by_zero(*zeros.front()) && 10 * static_cast<std::size_t>(living) <= zeros.size();
     if (!falls || !(is_of_others || is_used)) continue;
     into.are_others = into.are_others || is_of_others;
     for (scale_record* const r : zeros) {

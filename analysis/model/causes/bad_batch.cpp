@@ -189,23 +189,34 @@ found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end
   return found;
 }
 
-std::optional<found_batches> outlier_before(const std::vector<step_survey>& steps, std::size_t lost_from) {
+std::optional<last_outlier> outlier_before(const std::vector<step_survey>& steps, std::size_t lost_from) {
   constexpr std::size_t soon = 5;
+  constexpr std::size_t least_before = 10;
+  constexpr std::size_t level_of = 20;
+  constexpr double usual = 3;
+  constexpr double as_large = 1.0 / 3;
   const indexed_sizes sizes = finite_sizes(steps, lost_from);
-  for (std::size_t i = sizes.size(); i-- > around && sizes[i].first + soon >= lost_from;) {
-    const auto& [at, size] = sizes[i];
-    const auto before = std::span(sizes).subspan(i - around, around);
-    const double level = std::ranges::max(before, {}, &indexed_sizes::value_type::second).second;
-    if (steps[at].applied != false && level > 0 && size >= alone.far * level &&
-        size >= alone.beyond_spread * high_of(sizes, i))
-      return found_batches{{.steps = {steps[at].key.step},
-                            .is_finite = true,
-                            .outlier = size / level,
-                            .ends_the_run = true,
-                            .lost_at = steps[lost_from].key.step},
-                           at};
-  }
-  return std::nullopt;
+  // Between lines that are further apart anything may have happened.
+  const auto is_soon = [&](std::size_t at) {
+    return lost_from - at <= soon &&
+           steps[lost_from].key.step - steps[at].key.step == static_cast<std::int64_t>(lost_from - at);
+  };
+  std::size_t first = sizes.size();
+  while (first > 0 && is_soon(sizes[first - 1].first)) --first;
+  if (first == sizes.size() || first < least_before) return std::nullopt;
+  const auto before = std::span(sizes).first(first);
+  const auto last = std::span(sizes).subspan(first);
+  constexpr auto size_in = &indexed_sizes::value_type::second;
+  const auto worst = std::ranges::max_element(last, {}, size_in);
+  std::vector<double> levels;
+  for (const auto& [at, size] : before.last(std::min(level_of, first))) levels.push_back(size);
+  const double level = median(std::move(levels));
+  const double high = high_of(sizes, first + static_cast<std::size_t>(worst - last.begin()));
+  const bool is_far = level > 0 && worst->second >= alone.far * level && worst->second >= alone.beyond_spread * high;
+  const bool is_new = std::ranges::max(before, {}, size_in).second <= as_large * worst->second;
+  if (!is_far || !is_new || steps[worst->first].applied == false) return std::nullopt;
+  const auto others = std::ranges::count_if(last, [&](const auto& of) { return of.second > usual * level; });
+  return last_outlier{.at = worst->first, .times = worst->second / level, .is_alone = others == 1};
 }
 
 std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& steps, const found_divergence& found,

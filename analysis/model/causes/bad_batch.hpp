@@ -25,8 +25,14 @@ struct found_batches {
 };
 // Steps before the index `end` whose gradients are finite and far larger than those of the steps around them.
 [[nodiscard]] found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end);
-// The step, applied and as far above those before it, that came just before the loss was lost: at the index `lost_from`, to the end.
-[[nodiscard]] std::optional<found_batches> outlier_before(const std::vector<step_survey>& steps, std::size_t lost_from);
+// The largest of the last five steps before the loss was lost - at the index `lost_from`, to the end - where it was applied, stands as far
+// above those before these, and the run had survived none of its size.
+struct last_outlier {
+  std::size_t at = 0;        // its index
+  double times = not_known;  // the middle one of those before
+  bool is_alone = false;     // the others of the five are as usual
+};
+[[nodiscard]] std::optional<last_outlier> outlier_before(const std::vector<step_survey>& steps, std::size_t lost_from);
 // The step that a divergence consists of, or that came just before it, where the learning rate had no part in it: what it
 // updated never came back.
 [[nodiscard]] std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& steps,

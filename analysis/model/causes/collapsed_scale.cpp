@@ -9,9 +9,8 @@
 #include "places.hpp"
 
 namespace ulp {
-namespace {
 
-std::optional<collapsed_scale> collapse_of(const evidence& e) {
+std::optional<collapsed_scale> collapse_of(const std::vector<step_survey>& steps) {
   constexpr double far_below_one = 0x1p-4;
   constexpr std::uint64_t several = 5;
   constexpr double large = 2;
@@ -22,7 +21,7 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
   std::size_t steps_before = 0;
   std::vector<double> losses_at_dead;
   std::uint64_t finite = 0;  // after the last lost one, below one, as far as that is known
-  for (const step_survey& s : e.steps) {
+  for (const step_survey& s : steps) {
     if (s.loss_scale == 0 || std::isinf(s.loss_scale)) {
       if (c.dead++ == 0) c.dead_from = s.key.step;
       c.dead_scale = s.loss_scale;
@@ -64,12 +63,9 @@ std::optional<collapsed_scale> collapse_of(const evidence& e) {
   return c;
 }
 
-}  // namespace
-
 void examine_collapsed_scale(const evidence& e, std::vector<cause>& found) {
-  const bool is_dead = e.forward && is_at_dead_scale(e, e.forward->lost, e.forward->losses_lost);
-  if ((e.died || e.forward || e.nan || e.unhandled) && !is_dead) return;
-  if (const auto collapsed = collapse_of(e)) found.emplace_back(*collapsed);
+  const bool is_explained = e.died || e.forward || e.nan || e.unhandled;
+  if (e.collapse && (e.is_scale_dead || !is_explained)) found.emplace_back(*e.collapse);
 }
 
 }  // namespace ulp

@@ -1,6 +1,7 @@
 #include "divergence.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <ulp/model/causes/moving_loss.hpp>
@@ -201,17 +202,39 @@ std::optional<found_divergence> by_rate(const course& c) {
   return found;
 }
 
-// The gradients of one step, times those before it, where all that follow are as usual and the loss falls again: what the data became
-// looks like that. NaN where it is not so.
+// The medians of the thirds of some losses.
+std::array<double, 3> thirds_of(std::span<const point> losses) {
+  const std::size_t size = losses.size() / 3;
+  return {median_of(losses.first(size)), median_of(losses.subspan(size, size)), median_of(losses.last(size))};
+}
+
+// From one on, whether losses go on falling about as fast as before it, and do not come back from far above where the run began.
+bool falls_as_before(const course& c, std::size_t onset) {
+  constexpr std::size_t least = 20;
+  constexpr double about = 1.0 / 3;
+  const std::size_t at = index_from(c.losses, onset);
+  const std::span<const point> before = std::span(c.losses).first(at);
+  const std::span<const point> after = std::span(c.losses).subspan(at);
+  if (before.size() < least || after.size() < least) return false;
+  std::vector<double> losses;
+  for (const point& p : after) losses.push_back(p.value);
+  const auto [b1, b2, b3] = thirds_of(before);
+  const auto [a1, a2, a3] = thirds_of(after);
+  const double rate_before = (b1 - b3) / static_cast<double>(before.size());
+  const double rate_after = (a1 - a3) / static_cast<double>(after.size());
+  const bool goes_on = a2 - a3 >= about * (a1 - a2) && rate_after >= about * rate_before;
+  return goes_on && a1 <= doubled * b1 && goes_on_falling(losses);
+}
+
+// The gradients of one step, times those before it, where all that follow are as usual and the loss falls as before: what the data
+// became looks like that. NaN where it is not so.
 double change_of_data(const course& c, const found_divergence& found) {
   constexpr double usual = 3;
   constexpr double beyond = 100;  // one that far is an outlier
   const std::size_t i = index_from(c.sizes, found.onset);
   if (c.is_lost_after() || i + 1 >= c.sizes.size() || found.grown_at != c.sizes[i].step) return not_known;
   const double next = largest_from(c.sizes, i + 1).value;
-  std::vector<double> losses;
-  for (const point& p : std::span(c.losses).subspan(index_from(c.losses, found.onset))) losses.push_back(p.value);
-  const bool is_change = next <= usual * found.level && found.what.growth < beyond && goes_on_falling(losses);
+  const bool is_change = next <= usual * found.level && found.what.growth < beyond && falls_as_before(c, found.onset);
   return is_change ? found.what.growth : not_known;
 }
 
@@ -227,9 +250,9 @@ std::optional<found_divergence> by_setback(const course& c, const std::optional<
   const auto high = std::count_if(c.sizes.begin() + static_cast<std::ptrdiff_t>(i), c.sizes.end(),
                                   [&](const point& p) { return p.value > tenfold / 2 * found.level; });
   const bool has_peak = found.what.growth >= tenfold && (high > 1 || found.grown_at < rise->onset + at_once);
-  if (!found.what.jump && !std::isnan(change_of_data(c, found))) return std::nullopt;
   const bool is_driven = c.steps[c.end - 1].learning_rate >= doubled * c.steps[rise->onset].learning_rate;
-  return found.what.jump || has_peak || is_driven ? std::optional{found} : std::nullopt;
+  if (found.what.jump || is_driven) return found;
+  return has_peak && std::isnan(change_of_data(c, found)) ? std::optional{found} : std::nullopt;
 }
 
 }  // namespace

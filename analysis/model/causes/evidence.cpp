@@ -86,13 +86,17 @@ void evidence::look() {
   find_death();
   see_places();
   if (end_ && !is_thrown_back()) see_end();
+  collapse = collapse_of(steps);
+  is_scale_dead = is_lost_to_scale();
   judge_batches();
   judge_scaler();
   for (bad_batch* const batches : {&bad_loss, &bad_nan, &bad, &outliers})
     batches->period = period_of(batches->steps, steps);
   see_finite_norms();
   const bool may_go_on = forward && (forward->untold_after > 0 || forward->is_contradicted());
-  died = (end_ && !may_go_on) || is_thrown_back();
+  // A scale that the run did not have killed nothing.
+  const bool is_other = is_scale_dead && (collapse->is_alive || collapse->loss_moves);
+  died = (end_ && !may_go_on && !is_other) || is_thrown_back();
   if (healthy > 0) last = steps[healthy - 1].key.step;
   depth = vanished_in_depth_of(run, tensors, last);
   high_floor = died ? std::nullopt : high_floor_of(steps);
@@ -149,9 +153,15 @@ void evidence::find_death() {
     ruin = ruined->what;
     healthy = ruined->last;
   }
-  if (const auto before = end_ && end_->losses > 0 && !diverged ? outlier_before(steps, lost_from) : std::nullopt) {
-    ruin = before->what;
-    healthy = before->last;
+  const bool is_open = end_ && end_->losses > 0 && !diverged && !source && !is_ruinous(places_.back());
+  outlier_before_ = is_open ? outlier_before(steps, lost_from) : std::nullopt;
+  if (outlier_before_ && outlier_before_->is_alone && outlier_before_->at + 1 == lost_from) {
+    healthy = outlier_before_->at;
+    ruin = bad_batch{.steps = {steps[healthy].key.step},
+                     .is_finite = true,
+                     .outlier = outlier_before_->times,
+                     .ends_the_run = true,
+                     .lost_at = steps[lost_from].key.step};
   }
   const found_batches far = outliers_of(steps, healthy);
   if (far.what.ends_the_run) {
@@ -345,12 +355,18 @@ void evidence::see_end() {
     if (!ruins) return;
     unhandled->has_scaler = is_constant_ && scale_ != 1;
     unhandled->ruined_at = steps[end_->first - 1].key.step;
+    unhandled->lost_from = steps[end_->first].key.step;
     return;
   }
   std::vector<std::int64_t> before;
   if (forward) before.push_back(forward->lost.first);
   forward = forward_overflow_of(*this, end_->first, steps.size() - 1, end_->lost, end_->losses, end_->has_infinities);
   forward->before = std::move(before);
+  if (outlier_before_) {
+    forward->outlier_at = steps[outlier_before_->at].key.step;
+    forward->outlier = outlier_before_->times;
+    forward->outlier_is_alone = outlier_before_->is_alone;
+  }
   forward->untold_after = run.steps().size() - told_.back() - 1;
   if (forward->untold_after > 0) forward->ends_the_run = false;
 }
@@ -363,8 +379,24 @@ bool evidence::is_ruinous(const lost_place& ending) const {
   const bool may_skip = !std::isnan(scale_) && !never_moves;
   if (ending.first == end_->first || end_->losses == 0 || may_skip || std::ranges::any_of(steps, was_skipped))
     return false;
+  // Of an update that is not finite no loss comes back.
+  const auto is_survived = [&](std::size_t i) {
+    return is_lost(steps[i]) && std::isfinite(steps[i].loss) && std::isfinite(steps[i + 1].loss);
+  };
+  for (std::size_t i = 0; i + 1 < end_->first; ++i)
+    if (is_survived(i)) return false;
   const step_survey& before = steps[end_->first - 1];
   return is_lost(before) && before.tensors == 0 && std::isfinite(before.loss);
+}
+
+// At a scale of 0 gradients are 0, and divided by it NaN; at an infinite one neither are finite.
+bool evidence::is_lost_to_scale() const {
+  if (!collapse || collapse->dead == 0 || places_.empty() || places_.back().last + 1 != steps.size()) return false;
+  const auto is_dead = [&](std::size_t i) {
+    const step_survey& s = steps[i];
+    return std::isinf(s.loss_scale) || (s.loss_scale == 0 && !has_lost_loss(s));
+  };
+  return is_dead(places_.back().first) || (end_ && is_dead(end_->first));
 }
 
 // Losses that are lost again and again are no single batches, and one more of them at the end is no death.

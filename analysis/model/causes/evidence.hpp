@@ -48,6 +48,8 @@ class evidence {
   std::int64_t last = std::numeric_limits<std::int64_t>::min();  // the number of the step before that
   std::optional<divergence> diverged;
   std::optional<bad_batch> ruin;  // that ended it
+  std::optional<collapsed_scale> collapse;
+  bool is_scale_dead = false;  // and it was lost to a scale that is 0 or infinite
   [[nodiscard]] bool is_thrown_back() const noexcept { return diverged || ruin; }
 
   // What was lost before that, or stands out.
@@ -95,6 +97,7 @@ class evidence {
   [[nodiscard]] step_span span_of(const lost_place& place) const;
   [[nodiscard]] bool is_applied(const lost_place& place) const;
   [[nodiscard]] bool is_ruinous(const lost_place& ending) const;
+  [[nodiscard]] bool is_lost_to_scale() const;
   [[nodiscard]] bool is_skipped(const lost_place& place) const { return has_scaler && !is_applied(place); }
   [[nodiscard]] std::optional<found_divergence> diverged_before(std::size_t end) const;
   // The index of the step where NaN begins in some tensors, without any infinity from there on.
@@ -108,18 +111,17 @@ class evidence {
   }
 
   std::vector<lost_place> places_;
-  bool has_losses_ = false;      // finite ones
-  bool is_placed_ = true;        // what overflowed
-  bool is_constant_ = false;     // the scale, wherever it is known
-  double scale_ = not_known;     // the last one
-  std::optional<lost_end> end_;  // how it died
-  std::uint64_t held_ = 0;       // of what was handled, at a scale that is the same throughout
+  bool has_losses_ = false;                     // finite ones
+  bool is_placed_ = true;                       // what overflowed
+  bool is_constant_ = false;                    // the scale, wherever it is known
+  std::optional<last_outlier> outlier_before_;  // the loss was lost; steps between are as usual
+  double scale_ = not_known;                    // the last one
+  std::optional<lost_end> end_;                 // how it died
+  std::uint64_t held_ = 0;                      // of what was handled, at a scale that is the same throughout
 };
 
 // Of lost steps of the run, by their indices.
-// Whether what is lost begins at an infinite loss scale, which makes every gradient so, or at 0, by which it is divided again; that
-// loses no loss.
-[[nodiscard]] bool is_at_dead_scale(const evidence& e, const step_span& lost, std::uint64_t losses);
+[[nodiscard]] std::optional<collapsed_scale> collapse_of(const std::vector<step_survey>& steps);
 [[nodiscard]] forward_overflow forward_overflow_of(const evidence& e, std::size_t first, std::size_t last,
                                                    std::size_t lost, std::size_t losses, bool has_infinities);
 // The last weight gradient with NaN in the order of the model, and the next one, which is finite.

@@ -38,14 +38,8 @@ forward_overflow forward_overflow_of(const evidence& e, std::size_t first, std::
   return f;
 }
 
-bool is_at_dead_scale(const evidence& e, const step_span& lost, std::uint64_t losses) {
-  return std::ranges::any_of(e.steps, [&](const step_survey& s) {
-    return s.key.step == lost.first && (std::isinf(s.loss_scale) || (s.loss_scale == 0 && losses == 0));
-  });
-}
-
 void examine_forward_overflow(const evidence& e, std::vector<cause>& found) {
-  if (e.forward && !is_at_dead_scale(e, e.forward->lost, e.forward->losses_lost)) found.emplace_back(*e.forward);
+  if (e.forward && !e.is_scale_dead) found.emplace_back(*e.forward);
 }
 
 }  // namespace ulp

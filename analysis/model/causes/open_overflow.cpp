@@ -6,10 +6,9 @@ namespace ulp {
 void examine_open_overflow(const evidence& e, std::vector<cause>& found) {
   const auto has_it = [&](const cause& c) {
     const auto* const collapsed = std::get_if<collapsed_scale>(&c);
-    return collapsed != nullptr &&
-           (collapsed->dead > 0 ? is_at_dead_scale(e, e.open->lost, 0) : collapsed->lost.last >= e.open->lost.first);
+    return collapsed != nullptr && collapsed->dead == 0 && collapsed->lost.last >= e.open->lost.first;
   };
-  if (e.open && std::ranges::none_of(found, has_it)) found.emplace_back(*e.open);
+  if (e.open && !e.is_scale_dead && std::ranges::none_of(found, has_it)) found.emplace_back(*e.open);
 }
 
 }  // namespace ulp

@@ -34,6 +34,7 @@ void say_in_units(advice& all, const std::string& unit) {
   };
   renamed(all.first.happened);
   renamed(all.first.change);
+  if (unit == "line") renamed(all.first.sure);
   if (unit == "line")
     all.first.sure += "; the lines have no step numbers, and each may stand for many steps";
   else

@@ -373,23 +373,28 @@ void summary_of::say_it_is_short(advice_summary& s, bool has_values) const {
 }
 
 void summary_of::say_the_loss_rose(advice_summary& s) const {
-  s.grade = finding_grade::notable;
-  if (rise_->is_back) s.cause = "loss_rise";
   constexpr double noticed = 3;
-  const std::string outlier = rise_->outlier >= noticed ? fmt::format(", whose gradients are {} those before it,",
-                                                                      multiple_text(rise_->outlier))
-                                                        : "";
-  s.happened =
-      fmt::format("the loss rose from {} to {} from step {} on{} and did not come back; {}", loss_number(rise_->before),
-                  loss_number(rise_->after), rise_->step, outlier,
-                  skipped_ > 0       ? handled_
-                  : told_steps_ == 0 ? "it is finite wherever it was logged"
-                                     : fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)));
+  const bool has_outlier = rise_->outlier >= noticed;
+  s.grade = finding_grade::notable;
+  if (rise_->is_back || has_outlier) s.cause = "loss_rise";
+  s.happened = fmt::format(
+      "the loss rose from {} to {} from step {} on and did not come back{}; {}", loss_number(rise_->before),
+      loss_number(rise_->after), rise_->step,
+      has_outlier
+          ? fmt::format(
+                ": there the gradients are {} those before, and after it as usual, and the loss falls as before",
+                multiple_text(rise_->outlier))
+          : "",
+      skipped_ > 0       ? handled_
+      : told_steps_ == 0 ? "it is finite wherever it was logged"
+                         : fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)));
   s.change = fmt::format(
       "nothing, if the task lets the loss rise (a curriculum, an adversary, a penalty that grows); else look at what "
       "changed by step {}: learning rate, data, labels, weight decay",
       rise_->step);
-  s.sure = "the loss is certain; gradients do not show why it rose";
+  s.sure = has_outlier
+               ? "the loss is certain; whether the data changed there, or one update threw the training back, is open"
+               : "the loss is certain; gradients do not show why it rose";
 }
 
 // Steps with finite gradients far above those of nearly all others, too many or too near an end to be told as batches.

@@ -85,8 +85,11 @@ namespace {
 told told_of_dead(const collapsed_scale& c, const telling& about) {
   told t;
   const bool is_zero = c.dead_scale == 0;
-  t.numbers = {{{"dead_steps", integer(c.dead)}, {"first_step", c.dead_from}, {"scale", c.dead_scale}}};
-  if (c.is_alive || c.loss_moves || c.comes_back) {
+  t.numbers = {{{"dead_steps", integer(c.dead)},
+                {"dead_lost", integer(c.dead_lost)},
+                {"first_step", c.dead_from},
+                {"scale", c.dead_scale}}};
+  if (c.is_alive || c.loss_moves || (c.comes_back && c.dead_lost == 0)) {
     const step_span dead{c.dead_from, c.dead_to, c.dead};
     t.happened = fmt::format("the loss scale is logged as 0 in {}{}{}: that is not the scale these gradients had",
                              span_text(dead),
@@ -94,6 +97,8 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
                              : c.loss_moves ? ", while the loss goes on rising or falling"
                                             : "",
                              c.comes_back ? ", and is back after that" : "");
+    if (c.dead_lost > 0)
+      t.happened += fmt::format("; gradients are not finite in {} of these steps", grouped(c.dead_lost));
     t.change = fmt::format(
         "see what sets or logs the scale in {}: a scaler that was disabled or made anew there, or a default of the logger",
         dead.steps == 1 ? "this step" : "these steps");
@@ -107,13 +112,13 @@ told told_of_dead(const collapsed_scale& c, const telling& about) {
   }
   if (is_zero && c.dead_lost > 0) {
     t.happened = fmt::format(
-        "the loss scale is {} in {} (from step {} on), and gradients are not finite in {} of them, while the loss is: what is multiplied by 0 "
-        "and divided by 0 is NaN",
+        "the loss scale is {} in {} (from step {} on), and gradients are not finite in {} of them: what is multiplied by 0 and divided by 0 "
+        "is NaN{}",
         c.was_never_other ? "never logged as anything but 0," : "logged as 0", steps_text(c.dead), c.dead_from,
-        c.dead_lost == c.dead ? "any" : grouped(c.dead_lost));
-    t.change =
-        fmt::format("{}see what sets the scale: a scaler that is disabled or was made or loaded wrongly",
-                    c.was_never_other ? "" : fmt::format("go on from a checkpoint before step {}; ", c.dead_from));
+        c.dead_lost == c.dead ? "any" : grouped(c.dead_lost), c.comes_back ? "; then the scale is back" : "");
+    t.change = fmt::format(
+        "{}see what sets the scale: a scaler that is disabled or was made or loaded wrongly",
+        c.was_never_other || c.comes_back ? "" : fmt::format("go on from a checkpoint before step {}; ", c.dead_from));
     t.sure =
         "fairly sure: a scale of 0 alone does that; whether NaN arises in the backward pass, too, cannot be seen behind it";
     return t;
@@ -245,21 +250,19 @@ told told_of(const unhandled_overflow& u, const telling& about) {
     t.happened += fmt::format(", at the scale {}, {}", as_power(u.scale),
                               u.is_held ? "at which the step after them is finite" : "which never fell");
   if (!u.has_scaler) t.happened += ", and no loss scale is in use";
+  const bool is_next = u.ruined_at && u.lost_from == *u.ruined_at + 1;
   if (u.ruined_at)
     t.happened = fmt::format(
-        "the gradients of step {} are infinite or NaN while its loss is finite, and the loss is NaN or infinite from the next step on, to "
-        "step {}: {}, and they were applied",
-        *u.ruined_at, u.lost.last,
+        "the gradients of step {} are infinite or NaN while its loss is finite, and the loss is NaN or infinite from {} on, "
+        "to step {}: {}, and they were applied",
+        *u.ruined_at, is_next ? "the next step" : fmt::format("the next line (step {})", u.lost_from), u.lost.last,
         is_static ? fmt::format("the loss scale {} never falls", as_power(u.scale)) : "no loss scale is in use");
   if (u.applied > 0)
     t.happened += fmt::format("; {} of these steps {} applied{}", grouped(u.applied), u.applied == 1 ? "was" : "were",
                               u.ends_the_run ? ", and the weights are NaN or infinite from there on" : "");
   t.change = std::string{"look at the data and the forward pass of these steps"} +
              (u.has_scaler ? "" : fmt::format("; {}", find_operation));
-  t.sure =
-      u.ruined_at
-          ? "fairly sure: a step that a scaler skips leaves the weights as they were; why these gradients were not finite is open"
-          : "these steps are certain; gradients alone do not show the cause";
+  t.sure = "these steps are certain; gradients alone do not show the cause";
   if (is_static && !about.safe_log2)
     t.change =
         u.scale > 1
@@ -275,10 +278,14 @@ told told_of(const unhandled_overflow& u, const telling& about) {
     if (safe < u.scale) t.lines = lines_for(about, {.format = about.options.format_name, .static_scale = safe});
     t.sure = "certain that the scale stayed; the steps that overflowed may need a lower one still";
   }
-  if (u.ruined_at)
+  if (u.ruined_at) {
     t.change =
         fmt::format("go on from a checkpoint before step {}, and leave out updates whose gradients are not finite; {}",
                     *u.ruined_at, t.change);
+    t.sure =
+        "fairly sure: a step that a scaler skips leaves the weights as they were; why these gradients were not finite is open";
+    if (!is_next) t.sure += "; what happened between the two lines is not told";
+  }
   if (u.is_held) {
     t.change =
         "look at the data of these steps, and at the forward and the backward pass: the scale is not what they overflowed for";
@@ -287,6 +294,7 @@ told told_of(const unhandled_overflow& u, const telling& about) {
   }
   t.numbers = numbers_of(u.lost);
   t.numbers.all.push_back({"applied", integer(u.applied)});
+  t.numbers.all.push_back({"ruined_at", u.ruined_at ? table_value{*u.ruined_at} : table_value{}});
   t.numbers.all.push_back({"scale", u.scale});
   return t;
 }
@@ -302,6 +310,8 @@ named_values numbers_of(const forward_overflow& f) {
   all.all.push_back({"before", integer(std::uint64_t{f.before.size()})});
   all.all.push_back({"first_scale", f.first_scale});
   all.all.push_back({"last_scale", f.last_scale});
+  all.all.push_back({"outlier_step", f.outlier_at ? table_value{*f.outlier_at} : table_value{}});
+  all.all.push_back({"outlier", f.outlier});
   return all;
 }
 
@@ -388,6 +398,21 @@ told told_of(const forward_overflow& f, const telling& about) {
     t.lines.clear();
   }
   if (f.losses_lost > 0 && !f.ends_the_run) t.change = "look at the data of these steps; " + t.change;
+  if (f.outlier_at) {
+    const std::string times = multiple_text(f.outlier);
+    t.happened +=
+        f.outlier_is_alone
+            ? fmt::format("; not long before, in step {}, the gradients are {} those before it", *f.outlier_at, times)
+            : fmt::format("; in the last steps before, the gradients grow to {} what they were (step {})", times,
+                          *f.outlier_at);
+    t.change =
+        fmt::format("look at the data {} step {}; {}", f.outlier_is_alone ? "of" : "before", *f.outlier_at, t.change);
+    t.sure =
+        fmt::format("very sure that no loss scale reaches the forward pass; {}",
+                    f.outlier_is_alone
+                        ? "whether that step led to it is open, since those between are as usual"
+                        : "why the gradients grew before it is open: a learning rate that is too high looks the same");
+  }
   if (f.first_was_applied)
     t.change += fmt::format(
         "; step {} was applied: check for infinities before the update, so that a bad batch is skipped", f.lost.first);

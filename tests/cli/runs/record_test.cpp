@@ -27,7 +27,9 @@ TEST_CASE("what was recorded is said, with its steps") {
   CHECK(files_in(dir) == 1);
   const auto again = run_ulp("record " + dump + " -o " + run);
   CHECK(again.exit_code == 2);
-  CHECK(again.err == "ulp: " + run + ": already exists: give another name, remove it, or add to it with --append\n");
+  CHECK(again.err ==
+        "ulp: " + run +
+            ": already exists: give another name, replace it with --overwrite, or add to it with --append\n");
   CHECK(run_ulp("record " + dump + " --append -o " + run).err ==
         "ulp: " + run + ": step 100: is in the recording already\n");
   CHECK(run_ulp("record tests/data/octaves/digits.ulp --append --steps 101 -o " + run).exit_code == 0);

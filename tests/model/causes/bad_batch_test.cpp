@@ -231,34 +231,54 @@ TEST_CASE("a period is counted in steps of the input, and told only of what is l
   CHECK(period(single) == 400);
 }
 
-TEST_CASE("an outlier up to five steps before the loss is lost is what it was lost to") {
-  const auto with = [](float outlier, int steps_before, std::optional<bool> applied) {
-    made_run run;
-    for (int i = 0; i < 200; ++i) {
-      const bool is_lost = i >= 100;
-      run.scalars.loss = is_lost ? not_known : 3 - 0.001 * i;
-      run.scalars.loss_is_nan = is_lost;
-      run.scalars.applied = i == 100 - steps_before ? applied : std::nullopt;
-      run.scalars.grad_norm = is_lost                   ? not_known
-                              : i == 100 - steps_before ? outlier
-                                                        : 1 + 0.05F * static_cast<float>(i % 7);
-      run.scalars.grad_norm_is_nan = is_lost;
-      run.scalars.found_inf = is_lost ? std::optional{true} : std::nullopt;
-      run.add(std::vector<std::vector<float>>{});
-    }
-    return run;
-  };
-  for (const int before : {1, 3, 5}) {
-    CAPTURE(before);
-    const auto b = first_of<bad_batch>(with(3e4F, before, {}));
-    CHECK(b.ends_the_run);
-    CHECK(b.steps == std::vector<std::int64_t>{100 - before});
-    CHECK(b.lost_at == 100);
-    CHECK(b.outlier == Approx(3e4 / 1.3).epsilon(0.05));
-    CHECK(with(3e4F, before, {}).found().died_at == 100 - before);
+namespace {
+
+// A hundred steps, of which the norms before the loss is lost are these, the last ones.
+made_run lost_after(const std::vector<float>& norms, std::optional<bool> applied = {}, int per_line = 1) {
+  made_run run;
+  run.every = per_line;
+  const int first = 100 - static_cast<int>(norms.size());
+  for (int i = 0; i < 200; ++i) {
+    const bool is_lost = i >= 100;
+    run.scalars.loss = is_lost ? not_known : 3 - 0.001 * i;
+    run.scalars.loss_is_nan = is_lost;
+    const bool is_given = i >= first && !is_lost;
+    run.scalars.applied = is_given ? applied : std::nullopt;
+    run.scalars.grad_norm = is_lost    ? not_known
+                            : is_given ? norms[static_cast<std::size_t>(i - first)]
+                                       : 1 + 0.05F * static_cast<float>(i % 7);
+    run.scalars.grad_norm_is_nan = is_lost;
+    run.scalars.found_inf = is_lost ? std::optional{true} : std::nullopt;
+    run.add(std::vector<std::vector<float>>{});
   }
-  CHECK(first_of<bad_batch>(with(140, 2, {})).lost_at == 100);
-  CHECK(with(120, 2, {}).names() == names{"forward_overflow"});    // not a hundred times the largest before it
-  CHECK(with(3e4F, 6, {}).names().front() == "forward_overflow");  // too long before
-  CHECK(with(3e4F, 2, false).names().front() == "forward_overflow");
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("an outlier just before the loss is lost is what it was lost to, and one not long before is named") {
+  const auto b = first_of<bad_batch>(lost_after({3e4F}));
+  CHECK(b.ends_the_run);
+  CHECK(b.steps == std::vector<std::int64_t>{99});
+  CHECK(b.lost_at == 100);
+  CHECK(b.outlier == Approx(3e4 / 1.15).epsilon(0.05));
+  CHECK(lost_after({3e4F}).found().died_at == 99);
+  for (const std::vector<float>& norms : {std::vector<float>{3e4F, 1}, {3e4F, 1, 1, 1}, {3e4F, 1, 1, 1, 1}}) {
+    CAPTURE(norms);
+    const auto f = first_of<forward_overflow>(lost_after(norms));
+    CHECK(f.outlier_at == 100 - static_cast<std::int64_t>(norms.size()));
+    CHECK(f.outlier_is_alone);
+    CHECK(f.outlier == Approx(3e4 / 1.15).epsilon(0.05));
+    CHECK(f.lost.first == 100);
+  }
+  // Growth over some steps, the largest of which is told.
+  const auto grown = first_of<forward_overflow>(lost_after({2, 20, 3e4F}));
+  CHECK(grown.outlier_at == 99);
+  CHECK_FALSE(grown.outlier_is_alone);
+  const auto is_named = [](const made_run& run) { return first_of<forward_overflow>(run).outlier_at.has_value(); };
+  CHECK_FALSE(is_named(lost_after({100})));                           // not a hundred times the middle one
+  CHECK_FALSE(is_named(lost_after({3e4F, 1, 1, 1, 1, 1})));           // too long before
+  CHECK_FALSE(is_named(lost_after({3e4F}, false)));                   // skipped
+  CHECK_FALSE(is_named(lost_after({3e4F, 1, 1}, {}, 100)));           // lines far apart
+  CHECK_FALSE(is_named(lost_after({2e4F, 1, 1, 1, 1, 1, 1, 3e4F})));  // survived before
 }

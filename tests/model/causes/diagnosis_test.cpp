@@ -439,6 +439,23 @@ TEST_CASE("gradients that are lost just before the loss were applied, where no s
   CHECK(constant.has_scaler);
   CHECK(constant.scale == 1024);
   CHECK(with_scale(1024, not_known).names().front() == "forward_overflow");
+  // Where the loss came back after such a step before, updates that are not finite are left out.
+  const auto survived = [](int before) {
+    made_run run;
+    for (int i = 0; i < 100; ++i) {
+      const bool is_lost = i > 50;
+      run.scalars.loss = is_lost ? not_known : 2;
+      run.scalars.loss_is_nan = is_lost;
+      run.scalars.grad_norm = i == 50 || i == before ? infinity : is_lost ? not_known : 1;
+      run.scalars.found_inf = is_lost || i == 50 || i == before;
+      run.scalars.loss_scale = 1024;
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run.names().front();
+  };
+  CHECK(survived(-1) == "unhandled_overflow");
+  CHECK(survived(20) == "forward_overflow");
+  CHECK(survived(49) == "forward_overflow");
   CHECK(with_scale(1024, 512).names().front() == "forward_overflow");
 }
 
@@ -789,7 +806,33 @@ TEST_CASE("at a scale of 0 gradients are NaN, and the scale is the cause; a loss
     CHECK_FALSE(has_name(zero_from(60, steps, 2), "open_overflow"));
   }
   CHECK(first_of<collapsed_scale>(zero_from(0, 40, 2)).was_never_other);
+  CHECK(zero_from(60, 40, 2).found().died_at == 60);
   CHECK(zero_from(60, 40, not_known).names().front() == "forward_overflow");
+}
+
+TEST_CASE(
+    "where a scale of 0 was not that of the gradients, NaN to the end is not told as its own, and never as nothing") {
+  // The norm is lost from one step on, at a scale that is 0 from another on; the loss goes on falling or not.
+  const auto lost_from = [](int norm, int scale, double per_step) {
+    made_run run;
+    for (int i = 0; i < 100; ++i) {
+      const bool is_lost = i >= norm;
+      run.scalars.loss_scale = i >= scale ? 0 : 65536;
+      run.scalars.loss = 5 - per_step * i + 0.1 * (i % 3);
+      run.scalars.grad_norm = is_lost ? not_known : 1 + 0.01 * (i % 7);
+      run.scalars.grad_norm_is_nan = is_lost;
+      run.scalars.found_inf = is_lost;
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return run;
+  };
+  CHECK(lost_from(0, 0, 0.02).names() == names{"forward_overflow"});
+  CHECK(lost_from(60, 0, 0).names() == names{"forward_overflow"});
+  const made_run moving = lost_from(60, 60, 0.02);
+  const auto c = first_of<collapsed_scale>(moving);
+  CHECK(c.loss_moves);
+  CHECK(c.dead_lost == 40);
+  CHECK_FALSE(moving.found().died_at);
 }
 
 TEST_CASE("overflow that ends at the scale that it went on at was not the scale's") {

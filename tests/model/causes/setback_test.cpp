@@ -1,6 +1,7 @@
 // Pins what a run is told that comes back, or does not learn on: a peak of the loss, zeros that come to many gradients together,
 // norms that were clipped before they were recorded, and excerpts too short to judge.
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "made_run.hpp"
@@ -142,22 +143,27 @@ TEST_CASE("an excerpt says what rises in it, and that it is short") {
 }
 
 TEST_CASE("one step of large gradients from which on a higher loss falls as before is no divergence") {
-  const auto with = [](double growth, double slope_after, double norm_after) {
+  const auto with = [](double growth, const std::function<double(int)>& loss_after, double norm_after = 1) {
     std::mt19937 random(5);
     std::normal_distribution<double> noise;
     made_run run;
     for (int i = 0; i < 300; ++i) {
-      run.scalars.loss = (i < 150 ? 3 - 0.005 * i : 4.6 - slope_after * (i - 150)) + 0.03 * noise(random);
+      run.scalars.loss = (i < 150 ? 3 - 0.005 * i : loss_after(i - 150)) + 0.03 * noise(random);
       run.scalars.grad_norm = i == 150 ? growth : (i < 150 ? 1 : norm_after) * (1 + 0.02 * (i % 7));
       run.add(std::vector<std::vector<float>>{});
     }
     return run;
   };
-  const auto rise = with(45, 0.005, 1).found();
+  const auto as_before = [](int i) { return 4.6 - 0.005 * i; };
+  const auto rise = with(45, as_before).found();
   CHECK(rise.causes.empty());
   REQUIRE(rise.rise);
   CHECK(rise.rise->step == 150);
   CHECK(rise.rise->outlier == Approx(45 / 1.06).epsilon(0.03));
-  CHECK(with(45, 0, 1).names() == names{"divergence"});      // the loss stands still
-  CHECK(with(45, 0.005, 5).names() == names{"divergence"});  // the gradients do not come down
+  CHECK(with(45, as_before, 5).names() == names{"divergence"});  // the gradients do not come down
+  CHECK(with(45, [](int) { return 4.6; }).names() == names{"divergence"});
+  CHECK(with(45, [](int i) { return 4.6 - 0.0005 * i; }).names() == names{"divergence"});  // far slower
+  CHECK(with(45, [](int i) { return i < 45 ? 5.5 - 0.02 * i : 4.6; }).names() ==
+        names{"divergence"});                                                          // comes back at once
+  CHECK(with(45, [](int i) { return 9 - 0.01 * i; }).names() == names{"divergence"});  // far above where it began
 }

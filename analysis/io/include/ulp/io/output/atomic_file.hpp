@@ -60,7 +60,7 @@ class whole_database {
 // Whether an output would replace one of the files that are read, by whatever name.
 [[nodiscard]] bool is_one_of(const std::string& output, const std::vector<std::string>& inputs);
 
-// Whether two outputs would be one file, by whatever names, there or not. Never of "" and of "-".
+// Whether two outputs would be one file, by whatever names, there or not. Never of "", of "-" and of devices.
 [[nodiscard]] bool is_one_output(const std::string& a, const std::string& b);
 
 // For what is written in place: throws where atomic_file would refuse what another user put there.

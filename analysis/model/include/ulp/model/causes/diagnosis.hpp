@@ -161,6 +161,10 @@ struct forward_overflow {
   double first_scale = not_known;
   double last_scale = not_known;
   bool scale_is_at_most = false;  // of some steps only what it was at most is known
+  // A step not long before it whose gradients were so many times those before; with other steps so, or alone.
+  std::optional<std::int64_t> outlier_at;
+  double outlier = not_known;
+  bool outlier_is_alone = false;
 };
 
 // The loss overflows, while all gradients are finite: the sum over a batch, or what is logged.
@@ -207,8 +211,9 @@ struct unhandled_overflow {
   bool ends_the_run = false;
   // Its first gradients were infinite while the loss was finite, and the loss is lost from the next step on: they were applied.
   std::optional<std::int64_t> ruined_at;
-  double scale = not_known;  // where it is constant
-  bool is_held = false;      // there alone: it fell before, and the step behind these is finite at it
+  std::int64_t lost_from = 0;  // then the first step whose loss is lost: the next one, where all are logged
+  double scale = not_known;    // where it is constant
+  bool is_held = false;        // there alone: it fell before, and the step behind these is finite at it
 };
 
 // NaN without any infinity in some tensors, while the loss and the others are finite.
