@@ -1,4 +1,4 @@
-# awk -v name=ulp-replay -v version="ulp 0.1.0" -v date=2026-11-28 -v see_also="ulp ulpscope" -f man_page.awk: what --help prints, as a
+# awk -v name=ulp-replay -v version="ulp 1.0.0" -v date=2026-11-28 -v see_also="ulp ulpscope" -f man_page.awk: what --help prints, as a
 # manual page. Rows of options are indented by two blanks, what belongs to the row above by more; between a term and its text are two
 # blanks. The rows of "Subcommands:" have pages of their own.
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from ._loading import load as _load
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 # Each name and the module that has it.
 _PLACES = {
