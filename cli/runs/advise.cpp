@@ -87,7 +87,7 @@ command advise_command() {
       "    initial_scale             first_scale last_scale fitting_scale scale_before\n"
       "    bad_batch                 loss_is_lost ends_the_run times lost_at loss_before loss_after finite_norms period\n"
       "    forward_overflow          losses_lost losses_finite finite_norms in_all_tensors before first_scale last_scale\n"
-      "                              outlier_step outlier\n"
+      "                              loss_before loss_after outlier_step outlier\n"
       "    loss_overflow             no more\n"
       "    collapsed_scale           greatest least loss; or dead_steps dead_lost scale\n"
       "    open_overflow             first_scale last_scale\n"

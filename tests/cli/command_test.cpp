@@ -348,5 +348,5 @@ TEST_CASE("the version is told") {
   const auto told =
       run_shell("ulp --version | grep -Ex 'ulp [0-9]+[.][0-9]+[.][0-9]+( [(][0-9a-f]{12,}(-dirty)?[)])?'");
   CHECK(told.exit_code == 0);
-  CHECK(told.out.starts_with("ulp 0."));
+  CHECK(told.out.starts_with("ulp 1."));
 }

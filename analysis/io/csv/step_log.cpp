@@ -89,8 +89,10 @@ class step_log final : public source {
 
 }  // namespace
 
-bool is_step_log(const csv_reader& rows) {
-  return rows.find("step") && (rows.find("found_inf") || rows.find_any({"maxabs", "max_abs"}));
+bool is_step_log(const csv_reader& rows, bool is_run) {
+  if (!rows.find("step")) return false;
+  if (rows.find_any({"maxabs", "max_abs"})) return true;
+  return rows.find("found_inf") && (!is_run || has_scale(rows) || rows.find("layer"));
 }
 
 std::unique_ptr<source> open_step_log(csv_reader rows, const read_limits& limits) {

@@ -10,8 +10,8 @@
 
 namespace ulp::io {
 
-// By its columns.
-[[nodiscard]] bool is_step_log(const csv_reader& rows);
+// By its columns. `is_run`: they are also those of a table of a run, which tells more where `found_inf` is all that is of a step log.
+[[nodiscard]] bool is_step_log(const csv_reader& rows, bool is_run = false);
 [[nodiscard]] std::unique_ptr<source> open_step_log(csv_reader rows, const read_limits& limits = {});
 
 }  // namespace ulp::io

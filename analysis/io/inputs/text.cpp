@@ -52,11 +52,11 @@ std::unique_ptr<source> open_histograms(csv_reader rows, const read_limits& limi
 
 // The first that has its columns counts.
 struct csv_kind {
-  bool (*has_columns)(const csv_reader& rows);
+  bool (*has_columns)(const csv_reader& rows, bool is_run);
   std::unique_ptr<source> (*open)(csv_reader rows, const read_limits& limits);
 };
 constexpr std::array csv_kinds{
-    csv_kind{is_histogram_csv, open_histograms},
+    csv_kind{[](const csv_reader& rows, bool) { return is_histogram_csv(rows); }, open_histograms},
     csv_kind{is_step_log, open_step_log},
 };
 
@@ -193,6 +193,7 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
   if (stands_above_names(lines.peek()))
     if (std::optional<line_reader> below = below_comments(path, limits)) lines = *std::move(below);
   const char separator = separator_of(lines.peek());
+  const bool has_more = names_in(lines.peek(), separator).size() > 2;  // than a step and one thing told of it
   const bool is_run = is_header_of_run(lines.peek(), separator) || (!told.empty() && names_columns(lines.peek())) ||
                       has_told_name(lines.peek(), separator, told);
   const auto open_table = [&](csv_reader rows) {
@@ -221,7 +222,7 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
   }
   csv_reader rows(std::move(lines));
   for (const csv_kind& kind : csv_kinds)
-    if (told.empty() && kind.has_columns(rows)) return kind.open(std::move(rows), limits);
+    if (told.empty() && kind.has_columns(rows, is_run && has_more)) return kind.open(std::move(rows), limits);
   if (is_run) return open_table(std::move(rows));
   auto [rest, first_line] = std::move(rows).release();
   if (auto log = open_scale_log(std::move(rest), first_line)) return log;

@@ -411,6 +411,12 @@ void distrust_zero_losses(std::vector<scale_record>& records) {
   for (auto zero = told.rbegin(); zero != last; ++zero) (*zero)->is_overflow = (*zero)->stands_for_nan = true;
 }
 
+// Beside a norm that is NaN the Trainer's loss may be that of other steps: it leaves out what is not finite.
+void distrust_means_of_others(std::vector<scale_record>& records) {
+  for (scale_record& r : records)
+    if (r.from->replaces_loss && r.grad_norm_is_nan && r.loss != 0) r.loss = not_known;
+}
+
 // Under DeepSpeed Megatron's norm is DeepSpeed's, which stays that of the step before where one was skipped.
 void distrust_norms(std::vector<scale_record>& records) {
   if (std::ranges::any_of(records, [](const scale_record& r) { return r.from->skipped_in_all; }))
@@ -612,6 +618,7 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   others.evaluations = drop_evaluations(records);
   mark_other_norms(records);
   distrust_zero_losses(records);
+  distrust_means_of_others(records);
   fold_own_values(records);
   distrust_norms(records);
   choose_steps(records);

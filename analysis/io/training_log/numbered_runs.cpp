@@ -42,8 +42,9 @@ class run_builder {
     decided_ = !contradicts && is_decided(now);
 
     std::int64_t left = applied;
-    // The norm that is printed is that of the last step.
-    const bool ends_nonfinite = unlogged_here_ > 0 && is_norm_of_last_nonfinite(now.record);
+    // The norm that is printed is that of the last step, and so is a loss that is no mean: one of the falls is its own.
+    const bool ends_nonfinite =
+        unlogged_here_ > 0 && (is_loss_of_last_lost(now.record) || is_norm_of_last_nonfinite(now.record));
     const bool has_none = lacks_norm(now);
     const bool ends_skipped = (ends_nonfinite || has_none) && unknown > between && !now.updates_only && applied > 0;
     if (ends_skipped && now.skipped == 1) {
@@ -274,7 +275,8 @@ class run_builder {
     scale_run& run = runs_.back();
     const bool single = now.steps == 1;
     // The last value, or the mean of the interval.
-    const bool is_lost_last = !now.counted && !now.record.is_mean && is_norm_of_last_nonfinite(now.record);
+    const bool is_lost_last = !now.counted && !now.record.is_mean &&
+                              (is_norm_of_last_nonfinite(now.record) || is_loss_of_last_lost(now.record));
     if (single || is_lost_last || (!run.skipped && (std::isfinite(now.record.loss) || !now.counted))) put_loss(run);
     if (single && !std::isnan(now.record.before)) run.used = now.record.before;
     if (!run.skipped) run.learning_rate = now.record.learning_rate;
@@ -303,6 +305,9 @@ class run_builder {
     return now.from->norm_is_of_update && has_norms_ && !has_norm && now.counted && !now.at_end;
   }
 
+  static bool is_loss_of_last_lost(const scale_record& line) {
+    return !line.is_mean && (line.loss_is_nan || std::isinf(line.loss));
+  }
   static bool is_norm_of_last_nonfinite(const scale_record& line) {
     return line.is_overflow || (!line.is_mean && (line.grad_norm_is_nan || std::isinf(line.grad_norm)));
   }

@@ -362,6 +362,7 @@ void evidence::see_end() {
   if (forward) before.push_back(forward->lost.first);
   forward = forward_overflow_of(*this, end_->first, steps.size() - 1, end_->lost, end_->losses, end_->has_infinities);
   forward->before = std::move(before);
+  if (end_->losses > 0) see_rising_losses(*forward, steps, end_->first);
   if (outlier_before_) {
     forward->outlier_at = steps[outlier_before_->at].key.step;
     forward->outlier = outlier_before_->times;
@@ -389,7 +390,7 @@ bool evidence::is_ruinous(const lost_place& ending) const {
   return is_lost(before) && before.tensors == 0 && std::isfinite(before.loss);
 }
 
-// At a scale of 0 gradients are 0, and divided by it NaN; at an infinite one neither are finite.
+// At a scale of 0 gradients are 0, and divided by it NaN; at an infinite one none is finite either.
 bool evidence::is_lost_to_scale() const {
   if (!collapse || collapse->dead == 0 || places_.empty() || places_.back().last + 1 != steps.size()) return false;
   const auto is_dead = [&](std::size_t i) {

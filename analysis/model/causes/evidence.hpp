@@ -114,13 +114,15 @@ class evidence {
   bool has_losses_ = false;                     // finite ones
   bool is_placed_ = true;                       // what overflowed
   bool is_constant_ = false;                    // the scale, wherever it is known
-  std::optional<last_outlier> outlier_before_;  // the loss was lost; steps between are as usual
+  std::optional<last_outlier> outlier_before_;  // it died
   double scale_ = not_known;                    // the last one
   std::optional<lost_end> end_;                 // how it died
   std::uint64_t held_ = 0;                      // of what was handled, at a scale that is the same throughout
 };
 
 // Of lost steps of the run, by their indices.
+// What the losses in front of the index `end` do.
+void see_rising_losses(forward_overflow& f, const std::vector<step_survey>& steps, std::size_t end);
 [[nodiscard]] std::optional<collapsed_scale> collapse_of(const std::vector<step_survey>& steps);
 [[nodiscard]] forward_overflow forward_overflow_of(const evidence& e, std::size_t first, std::size_t last,
                                                    std::size_t lost, std::size_t losses, bool has_infinities);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "evidence.hpp"
+#include "series.hpp"
 
 namespace ulp {
 
@@ -36,6 +38,30 @@ forward_overflow forward_overflow_of(const evidence& e, std::size_t first, std::
     f.last_scale = std::isnan(f.last_scale) ? scale : std::min(f.last_scale, scale);
   }
   return f;
+}
+
+void see_rising_losses(forward_overflow& f, const std::vector<step_survey>& steps, std::size_t end) {
+  constexpr std::size_t most = 100;
+  constexpr std::size_t least = 8;
+  constexpr std::size_t widest = 10;
+  constexpr double noticeable = 1.5;
+  constexpr double about = 1.1;
+  std::vector<point> told = losses_of(steps, end);
+  if (told.size() > most) told.erase(told.begin(), told.end() - most);
+  if (told.size() < least) return;
+  const std::size_t window = std::min(widest, told.size() / 4);
+  const std::span<const point> all(told);
+  std::vector<double> levels;
+  for (std::size_t at = 0; at + window <= all.size(); ++at) levels.push_back(median_of(all.subspan(at, window)));
+  const auto lowest = std::ranges::min_element(levels);
+  const double last = median_of(all.last(std::max<std::size_t>(window / 2, 1)));
+  const bool is_above =
+      *lowest > 0 && last > noticeable * *lowest && last > *std::max_element(levels.begin(), lowest + 1);
+  if (!is_above) return;
+  const auto low = std::find_if(told.rbegin(), told.rend(), [&](const point& p) { return p.value <= about * *lowest; });
+  f.loss_before = *lowest;
+  f.loss_after = told.back().value;
+  f.rises_from = steps[low == told.rbegin() ? low->step : std::prev(low)->step].key.step;
 }
 
 void examine_forward_overflow(const evidence& e, std::vector<cause>& found) {

@@ -94,8 +94,11 @@ std::optional<lost_end> lost_end_of(const std::vector<step_survey>& steps, const
     end.losses += place->losses;
     end.has_infinities = end.has_infinities || place->has_infinities;
   }
-  // An overflow of the gradients may come just before.
-  while (!has_lost_loss(steps[end.first])) {
+  // An overflow of the gradients may come just before; a norm that is NaN, with no loss of its own beside it, is none.
+  const auto may_be_skipped = [](const step_survey& s) {
+    return !has_lost_loss(s) && (s.tensors > 0 || !s.known || !std::isnan(s.max_abs) || std::isfinite(s.loss));
+  };
+  while (end.first + 1 < steps.size() && may_be_skipped(steps[end.first])) {
     ++end.first;
     --end.lost;
   }

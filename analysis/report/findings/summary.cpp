@@ -151,6 +151,7 @@ advice_summary summary_of::summary(const std::optional<best_trial>& best,
   } else {
     s = without_cause(best, recipe);
     say_what_stands_out(s);
+    say_what_stands_still(s);
     if (weights_)
       take_weights(s);
     else if (!open_of_weights_.empty())
@@ -397,6 +398,72 @@ void summary_of::say_the_loss_rose(advice_summary& s) const {
                : "the loss is certain; gradients do not show why it rose";
 }
 
+namespace {
+
+void take_back_healthy(advice_summary& s) {
+  for (const std::string_view healthy : {"no fault found: ", "no fault found in the log: "})
+    if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());
+  if (s.cause == "healthy") s.cause = "unknown";
+  if (s.grade == finding_grade::fine) s.grade = finding_grade::notable;
+}
+
+double middle_of(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+// Whether a number has more digits than logs round to, so that it does not stand for others near it.
+bool has_many_digits(double x) { return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr) != x; }
+
+}  // namespace
+
+// A loss that is the same to its last digit, or logged norms that are gone while the loss stays where it was.
+void summary_of::say_what_stands_still(advice_summary& s) const {
+  constexpr std::size_t several = 20;
+  constexpr double gone = 1e-4;
+  constexpr double stays = 0.9;
+  if (s.cause != "healthy" && s.cause != "unknown") return;
+  std::vector<std::pair<double, std::int64_t>> losses;
+  std::vector<double> with_norm;
+  std::vector<double> norms;
+  for (const step_survey& of : judged_.steps()) {
+    if (std::isfinite(of.loss)) losses.emplace_back(of.loss, of.key.step);
+    if (!std::isfinite(of.loss) || !(of.logged_norm > 0) || !std::isfinite(of.logged_norm)) continue;
+    with_norm.push_back(of.loss);
+    norms.push_back(of.logged_norm);
+  }
+  std::size_t same = 0;
+  while (same < losses.size() && losses[losses.size() - 1 - same].first == losses.back().first) ++same;
+  if (same >= several && has_many_digits(losses.back().first)) {
+    take_back_healthy(s);
+    s.happened =
+        fmt::format("the loss is {:.9g} in {}, to its last digit; {}", losses.back().first,
+                    same == losses.size() ? "all steps that tell of it"
+                                          : fmt::format("all steps from {} on", losses[losses.size() - same].second),
+                    s.happened);
+    s.change =
+        "see whether the weights move (a learning rate of 0, parameters that the optimizer lacks), and what is logged as the loss";
+    s.sure = "certain of the loss as it is logged; why it stands still is not told; " + s.sure;
+    return;
+  }
+  if (norms.size() < 3 * several) return;
+  const double usual = middle_of({norms.begin(), norms.begin() + several});
+  std::size_t left = norms.size();
+  while (left > 0 && norms[left - 1] <= gone * usual) --left;
+  if (left < several || norms.size() - left < several) return;
+  const auto at = with_norm.begin() + static_cast<std::ptrdiff_t>(left);
+  const double loss_before = middle_of({at - several, at});
+  const double loss = middle_of({with_norm.end() - several, with_norm.end()});
+  if (!(loss >= stays * loss_before)) return;
+  take_back_healthy(s);
+  s.happened = fmt::format(
+      "the gradient norm fell from {:.3g} to {:.3g}, while the loss stays ({} before, {} at the end): gradients vanish; {}",
+      usual, middle_of({norms.end() - several, norms.end()}), loss_number(loss_before), loss_number(loss), s.happened);
+  s.change =
+      "look at what came before: units that died, a loss that no longer depends on the parameters, a learning rate that was too high";
+  s.sure = "certain of the norms as they are logged; why they fell is not told; " + s.sure;
+}
+
 // Steps with finite gradients far above those of nearly all others, too many or too near an end to be told as batches.
 void summary_of::say_what_stands_out(advice_summary& s) const {
   constexpr std::size_t few = 20;
@@ -424,8 +491,7 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
     most = std::max(most, size / median);
   }
   if (found.empty()) return;
-  for (const std::string_view healthy : {"no fault found: ", "no fault found in the log: "})
-    if (s.happened.starts_with(healthy)) s.happened.erase(0, healthy.size());
+  take_back_healthy(s);
   const bool is_one = found.size() == 1;
   constexpr std::size_t most_listed = 8;
   const std::string which = found.size() <= most_listed ? listed(found)
@@ -433,7 +499,6 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
                                                                       found.front(), found.back());
   s.happened = fmt::format("the gradients of {} are {}{} the median of all steps; {}", which, is_one ? "" : "up to ",
                            multiple_text(most), s.happened);
-  if (s.grade == finding_grade::fine) s.grade = finding_grade::notable;
   s.change = "look at the data there, and clip by the norm; otherwise " + s.change;
   s.sure = "fairly sure of these steps; " + s.sure;
 }

@@ -310,6 +310,8 @@ named_values numbers_of(const forward_overflow& f) {
   all.all.push_back({"before", integer(std::uint64_t{f.before.size()})});
   all.all.push_back({"first_scale", f.first_scale});
   all.all.push_back({"last_scale", f.last_scale});
+  all.all.push_back({"loss_before", f.loss_before});
+  all.all.push_back({"loss_after", f.loss_after});
   all.all.push_back({"outlier_step", f.outlier_at ? table_value{*f.outlier_at} : table_value{}});
   all.all.push_back({"outlier", f.outlier});
   return all;
@@ -372,12 +374,14 @@ told told_of(const forward_overflow& f, const telling& about) {
             ? "very sure: no loss scale reaches the forward pass"
             : "certain: no loss scale reaches the forward pass";
   } else {
-    const bool stays_finite = f.losses_finite == f.lost.steps;
+    const bool is_all = f.losses_finite == f.lost.steps;
+    const bool stays_finite = f.losses_finite > 0;  // wherever it is told
     t.happened = fmt::format("{} {} not finite{}, to the end of {}: the loss scale is not the cause, but {}",
                              span_text(f.lost), f.lost.steps == 1 ? "is" : "are", scales, end_of(about),
                              stays_finite ? "NaN that arises in the backward pass, or the forward pass"
                                           : "overflow or NaN in the forward pass");
-    t.sure = stays_finite ? "fairly sure: the loss stays finite, so look at the backward pass first"
+    t.sure = stays_finite ? fmt::format("fairly sure: the loss stays finite{}, so look at the backward pass first",
+                                        is_all ? "" : " wherever it was logged")
                           : "fairly sure: the loss would tell, but was NaN or was not logged there (see --scalars)";
   }
   if (!f.before.empty()) t.evidence.push_back("the same was seen before, in " + listed(f.before));
@@ -398,6 +402,13 @@ told told_of(const forward_overflow& f, const telling& about) {
     t.lines.clear();
   }
   if (f.losses_lost > 0 && !f.ends_the_run) t.change = "look at the data of these steps; " + t.change;
+  if (!std::isnan(f.loss_after)) {
+    t.happened += fmt::format("; before that the loss rises from {} to {} (from step {} on)",
+                              loss_number(f.loss_before), loss_number(f.loss_after), f.rises_from);
+    t.change = fmt::format("lower the learning rate, and look at the data from step {} on; {}", f.rises_from, t.change);
+    t.sure =
+        "very sure that no loss scale reaches the forward pass; it comes after the loss rose, as where a learning rate is too high";
+  }
   if (f.outlier_at) {
     const std::string times = multiple_text(f.outlier);
     t.happened +=
@@ -416,7 +427,7 @@ told told_of(const forward_overflow& f, const telling& about) {
   if (f.first_was_applied)
     t.change += fmt::format(
         "; step {} was applied: check for infinities before the update, so that a bad batch is skipped", f.lost.first);
-  if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)
+  if (f.losses_lost == 0 && f.losses_finite == 0)
     t.change += "; if the loss grew before that, lower the learning rate first";
   if (f.finite_norms > 0)
     t.evidence.push_back(fmt::format("the gradient norm is finite in {} of these steps", grouped(f.finite_norms)));

@@ -289,7 +289,7 @@ class command_test : public QObject {
     mistake("--format float17", "float17");
     mistake("--clip-norm wide", "wide");
     mistake("--tensor 'conv('", "conv(");
-    mistake("--steps 0:-9223372036854775808", "selects no step");
+    mistake("--steps 0:-9223372036854775808", "has a step below 0");
     mistake("--steps a:b", "a:b");
     mistake("--steps 10:10", "10:10");
     mistake("--step x", "'x'");

@@ -41,10 +41,17 @@ TEST_CASE("scalars: merged by step, other steps are fine") {
 
 TEST_CASE("scalars: fill what a step log does not say, and replace what it does") {
   const playground place;
-  place.write("log.csv", "step,found_inf,loss\n0,1,7\n");
+  place.write("log.csv", "step,maxabs,loss,scale\n0,inf,7,2\n");
+  place.write("s.csv", "step,loss,found_inf\n0,8,1\n");
+  const contents filled = place.open(std::vector<std::string>{"log.csv"}, scalars_from("s.csv"));
+  CHECK(filled.description == "step log");
+  CHECK(filled.steps[0].scalars.loss == 8);
+  CHECK(filled.steps[0].scalars.found_inf == true);
+  CHECK(filled.steps[0].scalars.loss_scale == 2);
+  place.write("table.csv", "step,found_inf,loss\n0,1,7\n");
   place.write("s.csv", "step,loss,scale\n0,8,\n");
-  const contents read = place.open(std::vector<std::string>{"log.csv"}, scalars_from("s.csv"));
-  CHECK(read.description == "step log");
+  const contents read = place.open(std::vector<std::string>{"table.csv"}, scalars_from("s.csv"));
+  CHECK(read.description == "table of a run (CSV)");
   CHECK(read.steps[0].scalars.loss == 8);
   CHECK(read.steps[0].scalars.found_inf == true);
   CHECK(std::isnan(read.steps[0].scalars.loss_scale));
@@ -76,11 +83,11 @@ TEST_CASE("scalars: each way they can be wrong") {
 
 TEST_CASE("scalars that are given as the input are a table of the run") {
   const playground place;
-  for (const char* const text :
-       {"step,loss\n0,1\n", "step,loss,grad_norm,lr\n0,1,1,1\n", "step,scale,applied\n0,1,1\n"})
+  for (const char* const text : {"step,loss\n0,1\n", "step,loss,grad_norm,lr\n0,1,1,1\n", "step,scale,applied\n0,1,1\n",
+                                 "step,loss,found_inf\n0,1,0\n"})
     CHECK(place.open("a.csv", text).description == "table of a run (CSV)");
   CHECK_FALSE(place.error("a.csv", "step,accuracy\n0,1\n").empty());
-  CHECK(place.open("a.csv", "step,loss,found_inf\n0,1,0\n").description == "step log");
+  CHECK(place.open("a.csv", "step,scale,found_inf\n0,1,0\n").description == "step log");
 }
 
 TEST_CASE("scalars: columns by the names that tools give them, and by --columns") {

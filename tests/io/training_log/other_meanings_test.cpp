@@ -527,3 +527,38 @@ TEST_CASE(
   CHECK(at_zero(log(65536, "nan", "nan")) == 0);
   CHECK(at_zero(log(65536, "inf", "2.5")) == 0);
 }
+
+TEST_CASE("other meanings: a flag beside losses is one column of a run, and alone or beside a scale a step log") {
+  const playground place;
+  const auto table = [&](const std::string& names, const std::function<std::string(int)>& row) {
+    return place.open("a.csv", names + "\n" + each(60, row));
+  };
+  const auto number = [](int i) { return std::to_string(i); };
+  const contents run =
+      table("step,loss,found_inf", [&](int i) { return number(i) + "," + (i < 40 ? loss(i) : "nan") + ",0"; });
+  CHECK(run.steps.size() == 60);
+  CHECK(run.steps[10].scalars.loss == Approx(4.8));
+  CHECK(steps_that(run, [](const step_scalars& s) { return s.loss_is_nan; }).size() == 20);
+  CHECK(table("step,found_inf", [&](int i) { return number(i) + ",0"; }).description == "step log");
+  CHECK(table("step,found_inf,scale", [&](int i) { return number(i) + ",0,1024"; }).description == "step log");
+  CHECK(table("step,loss,maxabs", [&](int i) { return number(i) + "," + loss(i) + ",1"; }).description == "step log");
+}
+
+TEST_CASE("other meanings: one fall of the scale before a row whose loss is NaN is that row's") {
+  const playground place;
+  std::string csv = "step,loss,loss_scale\n";
+  for (int i = 0; i <= 700; i += 10)
+    csv += std::to_string(i) + "," + (i == 400 ? "nan" : loss(i / 10)) + "," + (i < 400 ? "32768" : "16384") + "\n";
+  CHECK(nonfinite_in(place.open("a.csv", csv)) == steps{400});
+}
+
+TEST_CASE("other meanings: the Trainer's loss beside a norm that is NaN is not of that step") {
+  const playground place;
+  const auto entry = [](const std::string& loss, const std::string& norm) {
+    return "{'loss': " + loss + ", 'grad_norm': " + norm + ", 'learning_rate': 5e-05, 'epoch': 0.1}\n";
+  };
+  const contents read = place.open("a.log", entry("2.5", "1.5") + entry("2.4", "nan") + entry("2.3", "inf"));
+  CHECK(read.steps[0].scalars.loss == 2.5);
+  CHECK(std::isnan(read.steps[1].scalars.loss));
+  CHECK(read.steps[2].scalars.loss == 2.3);
+}

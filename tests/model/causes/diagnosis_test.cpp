@@ -2,6 +2,7 @@
 #include <ulp/model/causes/diagnosis.hpp>
 
 #include <cmath>
+#include <functional>
 
 #include "made_run.hpp"
 
@@ -866,4 +867,27 @@ TEST_CASE("overflow down to scales below 1 to the end is told once, another one 
   again.scalars.grad_norm = not_known;
   for (int i = 0; i < 12; ++i) again.log(true, std::ldexp(1.0, 16 - i));
   CHECK(std::ranges::count(again.names(), "open_overflow") == 1);
+}
+
+TEST_CASE("losses that rise up to the first lost one are told with it; those of a training that begins are not") {
+  const auto with = [](const std::function<double(int)>& loss) {
+    made_run run;
+    for (int i = 0; i < 300; ++i) {
+      const bool is_lost = i >= 200;
+      run.scalars.loss = is_lost ? not_known : loss(i) + 0.1 * (i % 3);
+      run.scalars.loss_is_nan = is_lost;
+      run.scalars.learning_rate = 1e-3;
+      run.add(std::vector<std::vector<float>>{});
+    }
+    return first_of<forward_overflow>(run);
+  };
+  const auto falling = [](int i) { return i < 50 ? 11 - 0.14 * i : 4.0; };
+  CHECK(std::isnan(with(falling).loss_after));
+  const auto risen = with([&](int i) { return i < 170 ? falling(i) : 4 + 0.15 * (i - 170); });
+  CHECK(risen.loss_before == Approx(4.1));
+  CHECK(risen.loss_after == Approx(4 + 0.15 * 29 + 0.1));
+  CHECK(risen.rises_from >= 170);
+  CHECK(risen.rises_from <= 176);
+  CHECK(std::isnan(with([&](int i) { return i < 190 ? falling(i) : 5.0; }).loss_after));          // not by half
+  CHECK(std::isnan(with([](int i) { return i < 120 ? 9.0 : i < 190 ? 4.0 : 7.0; }).loss_after));  // no more than before
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -837,4 +838,31 @@ TEST_CASE("lines that may be of many steps are not called steps, and that is sai
   CHECK(says(first.happened, "line 40 stands alone"));
   CHECK(says(first.change, "the data of this line"));
   CHECK(says(first.sure, "; the lines have no step numbers, and each may stand for many steps"));
+}
+
+TEST_CASE("a loss that stands still to its last digit, and norms that are gone beside one that stays, are no health") {
+  const auto told = [](const std::function<double(int)>& loss, const std::function<double(int)>& norm) {
+    run log;
+    for (int i = 0; i < 200; ++i) {
+      step s;
+      s.scalars.loss = loss(i);
+      s.scalars.grad_norm = norm(i);
+      s.scalars.found_inf = false;
+      log.add_step(s, {});
+    }
+    return log.given().first;
+  };
+  const auto falling = [](int i) { return 5 - 0.01 * i + 0.0137 * (i % 5); };
+  const auto usual = [](int i) { return 1 + 0.01 * (i % 7); };
+  CHECK(told(falling, usual).cause == "healthy");
+  const advice_summary same = told([](int) { return 10.8249; }, usual);
+  CHECK(same.cause == "unknown");
+  CHECK(says(same.happened, "the loss is 10.8249 in all steps that tell of it, to its last digit; none of 200 steps"));
+  CHECK(says(told([&](int i) { return i < 150 ? falling(i) : 3.51234; }, usual).happened, "in all steps from 150 on"));
+  CHECK(told([](int) { return 2.3; }, usual).cause == "healthy");  // it may be rounded
+  const auto gone = [&](int i) { return i < 100 ? usual(i) : 1e-6; };
+  const advice_summary vanished = told([&](int i) { return i < 100 ? falling(i) : 4.1 + 0.0137 * (i % 5); }, gone);
+  CHECK(vanished.cause == "unknown");
+  CHECK(says(vanished.happened, "the gradient norm fell from 1.03 to 1e-06, while the loss stays"));
+  CHECK(told(falling, gone).cause == "healthy");  // it goes on falling
 }

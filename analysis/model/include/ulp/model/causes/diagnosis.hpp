@@ -165,6 +165,10 @@ struct forward_overflow {
   std::optional<std::int64_t> outlier_at;
   double outlier = not_known;
   bool outlier_is_alone = false;
+  // Losses that rise from step to step up to the first lost one, above those before: the first and the last of these.
+  double loss_before = not_known;
+  double loss_after = not_known;
+  std::int64_t rises_from = 0;
 };
 
 // The loss overflows, while all gradients are finite: the sum over a batch, or what is logged.
