@@ -126,7 +126,7 @@ if(MODE STREQUAL "installed")
     ${BINDIR}/ulp
     ${DATADIR}/bash-completion/completions/ulp
     ${DATADIR}/fish/vendor_completions.d/ulp.fish
-    ${DATADIR}/ulpscope/examples/digits.step00100.safetensors ${DATADIR}/ulpscope/examples/digits.ulp
+    ${DATADIR}/ulpscope/examples/deepspeed.log ${DATADIR}/ulpscope/examples/digits.step00100.safetensors ${DATADIR}/ulpscope/examples/digits.ulp
     ${DATADIR}/ulpscope/examples/microbatches32.safetensors ${DATADIR}/ulpscope/examples/optimizer_steps.npz
     ${DATADIR}/ulpscope/examples/transformer.ulp ${DATADIR}/ulpscope/examples/weights.step00100.safetensors
     ${DATADIR}/zsh/site-functions/_ulp
