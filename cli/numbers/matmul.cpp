@@ -54,9 +54,6 @@ void print_text(const matmul_answer& answer, const matmul_question& asked) {
              : *asked.promote == 0 ? ", added to c in float32"
                                    : fmt::format(", every {} groups added in float32", *asked.promote),
              asked.split_k == 1 ? "" : fmt::format(", split in {}", answer.parts));
-  if (answer.parts != asked.split_k)
-    note(fmt::format("--split-k {}: K makes {} of whole groups, all but the last alike", asked.split_k,
-                     count_text(answer.parts, "part")));
   fmt::print("source       {}\n", answer.source);
   if (!answer.note.empty()) fmt::print("note         {}\n", answer.note);
   if (std::isnan(e.largest_ulps))
@@ -79,6 +76,9 @@ int run(const matmul_arguments& o) {
   refuse_overwriting_inputs({.csv = o.asked.output}, o.asked.inputs);
   refuse_one_output({{"-o", o.asked.output}, {"--csv", o.output.csv}});
   const matmul_answer answer = matmul_over(o.asked, on_stderr());
+  if (answer.parts != o.asked.split_k)
+    note(fmt::format("--split-k {}: K makes {} of whole groups, all but the last alike", o.asked.split_k,
+                     count_text(answer.parts, "part")));
   if (!o.output.machine_stdout()) print_text(answer, o.asked);
   write_table("matmul", values_of(answer, o.asked), o.output, false);
   return done;

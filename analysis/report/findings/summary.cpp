@@ -412,8 +412,13 @@ double middle_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Whether a number has more digits than logs round to, so that it does not stand for others near it.
-bool has_many_digits(double x) { return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr) != x; }
+// Whether a number has more than four digits, as one that was rounded to fewer stands for others near it.
+bool has_many_digits(double x) {
+  constexpr int digits = 4;
+  constexpr double exact = 1e-6;
+  const double units = x / std::pow(10.0, std::floor(std::log10(std::fabs(x))) - (digits - 1));
+  return std::fabs(units - std::round(units)) > exact;
+}
 
 }  // namespace
 

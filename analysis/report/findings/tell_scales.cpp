@@ -375,7 +375,8 @@ told told_of(const forward_overflow& f, const telling& about) {
             : "certain: no loss scale reaches the forward pass";
   } else {
     const bool is_all = f.losses_finite == f.lost.steps;
-    const bool stays_finite = f.losses_finite > 0;  // wherever it is told
+    constexpr std::uint64_t several = 5;
+    const bool stays_finite = is_all || f.losses_finite >= several;  // wherever it is told
     t.happened = fmt::format("{} {} not finite{}, to the end of {}: the loss scale is not the cause, but {}",
                              span_text(f.lost), f.lost.steps == 1 ? "is" : "are", scales, end_of(about),
                              stays_finite ? "NaN that arises in the backward pass, or the forward pass"
@@ -427,7 +428,7 @@ told told_of(const forward_overflow& f, const telling& about) {
   if (f.first_was_applied)
     t.change += fmt::format(
         "; step {} was applied: check for infinities before the update, so that a bad batch is skipped", f.lost.first);
-  if (f.losses_lost == 0 && f.losses_finite == 0)
+  if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)
     t.change += "; if the loss grew before that, lower the learning rate first";
   if (f.finite_norms > 0)
     t.evidence.push_back(fmt::format("the gradient norm is finite in {} of these steps", grouped(f.finite_norms)));

@@ -57,11 +57,15 @@ TEST_CASE("a product as a unit makes it") {
   const json half = answer(a + " " + b + " --unit H100 --format fp16 --accumulate fp16 -o " + c);
   CHECK(half.at("result") == "float16");
   CHECK(ulp::number_file(c).arrays().at(0).type == ulp::dtype::float16);
-  CHECK(answer(a + " " + b + " --unit H100 --format e4m3fn --promote 4 --split-k 2").at("split_k") == 2);
+  CHECK(answer(a + " " + b + " --unit H100 --format e4m3fn --promote 4").at("split_k") == 1);
+  // K is one group.
   const auto cut = run_ulp("matmul " + a + " " + b + " --unit H100 --format e4m3fn --split-k 9 --json");
-  const json made = json::parse(cut.out).at(0);
-  CHECK(made.at("split_k") < 9);
-  CHECK(cut.err.find("--split-k 9: K makes ") != std::string::npos);
+  CHECK(json::parse(cut.out).at(0).at("split_k") == 1);
+  CHECK(cut.err.find("--split-k 9: K makes 1 part ") != std::string::npos);
+  const std::vector<float> hundred(100, 0.5F);
+  CHECK(answer(written(folder, "long_a.npy", {1, 100}, hundred) + " " +
+               written(folder, "long_b.npy", {100, 1}, hundred) + " --unit H100 --format e4m3fn --split-k 2")
+            .at("split_k") == 2);
   const auto text = run_ulp("matmul " + a + " " + b + " --unit V100 --format fp16");
   CHECK(text.out.find("largest      1 ulp of float32, at [0, 0]") != std::string::npos);
   CHECK(text.out.find("differing    1 of 2 elements from the exact product rounded once, 50 %") != std::string::npos);

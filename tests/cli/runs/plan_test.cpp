@@ -245,5 +245,5 @@ TEST_CASE("a recording through a pipe cannot be read twice, and is refused") {
   const auto run = run_shell("cat " + recording + " | ulp plan /dev/stdin");
   CHECK(run.exit_code == 2);
   CHECK(run.out.empty());
-  CHECK(run.err.find("/dev/stdin: is a pipe, through which only text is read") != std::string::npos);
+  CHECK(run.err.find("/dev/stdin: is a pipe, through which only text in UTF-8 is read") != std::string::npos);
 }
