@@ -23,7 +23,8 @@ int run(int argc, char** argv) {
       .footer =
           "ulp COMMAND --help, or ulp help COMMAND, lists the options of a command, with an example.\n"
           "Examples name files of examples/: they work in the root of the source, and where it is installed in\n"
-          "PREFIX/share/ulpscope (/usr/share/ulpscope; of pip in share/ulpscope of the environment).\n"
+          "PREFIX/share/ulpscope (/usr/share/ulpscope; of pip in share/ulpscope of the environment). Pages of docs/ are\n"
+          "installed in /usr/share/doc/ulp, and of pip beside these examples.\n"
           "Exit codes:\n"
           "  0    success\n"
           "  1    a check found differences\n"
