@@ -43,8 +43,7 @@ class run_builder {
 
     std::int64_t left = applied;
     // The norm that is printed is that of the last step, and so is a loss that is no mean: one of the falls is its own.
-    const bool ends_nonfinite =
-        unlogged_here_ > 0 && (is_loss_of_last_lost(now.record) || is_norm_of_last_nonfinite(now.record));
+    const bool ends_nonfinite = unlogged_here_ > 0 && is_lost_last(now.record);
     const bool has_none = lacks_norm(now);
     const bool ends_skipped = (ends_nonfinite || has_none) && unknown > between && !now.updates_only && applied > 0;
     if (ends_skipped && now.skipped == 1) {
@@ -57,8 +56,12 @@ class run_builder {
     std::int64_t needed = 0;  // steps in which the scale must have grown before it fell
     for (double now_at = scale; const scale_record& e : events) needed += growths(std::exchange(now_at, e.after), e);
     const bool fits = needed <= left - (now.updates_only && !now.at_end ? 1 : 0);  // the last is an update
+    // Where the last step is lost, and each overflow has a line, the last of these is its own.
+    const bool ends_with_event =
+        !numbered && !now.updates_only && !now.at_end && unknown == 0 && is_lost_last(now.record);
     for (const scale_record& e : events) {
-      const std::int64_t good = numbered ? e.step - step_ : fits ? growths(scale, e) : 0;
+      const bool is_own = ends_with_event && &e == &events.back();
+      const std::int64_t good = is_own ? left : numbered ? e.step - step_ : fits ? growths(scale, e) : 0;
       const double before = std::exchange(scale, scale_after(e));
       if (good > 0) add({.count = static_cast<std::uint32_t>(good)});
       left -= good;
@@ -275,9 +278,8 @@ class run_builder {
     scale_run& run = runs_.back();
     const bool single = now.steps == 1;
     // The last value, or the mean of the interval.
-    const bool is_lost_last = !now.counted && !now.record.is_mean &&
-                              (is_norm_of_last_nonfinite(now.record) || is_loss_of_last_lost(now.record));
-    if (single || is_lost_last || (!run.skipped && (std::isfinite(now.record.loss) || !now.counted))) put_loss(run);
+    const bool is_lost = !now.counted && !now.record.is_mean && is_lost_last(now.record);
+    if (single || is_lost || (!run.skipped && (std::isfinite(now.record.loss) || !now.counted))) put_loss(run);
     if (single && !std::isnan(now.record.before)) run.used = now.record.before;
     if (!run.skipped) run.learning_rate = now.record.learning_rate;
     const bool is_of_last = single || !now.record.is_mean;
@@ -307,6 +309,9 @@ class run_builder {
 
   static bool is_loss_of_last_lost(const scale_record& line) {
     return !line.is_mean && (line.loss_is_nan || std::isinf(line.loss));
+  }
+  static bool is_lost_last(const scale_record& line) {
+    return is_loss_of_last_lost(line) || is_norm_of_last_nonfinite(line);
   }
   static bool is_norm_of_last_nonfinite(const scale_record& line) {
     return line.is_overflow || (!line.is_mean && (line.grad_norm_is_nan || std::isinf(line.grad_norm)));

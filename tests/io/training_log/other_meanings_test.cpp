@@ -562,3 +562,20 @@ TEST_CASE("other meanings: the Trainer's loss beside a norm that is NaN is not o
   CHECK(std::isnan(read.steps[1].scalars.loss));
   CHECK(read.steps[2].scalars.loss == 2.3);
 }
+
+TEST_CASE("other meanings: the last overflow before a line whose loss is lost is that line's own") {
+  const playground place;
+  std::string log;
+  double scale = 65536;
+  for (int i = 0; i <= 70; i += 10) {
+    for (int skipped = 0; i >= 50 && skipped < (i == 50 ? 3 : 10); ++skipped)
+      log += "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to " + std::to_string(scale /= 2) +
+             "\n";
+    log += "Epoch: [0][" + std::to_string(i) + "/200]\tTime 0.31 (0.33)\tLoss " +
+           (i < 50 ? "3.25 (3.25)" : "nan (nan)") + "\n";
+  }
+  const contents read = place.open("a.log", log);
+  CHECK(nonfinite_in(read).size() == 23);
+  CHECK(steps_that(read, [](const step_scalars& s) { return s.loss_is_nan; }) == steps{50, 60, 70});
+  CHECK(steps_that(read, [](const step_scalars& s) { return s.loss_is_nan && s.applied.value_or(false); }).empty());
+}
