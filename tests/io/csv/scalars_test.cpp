@@ -39,22 +39,23 @@ TEST_CASE("scalars: merged by step, other steps are fine") {
   CHECK(merged.applied == false);
 }
 
-TEST_CASE("scalars: fill what a step log does not say, and replace what it does") {
+TEST_CASE("scalars: fill what a step log or a table does not say, and replace what it does") {
   const playground place;
-  place.write("log.csv", "step,maxabs,loss,scale\n0,inf,7,2\n");
-  place.write("s.csv", "step,loss,found_inf\n0,8,1\n");
-  const contents filled = place.open(std::vector<std::string>{"log.csv"}, scalars_from("s.csv"));
-  CHECK(filled.description == "step log");
-  CHECK(filled.steps[0].scalars.loss == 8);
-  CHECK(filled.steps[0].scalars.found_inf == true);
-  CHECK(filled.steps[0].scalars.loss_scale == 2);
-  place.write("table.csv", "step,found_inf,loss\n0,1,7\n");
-  place.write("s.csv", "step,loss,scale\n0,8,\n");
-  const contents read = place.open(std::vector<std::string>{"table.csv"}, scalars_from("s.csv"));
-  CHECK(read.description == "table of a run (CSV)");
-  CHECK(read.steps[0].scalars.loss == 8);
-  CHECK(read.steps[0].scalars.found_inf == true);
-  CHECK(std::isnan(read.steps[0].scalars.loss_scale));
+  const auto with = [&](const std::string& run, const std::string& scalars) {
+    place.write("run.csv", run);
+    place.write("s.csv", scalars);
+    return place.open(std::vector<std::string>{"run.csv"}, scalars_from("s.csv"));
+  };
+  const contents log = with("step,maxabs,loss,scale\n0,inf,7,2\n", "step,loss,found_inf\n0,8,1\n");
+  CHECK(log.description == "step log");
+  CHECK(log.steps[0].scalars.loss == 8);
+  CHECK(log.steps[0].scalars.found_inf == true);
+  CHECK(log.steps[0].scalars.loss_scale == 2);
+  const contents table = with("step,found_inf,loss\n0,1,7\n", "step,loss,scale\n0,8,\n");
+  CHECK(table.description == "table of a run (CSV)");
+  CHECK(table.steps[0].scalars.loss == 8);
+  CHECK(table.steps[0].scalars.found_inf == true);
+  CHECK(std::isnan(table.steps[0].scalars.loss_scale));
 }
 
 TEST_CASE("scalars: each way they can be wrong") {

@@ -37,9 +37,8 @@ struct matmul_answer {
   std::uint64_t depth = 0;
   std::uint64_t columns = 0;
   matmul_errors errors;
-  std::uint64_t parts =
-      1;               // of K: at most as many as asked for, since they are whole groups and but for the last alike
-  double seconds = 0;  // that the product took, without reading and without errors
+  std::uint64_t parts = 1;  // that K was cut into, at most as many as asked for: see matmul_order
+  double seconds = 0;       // that the product took, without reading and without errors
 };
 
 // Writes the output, too. Throws input_error, std::invalid_argument.

@@ -117,7 +117,7 @@ struct bad_batch {
   double loss_before = not_known;       // the median before the first, and
   double loss_after = not_known;        // at the end, where that is higher than by chance
   bool ends_the_run = false;            // it was applied, and the training did not come back
-  std::optional<std::int64_t> lost_at;  // then the first step whose loss is lost, where it is one of the next
+  std::optional<std::int64_t> lost_at;  // then the step whose loss is lost, where that is the next one
   std::int64_t period = 0;              // they come every so many steps; 0 where they are few or irregular
   std::uint64_t finite_norms = 0;       // of these steps, with a lost loss beside a finite norm: see has_finite_norm()
   [[nodiscard]] bool is_contradicted() const noexcept { return 2 * finite_norms > steps.size(); }
@@ -165,7 +165,8 @@ struct forward_overflow {
   std::optional<std::int64_t> outlier_at;
   double outlier = not_known;
   bool outlier_is_alone = false;
-  // Losses that rise from step to step up to the first lost one, above those before: the first and the last of these.
+  // Of losses that rise up to the first lost one, above what they were: their least level, the last of them, and the step from which on all
+  // are above that level.
   double loss_before = not_known;
   double loss_after = not_known;
   std::int64_t rises_from = 0;
@@ -330,8 +331,8 @@ struct loss_rise {
   double before = not_known;
   double after = not_known;
   bool is_back = false;  // where it began, or above
-  double outlier =
-      not_known;  // of the gradients of that step alone, times the level before it; where it falls again from there
+  // How far the gradients of that step alone stand above those before it, where the loss falls as before from there on.
+  double outlier = not_known;
 };
 
 // From its least value on.
