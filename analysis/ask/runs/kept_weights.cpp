@@ -32,7 +32,8 @@ dtype narrow_type_of_weights(const run_text& run, const source_options& how) {
   };
   if (are_dumps(run.inputs, how)) {
     try {
-      for (const update_pair& pair : open_update_pairs(run.inputs, how, not_known)->all()) see(pair.weight_type);
+      const auto pairs = open_update_pairs(run.inputs, how, not_known);
+      for (const update_pair& pair : pairs->all()) see(pair.weight_type);
     } catch (const input_error&) {  // of no weights, or of such that cannot be paired
       return dtype::unknown;
     }
