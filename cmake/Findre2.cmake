@@ -4,7 +4,14 @@ find_package(re2 CONFIG QUIET)
 if(NOT re2_FOUND)
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)
+    # The parts of Abseil ask for each other, and pkgconf takes 15 s to go through all of their ways. Shared libraries bring
+    # the far ones with them; archives do not.
+    set(re2_depth "$ENV{PKG_CONFIG_MAXIMUM_TRAVERSE_DEPTH}")
+    if(NOT CMAKE_FIND_LIBRARY_SUFFIXES STREQUAL ".a")
+      set(ENV{PKG_CONFIG_MAXIMUM_TRAVERSE_DEPTH} 5)
+    endif()
     pkg_check_modules(re2_pkgconfig QUIET IMPORTED_TARGET re2)
+    set(ENV{PKG_CONFIG_MAXIMUM_TRAVERSE_DEPTH} "${re2_depth}")
   endif()
   include(FindPackageHandleStandardArgs)
   find_package_handle_standard_args(re2 REQUIRED_VARS re2_pkgconfig_LINK_LIBRARIES
