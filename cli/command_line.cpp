@@ -29,7 +29,7 @@ constexpr std::size_t help_column = 30;  // where descriptions of options begin
 constexpr std::size_t command_column = 15;
 
 // `text` broken between words, `column` characters being there already; further lines begin at `indent`.
-std::string wrapped(std::string_view text, std::size_t column, std::size_t indent) {
+std::string wrapped_at(std::string_view text, std::size_t column, std::size_t indent) {
   std::string all;
   bool first = true;
   while (!text.empty()) {
@@ -56,7 +56,7 @@ std::string wrapped_line(std::string_view line) {
   std::size_t text = margin;
   if (const std::size_t gap = margin == 0 ? line.npos : line.find("  ", margin); gap != line.npos)
     text = line.find_first_not_of(' ', gap);
-  return std::string{line.substr(0, text)} + wrapped(line.substr(text), text, text);
+  return std::string{line.substr(0, text)} + wrapped_at(line.substr(text), text, text);
 }
 
 std::string wrapped_lines(std::string_view text) {
@@ -92,11 +92,11 @@ class narrow_formatter : public CLI::Formatter {
 
  private:
   static std::string row(const std::string& name, const std::string& help, std::size_t column = help_column) {
-    std::string left = wrapped("  " + name, 0, 6);
+    std::string left = wrapped_at("  " + name, 0, 6);
     if (help.empty()) return left + "\n";
     if (left.size() + 2 > column) left += "\n";
     left.resize(left.back() == '\n' ? left.size() + column : column, ' ');
-    return left + wrapped(help, column, column) + "\n";
+    return left + wrapped_at(help, column, column) + "\n";
   }
 };
 

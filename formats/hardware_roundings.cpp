@@ -19,7 +19,7 @@ constexpr std::string_view nvidia = "PTX ISA, cvt.rs; its random bits' places: D
 // A software model; the instructions V_CVT_SR_{FP8,BF8}_F32 are said to do the same.
 constexpr std::string_view amd = "ROCm/clr, hipamd/include/hip/amd_detail/amd_hip_fp8.h";
 
-constexpr std::array rows{
+constexpr std::array presets{
     rounding_preset{"nvidia", "float16", float16, plain_with(13), nvidia},
     rounding_preset{"nvidia", "bfloat16", bfloat16, plain_with(16), nvidia},
     rounding_preset{"amd", "float8_e4m3fn", float8_e4m3fn, plain_with(20), amd},
@@ -30,12 +30,12 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const rounding_preset> rounding_presets() noexcept { return rows; }
+std::span<const rounding_preset> rounding_presets() noexcept { return presets; }
 
 parsed<rounding> parse_rounding(std::string_view text, const format& to) {
   if (const auto mode = parse_rounding(text)) return {mode, ""};
   std::string documented;
-  for (const rounding_preset& row : rows) {
+  for (const rounding_preset& row : presets) {
     if (row.name != text) continue;
     if (row.to == to) return {row.rounding, ""};
     documented += (documented.empty() ? "" : ", ") + std::string{row.to_name};
@@ -47,7 +47,7 @@ parsed<rounding> parse_rounding(std::string_view text, const format& to) {
             "'" + std::string{text} +
                 "': stochastic takes A, B or C, and bits=1 to bits=32 or bits=all, each at most once"};
   std::string names;
-  for (const rounding_preset& row : rows)
+  for (const rounding_preset& row : presets)
     if (names.empty() || !names.ends_with(row.name)) names += (names.empty() ? "" : ", ") + std::string{row.name};
   return {{},
           "cannot be '" + std::string{text} +

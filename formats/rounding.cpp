@@ -15,7 +15,7 @@ struct direction_name {
 };
 
 // With Berkeley TestFloat's names, and RISC-V's.
-constexpr std::array names{
+constexpr std::array directions{
     direction_name{"nearest-even", {"rne", "near_even"}, direction::nearest_even},
     direction_name{"nearest-away", {"rna", "near_maxMag", "rmm"}, direction::nearest_away},
     direction_name{"toward-zero", {"rz", "minMag", "rtz"}, direction::toward_zero},
@@ -37,10 +37,10 @@ std::optional<stochastic_definition> parse_definition(std::string_view text) {
 std::optional<rounding> parse_rounding(std::string_view text) {
   const std::size_t end_of_head = text.find_first_of(":,");
   const std::string_view head = text.substr(0, end_of_head);
-  const auto* const row = std::find_if(names.begin(), names.end(), [&](const direction_name& n) {
+  const auto* const row = std::find_if(directions.begin(), directions.end(), [&](const direction_name& n) {
     return n.name == head || (!head.empty() && std::find(n.aliases.begin(), n.aliases.end(), head) != n.aliases.end());
   });
-  if (row == names.end()) return std::nullopt;
+  if (row == directions.end()) return std::nullopt;
   rounding mode;
   mode.direction = row->direction;
   if (end_of_head == std::string_view::npos) return mode;
@@ -69,8 +69,8 @@ std::optional<rounding> parse_rounding(std::string_view text) {
 }
 
 std::string to_string(const rounding& mode) {
-  const auto* const row =
-      std::find_if(names.begin(), names.end(), [&](const direction_name& n) { return n.direction == mode.direction; });
+  const auto* const row = std::find_if(directions.begin(), directions.end(),
+                                       [&](const direction_name& n) { return n.direction == mode.direction; });
   std::string text{row->name};
   if (mode.direction == direction::stochastic) {
     text += ":";

@@ -92,7 +92,7 @@ constexpr scale_blocks mx{"float8_e8m0", float8_e8m0, 32};
 constexpr scale_blocks mx_16{"float8_e8m0", float8_e8m0, 16};
 constexpr scale_blocks nv{"float8_e4m3fn", float8_e4m3fn, 16};
 
-constexpr std::array rows{
+constexpr std::array cores{
     tensor_core{"volta", "float16", float16, aligned(4, 23, -131), volta, "", {}},
     tensor_core{"volta", "float16", float16, into_float16(4, 23, -19), volta_fp16, "", {}},
     tensor_core{"turing", "float16", float16, aligned(8, 24, -132), turing, groups_of_turing, {}},
@@ -170,25 +170,25 @@ bool equal_but_for_case(std::string_view small, std::string_view any) noexcept {
 
 // The first row of the architecture, or the processor, with such operands that is wanted.
 template <class Wanted>
-const tensor_core* find_row(std::string_view name, const format& operands, Wanted wanted) noexcept {
+const tensor_core* find_core(std::string_view name, const format& operands, Wanted wanted) noexcept {
   for (const processor& p : processors)
     if (equal_but_for_case(p.name, name)) name = p.unit;
-  const auto* const row = std::find_if(rows.begin(), rows.end(), [&](const tensor_core& t) {
+  const auto* const row = std::find_if(cores.begin(), cores.end(), [&](const tensor_core& t) {
     return equal_but_for_case(t.name, name) && t.operands == operands && wanted(t);
   });
-  return row == rows.end() ? nullptr : row;
+  return row == cores.end() ? nullptr : row;
 }
 
 }  // namespace
 
-std::span<const tensor_core> tensor_cores() noexcept { return rows; }
+std::span<const tensor_core> tensor_cores() noexcept { return cores; }
 
 const tensor_core* find_tensor_core(std::string_view name, const format& operands) noexcept {
-  return find_row(name, operands, [](const tensor_core& t) { return !t.scales; });
+  return find_core(name, operands, [](const tensor_core& t) { return !t.scales; });
 }
 
 const tensor_core* find_tensor_core(std::string_view name, const format& operands, const format& accumulator) noexcept {
-  return find_row(name, operands, [&](const tensor_core& t) {
+  return find_core(name, operands, [&](const tensor_core& t) {
     const format& own = t.how.accumulator;
     return !t.scales && (own == accumulator || (accumulator == binary32 && own == e8m13));
   });
@@ -196,7 +196,7 @@ const tensor_core* find_tensor_core(std::string_view name, const format& operand
 
 const tensor_core* find_scaled_tensor_core(std::string_view name, const format& operands, const format& scale,
                                            std::uint32_t block) noexcept {
-  return find_row(name, operands, [&](const tensor_core& t) {
+  return find_core(name, operands, [&](const tensor_core& t) {
     return t.scales && t.scales->format == scale && t.scales->size == block;
   });
 }

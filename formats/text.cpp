@@ -15,7 +15,7 @@ using boost::multiprecision::cpp_int;
 constexpr int exponent_limit = 20000;
 constexpr int decimal_exponent_limit = 6000;  // 10^6000 > 2^19900
 
-std::string lower(std::string_view text) {
+std::string lower_case(std::string_view text) {
   std::string result{text};
   std::transform(result.begin(), result.end(), result.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -169,7 +169,7 @@ std::string fraction_digits(const unpacked& x, int bits) {
 std::optional<unpacked> parse_number(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  const std::string word = lower(text);
+  const std::string word = lower_case(text);
   const std::string_view view = word;
   if (view == "inf" || view == "infinity") return unpacked{.kind = number_class::infinity, .negative = negative};
   if (view == "nan") return unpacked{.kind = number_class::nan, .negative = negative};

@@ -35,7 +35,7 @@ std::string layout(const format& f) {
 }
 
 // The smallest normal number, as a power where it is one.
-std::string least_normal(const format& f) {
+std::string least_normal_text(const format& f) {
   const unpacked x = decode(f, f.min_normal_code());
   return x.significand << 1 == 0 ? fmt::format("2^{}", x.exponent) : brief(f, f.min_normal_code());
 }
@@ -76,7 +76,7 @@ table overview(const std::vector<named_format>& formats, bool exact) {
       {"layout", "layout", [](const row& r) { return layout(r.format); }},
       {"bias", "bias", [](const row& r) { return std::int64_t{r.format.bias}; }},
       {"max", "largest", largest, {}, right},
-      {"min_normal", "least normal", [](const row& r) { return least_normal(r.format); }, {}, right},
+      {"min_normal", "least normal", [](const row& r) { return least_normal_text(r.format); }, {}, right},
       {"min_subnormal", "subnormal", least_subnormal, {}, right},
       {"epsilon", "epsilon", [](const row& r) { return fmt::format("2^{}", -r.format.fraction_bits); }, {}, right},
       {"infinity", "inf", [=](const row& r) { return yes_or_no(r.format.has_infinity()); }},

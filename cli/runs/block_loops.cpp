@@ -83,7 +83,8 @@ summary_line lost_line(const std::vector<block_loop_result>& seeds) {
   return line;
 }
 
-summary summary_of(const block_loops& o, const block_loop_options& loop, const std::vector<block_loop_result>& seeds) {
+summary block_summary(const block_loops& o, const block_loop_options& loop,
+                      const std::vector<block_loop_result>& seeds) {
   const mean_and_deviation closed = over(seeds, [](const block_loop_result& r) { return r.loss; });
   const mean_and_deviation twin = over(seeds, [](const block_loop_result& r) { return r.float32_loss; });
   const mean_and_deviation above = over(seeds, [](const block_loop_result& r) { return r.loss - r.float32_loss; });
@@ -122,7 +123,7 @@ int run_block_loops(const block_loops& o) {
   const block_loop_options loop{
       .training = o.training, .row = o.row, .steps = steps, .judged = std::max<std::int64_t>(steps / 10, 1)};
   const std::vector<block_loop_result> seeds = train(o, loop);
-  const summary lines = summary_of(o, loop, seeds);
+  const summary lines = block_summary(o, loop, seeds);
   const table t = tensors_table(seeds);
   if (o.output.json) print_json("selfcheck.blocks", lines, "tensors", t);
   if (!o.output.machine_stdout()) {

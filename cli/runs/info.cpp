@@ -214,7 +214,7 @@ summary_line bounds_line(const account& a) {
   return {"largest", text, {{"bounded_steps", integer(a.bounded)}, {"uncertain_steps", integer(a.uncertain)}}};
 }
 
-summary summary_of(const source& from, const account& a, const std::vector<std::string>& inputs) {
+summary info_summary(const source& from, const account& a, const std::vector<std::string>& inputs) {
   const run_header header = from.header();
   const bool has_run = !header.run_id.empty();
   const bool has_steps = a.steps > 0;
@@ -286,7 +286,7 @@ int run(const info_arguments& o) {
   if (from->header().format == 1) note(without_checksums(o.run.inputs.front()));
   const account a = read(*from, o.run.selected());
   const table t = tensor_table(*from, a);
-  const summary lines = summary_of(*from, a, o.run.inputs);
+  const summary lines = info_summary(*from, a, o.run.inputs);
   if (o.output.json) print_json("info", lines, "tensors", t);
   if (!o.output.machine_stdout()) {
     print_text(lines);

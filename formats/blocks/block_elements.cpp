@@ -31,14 +31,14 @@ float rounded_by_sum(float x, direction way) {
 }
 
 // 2^k, for k from -126 to 127.
-float power(int k) { return std::bit_cast<float>(static_cast<std::uint32_t>(k + 127) << 23U); }
+float normal_power(int k) { return std::bit_cast<float>(static_cast<std::uint32_t>(k + 127) << 23U); }
 
 // microxcaling's steps: the binade by a log2 in float32, and 0.5 added in float32.
 float rounded_by_log2f(float x, const format& to, direction way) {
   if (x == 0 || !std::isfinite(x)) return x;
   const int binade = std::max(floor_of_log2f(std::fabs(x)), to.emin());
   const int step = binade - to.fraction_bits;
-  return rounded_by_sum(x * power(-step), way) * power(step);
+  return rounded_by_sum(x * normal_power(-step), way) * normal_power(step);
 }
 
 void count_integer(float exact, float rounded, bool is_clamped, conversion_counts& counts) {

@@ -142,7 +142,7 @@ number_and_factor ceil_of_log2f_of_quotient(const block_format& row, float amax)
   return {scale, scale};
 }
 
-number_and_factor number_of(const block_format& row, float amax) {
+number_and_factor stored_scale_of(const block_format& row, float amax) {
   switch (row.rule) {
     case amax_rule::te_quotient: return te_quotient(row, amax);
     case amax_rule::torchao_double: return torchao_double(row, amax);
@@ -216,7 +216,7 @@ void scales_of(const block_format& row, std::span<const float> amax, const tenso
     case amax_rule::flax_reciprocal:
     case amax_rule::ceil_of_log2f:
       for (std::size_t i = 0; i < size; ++i) {
-        const number_and_factor scale = number_of(row, amax[i]);
+        const number_and_factor scale = stored_scale_of(row, amax[i]);
         numbers[i] = scale.number;
         factors[i] = scale.factor;
       }

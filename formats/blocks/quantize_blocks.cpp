@@ -25,19 +25,19 @@ namespace {
 
 using detail::tensor_level;
 
-void refuse(const std::string& what) { throw std::invalid_argument(what); }
+void refuse_matrix(const std::string& what) { throw std::invalid_argument(what); }
 
 void expect_sizes(const block_format& row, std::size_t elements, std::size_t codes, const_scale_span scales,
                   const block_grid& grid, matrix_extent of) {
   if (elements != of.rows * of.columns || codes != elements)
-    refuse("a matrix of " + std::to_string(of.rows) + " x " + std::to_string(of.columns) +
-           " has as many elements and codes, not " + std::to_string(elements) + " and " + std::to_string(codes));
+    refuse_matrix("a matrix of " + std::to_string(of.rows) + " x " + std::to_string(of.columns) +
+                  " has as many elements and codes, not " + std::to_string(elements) + " and " + std::to_string(codes));
   if (scales.are_numbers() != (row.scale == scale_type::float32))
-    refuse("scales of " + std::string{row.name} + " are " +
-           (row.scale == scale_type::float32 ? "float32 numbers" : "codes of 8 bits"));
+    refuse_matrix("scales of " + std::string{row.name} + " are " +
+                  (row.scale == scale_type::float32 ? "float32 numbers" : "codes of 8 bits"));
   if (scales.size() != grid.scales())
-    refuse(std::string{row.name} + " has " + std::to_string(grid.scales()) + " scales here, not " +
-           std::to_string(scales.size()));
+    refuse_matrix(std::string{row.name} + " has " + std::to_string(grid.scales()) + " scales here, not " +
+                  std::to_string(scales.size()));
 }
 
 // One for each row where the row scales rows, else one; none where there is no second level.
@@ -45,8 +45,9 @@ std::vector<tensor_level> levels(const block_format& row, std::span<const float>
   std::vector<tensor_level> all;
   if (!detail::has_tensor_level(row)) return {tensor_level{}};
   if (amax.size() != (row.scales_rows ? of.rows : 1))
-    refuse(std::string{row.name} + " takes " + (row.scales_rows ? "the amax of each row" : "one amax of the tensor") +
-           ", not " + std::to_string(amax.size()));
+    refuse_matrix(std::string{row.name} + " takes " +
+                  (row.scales_rows ? "the amax of each row" : "one amax of the tensor") + ", not " +
+                  std::to_string(amax.size()));
   for (const float a : amax) all.push_back(detail::level_of(row, a));
   return all;
 }

@@ -8,7 +8,7 @@ namespace ulp {
 namespace {
 
 // By quantizer.
-constexpr std::array rows{
+constexpr std::array quantizer_rows{
     block_row{
         .quantizer = block_quantizer::bnb_default,
         .name = "bnb_default",
@@ -105,16 +105,16 @@ constexpr std::array rows{
     },
 };
 
-static_assert(std::ranges::all_of(rows, [](const block_row& row) {
-  return &row == &rows[static_cast<std::size_t>(row.quantizer)];
+static_assert(std::ranges::all_of(quantizer_rows, [](const block_row& row) {
+  return &row == &quantizer_rows[static_cast<std::size_t>(row.quantizer)];
 }));
 
 }  // namespace
 
-std::span<const block_row> block_rows() noexcept { return rows; }
+std::span<const block_row> block_rows() noexcept { return quantizer_rows; }
 
 const block_row* find_block_row(std::string_view name) noexcept {
-  for (const block_row& row : rows)
+  for (const block_row& row : quantizer_rows)
     if (row.name == name) return &row;
   return nullptr;
 }

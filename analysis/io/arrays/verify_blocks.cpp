@@ -138,9 +138,9 @@ void for_blocks(const quantized_array& q, bool scale_for_each_row, Act act) {
   }
 }
 
-class comparison {
+class block_comparison {
  public:
-  comparison(const block_format& row, const quantized_array& expected, const results& given)
+  block_comparison(const block_format& row, const quantized_array& expected, const results& given)
       : row_(row), expected_(expected), given_(given) {
     for (int code = 0; code < 1 << row.element.width; ++code) {
       const int value = code >= 1 << (row.element.width - 1) ? code - (1 << row.element.width) : code;
@@ -307,7 +307,7 @@ verified_blocks verify_blocks(const std::string& path, const std::string& of_ker
   for_blocks(expected, row.scale_for_each_row, [&](const block_part& part, const place& at) {
     ++all.blocks;
     all.elements += at.rows * at.columns;
-    auto found = comparison(row, expected, given).of(part, at, true);
+    auto found = block_comparison(row, expected, given).of(part, at, true);
     if (!found) return;
     ++all.differing;
     all.differing_elements += found->elements;
@@ -325,7 +325,7 @@ verified_blocks verify_blocks(const std::string& path, const std::string& of_ker
     const block_format& other = *in_shape;
     const auto its = &other == &row ? std::optional{expected} : by_other_row(input, row, expected, other);
     if (!its) continue;
-    const comparison with_its(other, *its, given);
+    const block_comparison with_its(other, *its, given);
     std::uint64_t right = 0;
     for_blocks(*its, other.scale_for_each_row, [&](const block_part& part, const place& at) {
       if (with_its.of(part, at, false)) return;

@@ -15,6 +15,11 @@ std::string decimal_text(double x) {
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
 }
+
+std::string count_text(std::uint64_t n, const std::string& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
 namespace {
 
 constexpr std::size_t longest_name = 1024;

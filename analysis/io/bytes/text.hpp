@@ -2,6 +2,7 @@
 #ifndef ULP_IO_BYTES_TEXT_HPP
 #define ULP_IO_BYTES_TEXT_HPP
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,9 @@ namespace ulp::io {
 
 // The shortest decimal number that is read as x.
 [[nodiscard]] std::string decimal_text(double x);
+
+// "1 row", "12 rows".
+[[nodiscard]] std::string count_text(std::uint64_t n, const std::string& what);
 
 // "a, b, c and 12 more", printable.
 [[nodiscard]] std::string joined(const std::vector<std::string>& items);

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 
+#include "bytes/ascii.hpp"
 #include "bytes/text.hpp"
 #include "file_syntax.hpp"
 #include "frameworks.hpp"
@@ -54,8 +55,7 @@ constexpr known_keys megatron_keys{.read = "megatron_lm_gradient_clipping",
 std::string precision_of(const config_section& top) {
   std::string precision = top.text("mixed_precision").value_or("");
   if (precision.empty()) precision = top.flag("fp16").value_or(false) ? "fp16" : "no";
-  std::ranges::transform(precision, precision.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  precision = in_small_letters(precision);
   // An unquoted `no` is false to YAML, and Accelerate writes it in quotes.
   if (precision == "false") precision = "no";
   constexpr std::array known{"no", "fp16", "bf16", "fp8"};

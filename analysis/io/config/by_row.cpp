@@ -9,6 +9,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "bases.hpp"
+#include "bytes/ascii.hpp"
 #include "bytes/text.hpp"
 #include "frameworks.hpp"
 #include "program.hpp"
@@ -319,9 +320,7 @@ void read_float8(import_run& run, const sections& in, const config_node& root, c
     said_float8& said = run.out.float8.emplace();
     said.library = c.library;
     said.recipe = of_enum(said_of(run, root, c.recipe, "how 8-bit floats are scaled", c.otherwise));
-    said.format = of_enum(said_of(run, root, c.format, "their formats", otherwise("format")));
-    std::ranges::transform(said.format, said.format.begin(),
-                           [](char l) { return l >= 'A' && l <= 'Z' ? static_cast<char>(l - 'A' + 'a') : l; });
+    said.format = in_small_letters(of_enum(said_of(run, root, c.format, "their formats", otherwise("format"))));
     said.algorithm =
         said_of(run, root, c.algorithm, "which amax of the history counts for the next scale", otherwise("algorithm"));
     const std::string history =

@@ -12,7 +12,7 @@
 namespace ulp::io {
 namespace {
 
-constexpr known_keys top_keys{.read = "trainer"};
+constexpr known_keys cerebras_top_keys{.read = "trainer"};
 constexpr known_keys trainer_keys{.read = "init", .not_read = "fit validate validate_all"};
 constexpr known_keys init_keys{.read = "precision backend device",
                                .not_read = R"(model_dir model optimizer schedulers sparsity loop checkpoint logging
@@ -241,7 +241,7 @@ bool is_cerebras(const config_node& root) {
 }
 
 void import_cerebras(import_run& run, const config_entry& root) {
-  const config_section top(run, "", root, top_keys);
+  const config_section top(run, "", root, cerebras_top_keys);
   if (top.find("trainer") == nullptr) top.fail("trainer", "is missing");
   const config_section trainer(run, "trainer", only_trainer(run, *top.find("trainer")), trainer_keys);
   const auto init = trainer.section("init", init_keys);

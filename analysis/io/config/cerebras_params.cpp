@@ -13,8 +13,9 @@
 namespace ulp::io {
 namespace {
 
-constexpr known_keys top_keys{.read = "model optimizer runconfig",
-                              .not_read = R"(description train_input eval_input inference_input predict_input sparsity
+constexpr known_keys params_top_keys{.read = "model optimizer runconfig",
+                                     .not_read =
+                                         R"(description train_input eval_input inference_input predict_input sparsity
         cerebras csconfig)"};
 constexpr std::string_view scale_read =
     "loss_scaling_factor initial_loss_scale steps_per_increase min_loss_scale max_loss_scale overflow_tolerance "
@@ -27,7 +28,7 @@ constexpr known_keys optimizer_keys{.read = scale_read,
 constexpr known_keys of_tensorflow{.read = R"(save_summary_steps save_checkpoints_steps keep_checkpoint_max
         tf_random_seed log_step_count_steps throttle_secs save_checkpoints_secs)"};
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> dynamic_keys{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> params_dynamic_keys{
     {{"initial_loss_scale", "scale of the first step"},
      {"steps_per_increase", "steps without overflow before the scale doubles"},
      {"min_loss_scale", "floor of the scale"},
@@ -42,7 +43,7 @@ std::string word_of(const config_section& top, std::string_view section, std::st
 
 bool is_true(const std::string& text) { return text == "true" || text == "True"; }
 
-void read_clipping(const config_section& optimizer) {
+void read_params_clipping(const config_section& optimizer) {
   import_run& run = optimizer.run();
   const auto read = [&](std::string_view key, std::optional<double>& to, const std::string& meaning) {
     const double bound = optimizer.number(key).value_or(0);
@@ -72,7 +73,7 @@ bool is_cerebras_params(const config_node& root) {
 }
 
 void import_cerebras_params(import_run& run, const config_entry& root) {
-  const config_section top(run, "", root, top_keys);
+  const config_section top(run, "", root, params_top_keys);
   const auto optimizer = top.section("optimizer", optimizer_keys);
   if (!optimizer) top.fail("optimizer", "holds keys and values");
   const config_entry* const config = top.find("runconfig");
@@ -96,7 +97,7 @@ void import_cerebras_params(import_run& run, const config_entry& root) {
   const double factor = is_word ? 1 : optimizer->number("loss_scaling_factor").value_or(1);
   if (!(factor > 0)) optimizer->fail("loss_scaling_factor", "must be above 0");
   const auto ignore = [&](const std::string& why) {
-    for (const auto& [key, meaning] : dynamic_keys)
+    for (const auto& [key, meaning] : params_dynamic_keys)
       if (optimizer->has(key)) optimizer->means(key, "nothing, since " + why);
   };
 
@@ -119,8 +120,8 @@ void import_cerebras_params(import_run& run, const config_entry& root) {
     constexpr std::array torch_names{"init_scale", "steps_per_increase", "min_loss_scale", "max_loss_scale", ""};
     constexpr std::array tf_names{"initial_loss_scale", "increment_period", "min_loss_scale", "max_loss_scale",
                                   "overflow_tolerance"};
-    for (std::size_t i = 0; i < dynamic_keys.size(); ++i) {
-      const auto& [key, meaning] = dynamic_keys[i];
+    for (std::size_t i = 0; i < params_dynamic_keys.size(); ++i) {
+      const auto& [key, meaning] = params_dynamic_keys[i];
       const std::string name = tensorflow ? tf_names[i] : torch_names[i];
       if (!name.empty())
         pass_on(*optimizer, key, std::string{meaning}, name);
@@ -130,7 +131,7 @@ void import_cerebras_params(import_run& run, const config_entry& root) {
     if (!tensorflow)
       run.note("on GPUs these files get torch.cuda.amp.GradScaler with its defaults: for that --scaler pytorch");
   }
-  read_clipping(*optimizer);
+  read_params_clipping(*optimizer);
 }
 
 program_row cerebras_params_program() {

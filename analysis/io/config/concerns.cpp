@@ -8,6 +8,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "arguments.hpp"
+#include "bytes/ascii.hpp"
 #include "section.hpp"
 
 namespace ulp::io {
@@ -75,16 +76,11 @@ constexpr std::array sounds{
 constexpr std::array<std::string_view, 4> telling{"log_", "track_", "report_", "print_"};
 constexpr std::string_view of_whom = "backend";  // "fp16_backend: auto" says nothing
 
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 // Float32 is what is taken where nothing is said.
 bool is_float32(const config_node& value) {
   constexpr std::array<std::string_view, 6> words{"fp32", "32", "float32", "torch.float32", "tf.float32", "single"};
-  return value.what == config_node::kind::scalar && std::ranges::find(words, lower(value.text)) != words.end();
+  return value.what == config_node::kind::scalar &&
+         std::ranges::find(words, in_small_letters(value.text)) != words.end();
 }
 
 bool is_in(const sound& s, std::string_view name) {
@@ -136,7 +132,7 @@ std::string doubtful(const import_run& run, concern about) {
 std::optional<concern> concern_of(std::string_view key) {
   constexpr std::size_t longest = 100;
   if (key.size() > longest) return {};
-  const std::string name = lower(bare_name(key.substr(key.find_last_of('.') + 1)));
+  const std::string name = in_small_letters(bare_name(key.substr(key.find_last_of('.') + 1)));
   const bool tells = std::ranges::any_of(telling, [&](std::string_view start) { return name.starts_with(start); });
   if (tells || name.ends_with(of_whom)) return {};
   if (name == "clip") return concern::clipping;
@@ -149,7 +145,7 @@ bool is_false(const config_node& value) {
   constexpr std::array<std::string_view, 9> words{"", "false", "0", "0.0", "no", "none", "off", "null", "f"};
   if (value.what == config_node::kind::null) return true;
   if (value.what != config_node::kind::scalar) return value.entries.empty();
-  return !value.open && std::ranges::find(words, lower(value.text)) != words.end();
+  return !value.open && std::ranges::find(words, in_small_letters(value.text)) != words.end();
 }
 
 void judge_unknown(import_run& run) {

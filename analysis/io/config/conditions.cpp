@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "bytes/ascii.hpp"
 #include "section.hpp"
 
 namespace ulp::io {
@@ -10,12 +11,10 @@ namespace {
 
 // "float16" of "torch.float16"; numbers stay.
 std::string plain_value(std::string_view text) {
-  std::string value;
   const bool is_number =
       !text.empty() && (text.front() == '-' || text.front() == '.' || (text.front() >= '0' && text.front() <= '9'));
   if (!is_number) text.remove_prefix(text.find_last_of('.') + 1);
-  for (const char c : text) value += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return value;
+  return in_small_letters(text);
 }
 
 bool is_same(const std::string& value, std::string_view wanted) {

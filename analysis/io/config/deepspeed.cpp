@@ -9,6 +9,7 @@
 
 #include <ulp/formats/catalog.hpp>
 
+#include "bytes/ascii.hpp"
 #include "file_syntax.hpp"
 #include "frameworks.hpp"
 #include "programs/rows.hpp"
@@ -16,7 +17,7 @@
 namespace ulp::io {
 namespace {
 
-constexpr known_keys top_keys{
+constexpr known_keys deepspeed_top_keys{
     .read =
         "fp16 bf16 bfloat16 amp torch_autocast gradient_clipping zero_optimization optimizer "
         "data_types gradient_accumulation_steps",
@@ -52,7 +53,7 @@ constexpr known_keys zero_keys{
         use_all_reduce_for_fetch_params use_multi_rank_bucket_allreduce zenflow zero_hpz_partition_size
         zero_quantized_gradients zero_quantized_nontrainable_weights zero_quantized_weights zeropp_loco_param)"};
 
-constexpr known_keys optimizer_keys{.read = "type params", .not_read = "legacy_fusion"};
+constexpr known_keys deepspeed_optimizer_keys{.read = "type params", .not_read = "legacy_fusion"};
 
 constexpr known_keys type_keys{.read = "grad_accum_dtype", .not_read = "buffer_dtype param_dtype"};
 
@@ -103,7 +104,7 @@ int stage_of(const config_section& top) {
 // FP16_UnfusedOptimizer.
 deepspeed_loss_scale::wrapper wrapper_of(const config_section& top) {
   using wrapper = deepspeed_loss_scale::wrapper;
-  const auto optimizer = top.section("optimizer", optimizer_keys);
+  const auto optimizer = top.section("optimizer", deepspeed_optimizer_keys);
   const auto type = optimizer ? optimizer->text("type") : std::nullopt;
   if (!type) {
     top.run().note(
@@ -111,9 +112,7 @@ deepspeed_loss_scale::wrapper wrapper_of(const config_section& top) {
         "whose scaler is deepspeed_fused_nonzero; any other, torch.optim.AdamW too, has deepspeed_unfused");
     return wrapper::fused;
   }
-  std::string name = *type;
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string name = in_small_letters(*type);
   constexpr std::array fused{"adam", "adamw", "onebitadam", "zerooneadam"};
   bool is_fused = std::ranges::find(fused, name) != fused.end();
   const config_entry* const params = optimizer->find("params");
@@ -183,7 +182,7 @@ deepspeed_loss_scale loss_scale_of(const config_section& fp16, deepspeed_loss_sc
   return all;
 }
 
-void read_clipping(const config_section& top) {
+void read_deepspeed_clipping(const config_section& top) {
   if (is_auto(top, "gradient_clipping")) {
     if (const auto norm = top.run().trainer_norm) {
       const std::string given = number_text(*norm) + ", the Trainer's max_grad_norm";
@@ -279,7 +278,7 @@ void set_deepspeed_scaler(import_run& run, const deepspeed_loss_scale& s) {
 }
 
 void import_deepspeed(import_run& run, const config_entry& root) {
-  const config_section top(run, "", root, top_keys);
+  const config_section top(run, "", root, deepspeed_top_keys);
   refuse_other_scalers(top);
   check_max_grad_norm(top);
   const auto fp16 = top.section("fp16", fp16_keys);
@@ -290,7 +289,7 @@ void import_deepspeed(import_run& run, const config_entry& root) {
   const bool fp16_enabled = is_enabled(fp16, "fp16");
   const bool bf16_enabled = is_enabled(bf16, "bf16");
   if (fp16_enabled && bf16_enabled) top.fail("bf16", "and fp16 cannot both be enabled");
-  read_clipping(top);
+  read_deepspeed_clipping(top);
 
   if (fp16_enabled) {
     if (fp16->flag("fp16_master_weights_and_grads").value_or(false)) {
@@ -369,7 +368,7 @@ program_row deepspeed_program() {
           config_params.zero_optimization config_params.fp16 config_params.bf16 config_params.train_batch_size
           config_params.train_micro_batch_size_per_gpu)",
       .argument = "config config_params",
-      .keys = top_keys,
+      .keys = deepspeed_top_keys,
       .place = written_in::files,
       .import = import_deepspeed};
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bytes/ascii.hpp"
 #include "bytes/text.hpp"
 #include "frameworks.hpp"
 #include "programs/rows.hpp"
@@ -13,7 +14,7 @@
 namespace ulp::io {
 namespace {
 
-constexpr known_keys trainer_keys{
+constexpr known_keys lightning_trainer_keys{
     .read =
         "precision gradient_clip_val gradient_clip_algorithm strategy accelerator plugins accumulate_grad_batches "
         "amp_backend",
@@ -65,7 +66,7 @@ const precision_row& row_named(std::string_view name) {
   return *std::ranges::find(precisions, name, &precision_row::name);
 }
 
-const precision_row& precision_of(const config_section& trainer) {
+const precision_row& lightning_precision_of(const config_section& trainer) {
   std::string name = trainer.text("precision").value_or("32-true");
   const auto alias = std::ranges::find(aliases, name, &precision_alias::alias);
   if (alias != aliases.end()) name = alias->name;
@@ -74,12 +75,6 @@ const precision_row& precision_of(const config_section& trainer) {
   std::string all;
   for (const precision_row& p : precisions) all += std::string{p.name} + ", ";
   trainer.fail("precision", "is one of " + all + "or 16, bf16, 32, 64");
-}
-
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 // As class_path says it, or as it is called in Python.
@@ -93,11 +88,11 @@ std::string class_of(const config_node& node) {
 std::string strategy_of(const config_section& trainer) {
   const config_entry* const e = trainer.find("strategy");
   if (e == nullptr) return "auto";
-  if (e->value.what == config_node::kind::scalar) return lower(trainer.text("strategy").value());
+  if (e->value.what == config_node::kind::scalar) return in_small_letters(trainer.text("strategy").value());
   const auto decides = [](const config_entry& argument) {
     return concern_of(argument.key) && argument.value.what != config_node::kind::null;
   };
-  const std::string name = lower(class_of(e->value));
+  const std::string name = in_small_letters(class_of(e->value));
   const config_entry* const init = e->value.find("init_args");
   const bool by_init = init != nullptr && name.find("deepspeed") == std::string::npos &&  // see import_lightning
                        std::ranges::any_of(init->value.entries, decides);
@@ -125,7 +120,9 @@ void refuse_deciding_callbacks(const config_section& trainer) {
                                 "clipping; take it out, and give --scaler, --format and the clipping yourself");
 }
 
-bool is_of_precision(const config_node& node) { return lower(class_of(node)).find("precision") != std::string::npos; }
+bool is_of_precision(const config_node& node) {
+  return in_small_letters(class_of(node)).find("precision") != std::string::npos;
+}
 
 // A plugin may bring a precision and a scaler of its own.
 void refuse_precision_plugins(const config_section& trainer) {
@@ -134,12 +131,12 @@ void refuse_precision_plugins(const config_section& trainer) {
   const auto decides = [](const config_node& node) {
     constexpr std::array<std::string_view, 5> others{"environment", "checkpointio", "checkpoint_io", "syncbatchnorm",
                                                      "ddpplugin"};
-    const std::string name = lower(class_of(node));
+    const std::string name = in_small_letters(class_of(node));
     return is_open(node) || std::ranges::none_of(others, [&](std::string_view end) { return name.ends_with(end); });
   };
   // Older versions take the strategy among them.
   const auto is_strategy = [](const config_node& node) {
-    const std::string name = lower(class_of(node));
+    const std::string name = in_small_letters(class_of(node));
     return name.find("deepspeed") != std::string::npos || name.find("colossalai") != std::string::npos;
   };
   if (is_strategy(plugins->value) ||
@@ -157,7 +154,7 @@ void refuse_precision_plugins(const config_section& trainer) {
 
 void read_clipping(const config_section& trainer, const std::string& strategy) {
   const auto value = trainer.number("gradient_clip_val");
-  const std::string algorithm = lower(trainer.text("gradient_clip_algorithm").value_or("norm"));
+  const std::string algorithm = in_small_letters(trainer.text("gradient_clip_algorithm").value_or("norm"));
   if (algorithm != "norm" && algorithm != "value") trainer.fail("gradient_clip_algorithm", "must be 'norm' or 'value'");
   if (!value || *value <= 0) {
     trainer.means("gradient_clip_val", "no clipping");
@@ -186,11 +183,11 @@ void read_accumulation(const config_section& trainer, const std::string& strateg
 
 // The wrapper's `trainer`, or in files of a subcommand `fit.trainer`; else the file holds the arguments themselves.
 config_section trainer_of(import_run& run, const config_entry& root) {
-  if (keys_in(root.value, cli_keys) == 0) return config_section(run, "", root, trainer_keys);
+  if (keys_in(root.value, cli_keys) == 0) return config_section(run, "", root, lightning_trainer_keys);
   const config_section cli(run, "", root, cli_keys);
-  if (auto trainer = cli.section("trainer", trainer_keys)) return *trainer;
+  if (auto trainer = cli.section("trainer", lightning_trainer_keys)) return *trainer;
   if (const auto fit = cli.section("fit", cli_keys))
-    if (auto trainer = fit->section("trainer", trainer_keys)) return *trainer;
+    if (auto trainer = fit->section("trainer", lightning_trainer_keys)) return *trainer;
   cli.fail("trainer", "is missing: it holds the arguments of the Trainer");
 }
 
@@ -210,7 +207,7 @@ void import_lightning(import_run& run, const config_entry& root) {
   refuse_precision_plugins(trainer);
   refuse_deciding_callbacks(trainer);
   const std::string strategy = strategy_of(trainer);
-  const precision_row* precision = &precision_of(trainer);
+  const precision_row* precision = &lightning_precision_of(trainer);
   std::string meaning{precision->meaning};
   const std::string accelerator = trainer.text("accelerator").value_or("");
   const bool on_tpu = accelerator == "tpu" || trainer.find("tpu_cores") != nullptr;
@@ -224,7 +221,7 @@ void import_lightning(import_run& run, const config_entry& root) {
           "on TPUs 16-mixed is bfloat16 without a scaler; "
           "newer versions of Lightning refuse it there and want bf16-true");
   }
-  if (precision->scaled && lower(trainer.text("amp_backend").value_or("native")) == "apex")
+  if (precision->scaled && in_small_letters(trainer.text("amp_backend").value_or("native")) == "apex")
     trainer.fail("amp_backend", "is apex, whose loss scale is another one; replay that by --scaler apex_amp");
   if (precision->scaled && strategy.find("colossalai") != std::string::npos)
     trainer.fail("strategy", "hands the loss scale to Colossal-AI; replay that by --scaler colossalai_mixin");
@@ -263,7 +260,7 @@ program_row lightning_program() {
       .calls = "Trainer",
       .call_markers = "max_epochs accelerator devices accumulate_grad_batches gradient_clip_val",
       .settings = "config c",
-      .keys = trainer_keys,
+      .keys = lightning_trainer_keys,
       .place = written_in::files,
       .import = import_lightning};
 }

@@ -8,19 +8,13 @@
 #include <ulp/io/config/configuration_lines.hpp>
 #include <ulp/model/machines/scaler.hpp>
 
+#include "bytes/ascii.hpp"
 #include "lines_rows.hpp"
 
 namespace ulp {
 namespace {
 
 using io::lines_row;
-
-std::string lower(std::string_view text) {
-  std::string result{text};
-  std::ranges::transform(result, result.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return result;
-}
 
 struct named_row {
   const lines_row* row = nullptr;
@@ -31,10 +25,10 @@ named_row row_of(std::string_view name) {
   const auto named = [](std::string_view wanted) -> named_row {
     for (const lines_row& row : io::lines_rows())
       for (const std::string_view n : row.names)
-        if (lower(n) == wanted) return {&row, n};
+        if (io::in_small_letters(n) == wanted) return {&row, n};
     return {};
   };
-  if (const named_row found = named(lower(name)); found.row != nullptr) return found;
+  if (const named_row found = named(io::in_small_letters(name)); found.row != nullptr) return found;
   const scaler_entry* const scaler = find_scaler(name);
   return scaler == nullptr ? named_row{} : named(scaler->name);
 }

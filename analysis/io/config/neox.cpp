@@ -12,7 +12,7 @@
 namespace ulp::io {
 namespace {
 
-constexpr known_keys keys{
+constexpr known_keys neox_keys{
     .read = "fp16 bf16 precision gradient_clipping zero_optimization optimizer data_types gradient_accumulation_steps",
     .not_read = R"(activation attention_config attention_dropout attention_softmax_in_fp32 bias_gelu_fusion
         checkpoint_activations checkpoint_factor checkpoint_in_cpu checkpoint_num_layers checkpoint_scale
@@ -27,9 +27,10 @@ constexpr known_keys keys{
         synchronize_each_layer tensorboard_dir test_data_paths tokenizer_type train_batch_size train_data_paths
         train_iters train_micro_batch_size_per_gpu use_wandb valid_data_paths vocab_file wall_clock_breakdown
         wandb_group wandb_team warmup weight_decay)"};
-constexpr known_keys telling{.read =
-                                 "pipe_parallel_size model_parallel_size num_layers hidden_size num_attention_heads "
-                                 "seq_length train_iters lr_decay_iters pos_emb max_position_embeddings"};
+constexpr known_keys neox_telling{
+    .read =
+        "pipe_parallel_size model_parallel_size num_layers hidden_size num_attention_heads "
+        "seq_length train_iters lr_decay_iters pos_emb max_position_embeddings"};
 
 std::string underscored(std::string key) {
   std::ranges::replace(key, '-', '_');
@@ -68,7 +69,7 @@ bool is_typed_bfloat16(const config_section& top) {
   return name == "bfloat16";
 }
 
-std::string precision_of(const config_section& top) {
+std::string neox_precision_of(const config_section& top) {
   const auto enabled = [&](std::string_view key) {
     const config_entry* const section = top.find(key);
     const config_entry* const flag = section == nullptr ? nullptr : section->value.find("enabled");
@@ -93,15 +94,15 @@ std::string precision_of(const config_section& top) {
 
 bool is_neox(const config_node& root) {
   const config_entry all = normalized({.key = "", .line = 1, .value = root});
-  return keys_in(all.value, telling) > 1;
+  return keys_in(all.value, neox_telling) > 1;
 }
 
 }  // namespace
 
 void import_neox(import_run& run, const config_entry& root) {
   const config_entry all = normalized(root);
-  const config_section top(run, "", all, keys);
-  const std::string precision = precision_of(top);
+  const config_section top(run, "", all, neox_keys);
+  const std::string precision = neox_precision_of(top);
 
   config_entry inner{.key = "", .line = root.line, .value = {.what = config_node::kind::mapping}};
   for (const std::string_view key : {"fp16", "bf16"}) {

@@ -7,25 +7,25 @@
 namespace ulp::io {
 namespace {
 
-constexpr known_keys top_keys{
+constexpr known_keys nxd_top_keys{
     .read = "mixed_precision_config optimizer_config ()",
     .not_read = R"(tensor_parallel_size pipeline_parallel_size expert_parallel_size context_parallel_size
         token_shuffle_group_size pipeline_config activation_checkpoint_config pad_model sequence_parallel
         model_init_config lora_config lnc_size)"};
-constexpr known_keys precision_keys{.read = "use_master_weights use_fp32_grad_acc use_master_weights_in_ckpt"};
-constexpr known_keys optimizer_keys{.read = "zero_one_enabled grad_clipping max_grad_norm"};
+constexpr known_keys nxd_precision_keys{.read = "use_master_weights use_fp32_grad_acc use_master_weights_in_ckpt"};
+constexpr known_keys nxd_optimizer_keys{.read = "zero_one_enabled grad_clipping max_grad_norm"};
 
 // Of NxD Training.
 constexpr known_keys training_keys{.read = "trainer precision",
                                    .not_read = R"(name model_source seed exp_manager distributed_strategy data model
         compiler_flags compiler_cache_url aync_exec_max_inflight_requests bucket_size_collectives
         neuron_rt_exec_timeout neuron_experimental_compress_rg model_alignment_strategy)"};
-constexpr known_keys trainer_keys{.read = "gradient_clip_val",
-                                  .not_read = R"(devices num_nodes max_epochs max_steps log_every_n_steps
+constexpr known_keys nxd_trainer_keys{.read = "gradient_clip_val",
+                                      .not_read = R"(devices num_nodes max_epochs max_steps log_every_n_steps
         val_check_interval check_val_every_n_epoch num_sanity_val_steps limit_val_batches limit_test_batches
         sequential_move_factor lnc)"};
-constexpr known_keys type_keys{.read = "type",
-                               .not_read = R"(master_weights fp32_grad_acc xla_use_bf16 xla_downcast_bf16
+constexpr known_keys nxd_type_keys{.read = "type",
+                                   .not_read = R"(master_weights fp32_grad_acc xla_use_bf16 xla_downcast_bf16
         neuron_rt_stochastic_rounding_en parallel_layers_reduce_dtype)"};
 
 bool is_training(const config_node& root) {
@@ -61,13 +61,13 @@ void read_weights(import_run& run, const config_node& root, const config_node& p
 
 void import_training(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, training_keys);
-  const config_section precision = *top.section("precision", type_keys);
+  const config_section precision = *top.section("precision", nxd_type_keys);
   const std::string type = precision.text("type").value_or("");
   precision.means("type", type == "fp32" ? "float32, the loss is not scaled"
                                          : "bfloat16, the loss is not scaled, no step is skipped");
   run.no_scaling(type == "fp32" ? "float32" : "bfloat16");
   read_weights(run, root.value, root.value.find("precision")->value, type);
-  const auto trainer = top.section("trainer", trainer_keys);
+  const auto trainer = top.section("trainer", nxd_trainer_keys);
   const double norm = trainer ? trainer->number("gradient_clip_val").value_or(0) : 0;
   if (trainer) trainer->means("gradient_clip_val", norm > 0 ? "clipped to this L2 norm" : "no clipping");
   if (norm > 0) run.out.clip_norm = norm;
@@ -100,9 +100,9 @@ void import_nxd(import_run& run, const config_entry& root) {
     import_training(run, root);
     return;
   }
-  const config_section top(run, "", root, top_keys);
-  const auto precision = top.section("mixed_precision_config", precision_keys);
-  const auto optimizer = top.section("optimizer_config", optimizer_keys);
+  const config_section top(run, "", root, nxd_top_keys);
+  const auto precision = top.section("mixed_precision_config", nxd_precision_keys);
+  const auto optimizer = top.section("optimizer_config", nxd_optimizer_keys);
   const bool zero_one = optimizer && optimizer->flag("zero_one_enabled").value_or(false);
   if (optimizer) optimizer->means("zero_one_enabled", zero_one ? "ZeRO-1: float32 copies of the weights" : "no ZeRO-1");
 
@@ -145,7 +145,7 @@ program_row nxd_program() {
           "mixed_precision_config optimizer_config.zero_one_enabled optimizer_config.grad_clipping optimizer_config.max_grad_norm",
       .calls = "neuronx_distributed_config",
       .holds = "Lightning",
-      .keys = top_keys,
+      .keys = nxd_top_keys,
       .place = written_in::files,
       .import = import_nxd,
       .is_its = is_training};

@@ -8,7 +8,7 @@
 namespace ulp::io {
 namespace {
 
-std::string folded(std::string_view text) {
+std::string plain_name(std::string_view text) {
   std::string result{text};
   for (char& c : result) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -28,7 +28,7 @@ std::span<const program_row> program_rows() {
 
 const program_row* program_named(std::string_view name) {
   for (const program_row& row : program_rows())
-    if (folded(row.name) == folded(name)) return &row;
+    if (plain_name(row.name) == plain_name(name)) return &row;
   return nullptr;
 }
 

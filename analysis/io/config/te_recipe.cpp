@@ -6,6 +6,8 @@
 
 #include <ulp/io/config/config_import.hpp>
 
+#include "bytes/ascii.hpp"
+
 namespace ulp {
 namespace {
 
@@ -51,8 +53,7 @@ std::optional<said_float8> parse_recipe(std::string_view text) {
   said.recipe = found == recipe_names.end() ? "delayed" : found->recipe;
   const std::string_view printed = word_of(text, "format");
   const std::string_view format = printed.empty() ? word_of(text, "fp8_format") : printed;
-  for (const char c : format.substr(format.find_last_of('.') + 1))
-    said.format += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  said.format = io::in_small_letters(format.substr(format.find_last_of('.') + 1));
   said.history = number_of<std::uint64_t>(length);
   said.algorithm = word_of(text, "amax_compute_algo");
   said.margin = number_of<double>(word_of(text, "margin"));

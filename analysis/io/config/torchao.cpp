@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bytes/ascii.hpp"
 #include "frameworks.hpp"
 #include "programs/rows.hpp"
 
@@ -21,9 +22,7 @@ constexpr known_keys cast_keys{.read = "scaling_type scaling_granularity target_
 std::string member(const config_section& s, std::string_view key) {
   std::string word = s.text(key).value_or("");
   word.erase(0, word.find_last_of('.') + 1);
-  std::ranges::transform(word, word.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return word;
+  return in_small_letters(word);
 }
 
 struct cast {

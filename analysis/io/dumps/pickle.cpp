@@ -17,13 +17,13 @@ namespace {
 
 // A tensor in a dict takes about 25.
 constexpr std::size_t most_values = std::size_t{1} << 22;
-constexpr std::size_t deepest = 100;
+constexpr std::size_t deepest_pickle = 100;
 constexpr std::size_t longest_name = 1024;
 constexpr std::size_t longest_key = 64;  // of a storage: they are numbered
 // Of all tensors together, also of those that are found several times: sizes and strides, bytes of names.
 constexpr std::size_t most_sizes = std::size_t{1} << 21;
 constexpr std::size_t most_name_bytes = std::size_t{1} << 25;
-constexpr std::size_t most_dimensions = 64;
+constexpr std::size_t most_pickled_dimensions = 64;
 
 // Types of PyTorch's whose values are not read.
 constexpr std::array passed_by{
@@ -42,16 +42,16 @@ constexpr std::array passed_by{
     torch_type{"complex64", 8, "ComplexFloatStorage"},
     torch_type{"complex128", 16, "ComplexDoubleStorage"},
 };
-constexpr auto types = [] {
+constexpr auto pickle_types = [] {
   std::array<torch_type, element_types.size() - 1 + passed_by.size()> all{};
   const auto of = [](const element_type& t) { return torch_type{t.name, t.bytes, t.torch_storage, t.type}; };
   std::ranges::copy(passed_by, std::transform(element_types.begin() + 1, element_types.end(), all.begin(), of));
   return all;
 }();
 
-const torch_type* type_called(std::string_view name) {
-  const auto found = std::ranges::find(types, name, &torch_type::name);
-  return found == types.end() ? nullptr : &*found;
+const torch_type* torch_type_called(std::string_view name) {
+  const auto found = std::ranges::find(pickle_types, name, &torch_type::name);
+  return found == pickle_types.end() ? nullptr : &*found;
 }
 
 enum class kind : std::uint8_t {
@@ -119,10 +119,11 @@ std::optional<value> global_called(std::string_view module, std::string_view nam
   if (name == "Size") return value{kind::size};
   if (name == "Tensor") return value{kind::tensor_class};
   if (name == "UntypedStorage") return value{kind::untyped_storage};
-  const auto index_of = [](const torch_type* type) { return static_cast<std::int64_t>(type - types.data()); };
-  const auto of_storage = name.empty() ? types.end() : std::ranges::find(types, name, &torch_type::storage);
-  if (of_storage != types.end()) return value{kind::typed_storage, index_of(&*of_storage)};
-  if (const torch_type* const type = type_called(name)) return value{kind::type, index_of(type)};
+  const auto index_of = [](const torch_type* type) { return static_cast<std::int64_t>(type - pickle_types.data()); };
+  const auto of_storage =
+      name.empty() ? pickle_types.end() : std::ranges::find(pickle_types, name, &torch_type::storage);
+  if (of_storage != pickle_types.end()) return value{kind::typed_storage, index_of(&*of_storage)};
+  if (const torch_type* const type = torch_type_called(name)) return value{kind::type, index_of(type)};
   return std::nullopt;
 }
 
@@ -370,7 +371,7 @@ class machine {
     if (!right) fail("refers to something that is not a storage");
     const bool typed = parts[1].what == kind::typed_storage;
     storages_.push_back({.key = text_of(parts[2]),
-                         .type = typed ? &types[static_cast<std::size_t>(parts[1].number)] : nullptr,
+                         .type = typed ? &pickle_types[static_cast<std::size_t>(parts[1].number)] : nullptr,
                          .numel = static_cast<std::uint64_t>(parts[4].number)});
     return {kind::storage, static_cast<std::int64_t>(storages_.size() - 1)};
   }
@@ -468,7 +469,7 @@ class machine {
       fail("makes a tensor with a pending conjugation or negation; save it with resolve_neg()");
     const storage& from = storages_[static_cast<std::size_t>(given[0].number)];
     pickled_tensor made;
-    made.type = typed ? &types[static_cast<std::size_t>(given[6].number)] : from.type;
+    made.type = typed ? &pickle_types[static_cast<std::size_t>(given[6].number)] : from.type;
     if (made.type == nullptr) fail("makes a tensor of an untyped storage without a type");
     made.storage = from.key;
     made.inside = from.inside;
@@ -493,7 +494,7 @@ class machine {
   std::vector<std::uint64_t> counts_of(value v) {
     if (v.what != kind::sequence) fail("has a size or a stride that is not a tuple");
     const items& parts = contents(v);
-    if (parts.size() > most_dimensions) fail("makes a tensor of more than 64 dimensions");
+    if (parts.size() > most_pickled_dimensions) fail("makes a tensor of more than 64 dimensions");
     std::vector<std::uint64_t> counts;
     for (const value part : parts) counts.push_back(count_of(part));
     return counts;
@@ -516,7 +517,7 @@ class machine {
 
   // The tensors of a value; `name_` says on which way they were found.
   void collect(value v, std::size_t depth) {
-    if (depth > deepest) in_.fail("is nested deeper than 100 levels");
+    if (depth > deepest_pickle) in_.fail("is nested deeper than 100 levels");
     if (v.what == kind::tensor) return found(tensors_[static_cast<std::size_t>(v.number)]);
     if (v.what == kind::other_object) return found(others_[static_cast<std::size_t>(v.number)]);
     if (v.what == kind::bytes_io) return found_bytes(bytes_ios_[static_cast<std::size_t>(v.number)]);

@@ -22,23 +22,23 @@ namespace {
 using json = nlohmann::json;
 
 constexpr std::uint64_t length_size = 8;
-constexpr std::size_t deepest = 16;
-constexpr std::size_t most_dimensions = 64;
+constexpr std::size_t deepest_header = 16;
+constexpr std::size_t most_header_dimensions = 64;
 
 // Types whose values are not read.
-constexpr std::array passed_by{
+constexpr std::array header_passed_by{
     safetensors_type{"BOOL", 8},    safetensors_type{"F4", 4},   safetensors_type{"F6_E2M3", 6},
     safetensors_type{"F6_E3M2", 6}, safetensors_type{"U8", 8},   safetensors_type{"I8", 8},
     safetensors_type{"F8_E8M0", 8}, safetensors_type{"I16", 16}, safetensors_type{"U16", 16},
     safetensors_type{"I32", 32},    safetensors_type{"U32", 32}, safetensors_type{"C64", 64},
     safetensors_type{"I64", 64},    safetensors_type{"U64", 64},
 };
-constexpr auto types = [] {
-  std::array<safetensors_type, element_types.size() - 1 + passed_by.size()> all{};
+constexpr auto header_types = [] {
+  std::array<safetensors_type, element_types.size() - 1 + header_passed_by.size()> all{};
   const auto of = [](const element_type& t) {
     return safetensors_type{t.safetensors, static_cast<unsigned>(8 * t.bytes), t.type};
   };
-  std::ranges::copy(passed_by, std::transform(element_types.begin() + 1, element_types.end(), all.begin(), of));
+  std::ranges::copy(header_passed_by, std::transform(element_types.begin() + 1, element_types.end(), all.begin(), of));
   return all;
 }();
 
@@ -60,7 +60,7 @@ class header_handler final : public nlohmann::json_sax<json> {
 
   bool number_unsigned(number_unsigned_t number) override {
     if (list_ == nullptr) return other("a number");
-    if (list_->size() == most_dimensions) fail("has more than 64 dimensions");
+    if (list_->size() == most_header_dimensions) fail("has more than 64 dimensions");
     list_->push_back(number);
     return true;
   }
@@ -72,8 +72,8 @@ class header_handler final : public nlohmann::json_sax<json> {
       return true;
     }
     if (level_ != 2 || field_ != field::type) return other("a string");
-    const auto row = std::ranges::find(types, std::string_view(text), &safetensors_type::name);
-    if (text.empty() || row == types.end()) fail("unknown dtype " + in_quotes(text));
+    const auto row = std::ranges::find(header_types, std::string_view(text), &safetensors_type::name);
+    if (text.empty() || row == header_types.end()) fail("unknown dtype " + in_quotes(text));
     found_.entries.back().type = &*row;
     return true;
   }
@@ -129,7 +129,7 @@ class header_handler final : public nlohmann::json_sax<json> {
   }
 
   bool deeper() {
-    if (++level_ > deepest) throw input_error(file_, "header", "is nested deeper than 16 levels");
+    if (++level_ > deepest_header) throw input_error(file_, "header", "is nested deeper than 16 levels");
     return true;
   }
 

@@ -9,7 +9,7 @@
 namespace ulp::io {
 namespace {
 
-constexpr std::int64_t finest = level_widths.front();
+constexpr std::int64_t finest_level = level_widths.front();
 // As many elements as a table may have, in each step of the widest block.
 constexpr std::uint64_t most_merged = most_in_total * static_cast<std::uint64_t>(level_widths.back());
 
@@ -169,12 +169,12 @@ void level_table::merge_steps(std::int64_t first, std::int64_t last, const std::
 
 void level_table::merge(std::int64_t width, const block_rows& rows, level_parts parts, std::size_t tensors,
                         level_merger& into) {
-  if (width == finest) return merge_steps(rows.first, rows.last, rows.ranks, parts, tensors, into);
-  for (std::int64_t part = block_of(rows.first, finest); part <= block_of(rows.last, finest); ++part)
-    for (const block_rows& below : rows_of(finest, part)) {
+  if (width == finest_level) return merge_steps(rows.first, rows.last, rows.ranks, parts, tensors, into);
+  for (std::int64_t part = block_of(rows.first, finest_level); part <= block_of(rows.last, finest_level); ++part)
+    for (const block_rows& below : rows_of(finest_level, part)) {
       if (below.ranks != rows.ranks) continue;
-      if (stored(finest, part, below.ranks) == below)
-        into.add(load(finest, part, below, parts, tensors));
+      if (stored(finest_level, part, below.ranks) == below)
+        into.add(load(finest_level, part, below, parts, tensors));
       else
         merge_steps(below.first, below.last, below.ranks, parts, tensors, into);
     }

@@ -1,4 +1,5 @@
 #include "cell_value.hpp"
+#include "bytes/ascii.hpp"
 
 #include <algorithm>
 #include <array>
@@ -44,8 +45,6 @@ constexpr std::array known_words{
     known_word{"false", {cell_value::kind::number, 0}},
     known_word{"no", {cell_value::kind::number, 0}},
 };
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 std::string_view without_blanks(std::string_view text) noexcept {
   constexpr std::string_view blanks = " \t\r";
@@ -123,9 +122,7 @@ cell_value value_of(std::string_view text, bool decimal_comma) {
 
   constexpr std::size_t longest_word = 16;
   if (text.size() <= longest_word) {
-    std::string word(text);
-    std::ranges::transform(word, word.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::string word = in_small_letters(text);
     const bool is_signed = word.size() > 1 && (word.front() == '-' || word.front() == '+');
     const bool is_negative = is_signed && word.front() == '-';
     for (const known_word& k : known_words) {

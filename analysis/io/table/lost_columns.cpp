@@ -16,8 +16,6 @@ namespace {
 
 using m = column_meaning;
 
-std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
-
 class lost_reader {
  public:
   lost_reader(const run_table& table, const chosen_columns& chosen) : table_(table), chosen_(chosen) {}
@@ -27,14 +25,14 @@ class lost_reader {
     if (!is_finite()) return std::move(all_);
     if (table_.lost_of_ranks > 0)
       all_.push_back("the loss or the norm of other ranks, which are not used, is not finite in " +
-                     rows_text(table_.lost_of_ranks));
+                     count_text(table_.lost_of_ranks, "row"));
     for (std::uint32_t i = 0; i < table_.columns.size(); ++i) {
       const run_table::column& c = table_.columns[i];
       const bool is_loss = c.reading ? c.reading->means == m::loss && !c.reading->of_validation
                                      : looks_important(c.name) && has_word(c.name, "loss") && !names_validation(c.name);
       if (is_loss && c.lost.are_values() && !chosen_.uses(i))
         all_.push_back("the column " + in_quotes(c.name) + ", which is not used, is not finite in " +
-                       rows_text(c.lost.lost) + " from " + table_.place(c.lost.first_line) + " on");
+                       count_text(c.lost.lost, "row") + " from " + table_.place(c.lost.first_line) + " on");
     }
     return std::move(all_);
   }
@@ -161,7 +159,8 @@ class lost_reader {
                                                : ", first in " + place_of(first.rows.front());
     all_.push_back((names.size() == 1 ? "the validation loss " + names.front() + " is"
                                       : "the validation losses " + joined(names) + " are") +
-                   " not finite in " + std::to_string(first.rows.size()) + " of " + rows_text(first.numbers) + where);
+                   " not finite in " + std::to_string(first.rows.size()) + " of " + count_text(first.numbers, "row") +
+                   where);
   }
 
   const run_table& table_;

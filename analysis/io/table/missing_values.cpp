@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "bytes/text.hpp"
 #include "column_fit.hpp"
 
 namespace ulp::io {
@@ -17,8 +18,6 @@ namespace {
 using m = column_meaning;
 
 constexpr std::uint64_t often = 3;
-
-std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
 
 class missing_reader {
  public:
@@ -46,7 +45,7 @@ class missing_reader {
     for (raw_row* const row : complemented()) drop(*row);
     for (raw_row* const row : completed()) drop(*row);
     if (dropped > 0)
-      notes_.push_back("NaN stands for nothing in " + rows_text(dropped) +
+      notes_.push_back("NaN stands for nothing in " + count_text(dropped, "row") +
                        ", where a rate, a scale or a step is NaN too, or just another column has a value instead");
   }
 
@@ -203,7 +202,7 @@ class missing_reader {
     std::uint64_t dropped = 0;
     for (raw_row* row : with_loss)
       if (std::isnan(row->of(m::loss))) dropped += row->drop_nans() ? 1 : 0;
-    notes_.push_back("NaN is taken for a loss that was not logged in " + rows_text(dropped) +
+    notes_.push_back("NaN is taken for a loss that was not logged in " + count_text(dropped, "row") +
                      ": finite ones follow again and again, and nothing speaks of an overflow");
   }
 
@@ -248,7 +247,7 @@ class missing_reader {
     if (!is_regular && !is_with_validation) return;
     for (raw_row* const row : nans) row->forget(means);
     notes_.push_back("NaN is taken for a " + std::string(means == m::loss ? "loss" : "gradient norm") +
-                     " that was not logged in " + rows_text(nans.size()) +
+                     " that was not logged in " + count_text(nans.size(), "row") +
                      ": numbers stand at equal distances, or beside those of validation, alone");
   }
 

@@ -22,8 +22,6 @@ namespace {
 
 using m = column_meaning;
 
-std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
-
 bool is_whole(double x) { return x >= 0 && x == std::floor(x) && x <= 0x1p53; }
 
 class row_reader {
@@ -350,15 +348,16 @@ class row_reader {
 
   void describe() {
     if (without_number_ > 0)
-      all_.notes.push_back(rows_text(without_number_) + " without a number of their " +
+      all_.notes.push_back(count_text(without_number_, "row") + " without a number of their " +
                            (all_.numbers == counted_by::epoch ? "epoch" : "step") + ": not read");
     if (all_.of_validation > 0)
-      all_.notes.push_back("the loss of validation is not finite in " + rows_text(all_.of_validation) +
+      all_.notes.push_back("the loss of validation is not finite in " + count_text(all_.of_validation, "row") +
                            ": in which step of the training that began, the table does not tell");
-    if (negative_norms_ > 0) all_.notes.push_back(negative_norms_text(rows_text(negative_norms_), has_other_norms_));
+    if (negative_norms_ > 0)
+      all_.notes.push_back(negative_norms_text(count_text(negative_norms_, "row"), has_other_norms_));
     if (infinite_scales_ > 0)
       all_.notes.push_back(
-          "the loss scale is infinite in " + rows_text(infinite_scales_) + ", from step " +
+          "the loss scale is infinite in " + count_text(infinite_scales_, "row") + ", from step " +
           std::to_string(first_infinite_scale_) +
           " on: what it multiplies is infinite or NaN, whatever the gradients are; keep the scale below a limit");
     if (repeated_ > 0)
@@ -370,7 +369,7 @@ class row_reader {
           "each row is an epoch, not a step: a loss that is not finite says so of some step of its epoch, and no step "
           "is known to be skipped");
     if (all_.numbers == counted_by::order)
-      all_.notes.push_back("the table has no column of steps: its " + rows_text(all_.rows.size()) +
+      all_.notes.push_back("the table has no column of steps: its " + count_text(all_.rows.size(), "row") +
                            " are numbered from 1 in their order, and marked ~");
   }
 

@@ -7,6 +7,7 @@
 #include <ulp/io/bytes/error.hpp>
 #include <ulp/io/bytes/printable.hpp>
 
+#include "bytes/ascii.hpp"
 #include "bytes/text.hpp"
 #include "bytes/within.hpp"
 #include "row_order.hpp"
@@ -16,20 +17,12 @@ namespace {
 
 constexpr std::uint64_t most_cells = 100'000'000;
 
-std::string in_small_letters(std::string_view text) {
-  std::string all;
-  for (const char c : text) all += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return all;
-}
-
 bool is_validation(std::string_view part) {
   const std::string word = in_small_letters(part);
   return std::ranges::any_of(
       std::array{"val", "valid", "validate", "validation", "eval", "evaluation", "test", "dev", "sanity_check"},
       [&](std::string_view name) { return word == name; });
 }
-
-std::string rows_text(std::uint64_t n) { return std::to_string(n) + (n == 1 ? " row" : " rows"); }
 
 }  // namespace
 
@@ -324,7 +317,7 @@ void table_builder::keep_first_run() {
   const auto first = std::ranges::find(by->second.texts, 0U, [](const auto& t) { return t.second; });
   table_.notes.push_back("steps repeat, and the column " + in_quotes(table_.columns[by->first].name) +
                          " parts them into " + std::to_string(by->second.texts.size()) + " runs, of which only " +
-                         in_quotes(first->first) + " is read: " + rows_text(table_.of_other_runs) +
+                         in_quotes(first->first) + " is read: " + count_text(table_.of_other_runs, "row") +
                          " of others are not; give a table of each");
 }
 
@@ -343,11 +336,11 @@ run_table table_builder::take() {
   keep_first_run();
   sort_shuffled(table_);
   for (const auto& [means, n] : left_out_) {
-    if (means == column_meaning::part) table_.notes.push_back(rows_text(n) + " of validation: left out");
+    if (means == column_meaning::part) table_.notes.push_back(count_text(n, "row") + " of validation: left out");
     if (means == column_meaning::rank)
-      table_.notes.push_back(rows_text(n) + " of other ranks than " + first_[means] + ": left out");
+      table_.notes.push_back(count_text(n, "row") + " of other ranks than " + first_[means] + ": left out");
     if (means == column_meaning::run)
-      table_.notes.push_back(rows_text(n) + " of other runs than " + in_quotes(first_[means]) +
+      table_.notes.push_back(count_text(n, "row") + " of other runs than " + in_quotes(first_[means]) +
                              ", the first: left out; cut the table to read another one");
   }
   return std::move(table_);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "bytes/text.hpp"
 #include "falls.hpp"
 
 namespace ulp::io {
@@ -80,10 +81,6 @@ scale_run run_of(const scale_record& line) {
   return run;
 }
 
-std::string steps_text(std::int64_t n, const std::string& what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
-
 // Logged steps with the epochs beside them, which are rounded to two digits.
 class logged_steps {
  public:
@@ -99,11 +96,11 @@ class logged_steps {
   void finish() {
     to_.runs = steps_.take();
     if (lines_ > 0)
-      to_.notes.push_back("the log has no step numbers: its " + steps_text(lines_, "line") +
+      to_.notes.push_back("the log has no step numbers: its " + count_text(lines_, "line") +
                           " are numbered from 1 in their order, and marked ~");
     if (restarts_ > 0)
       to_.notes.push_back(
-          "the epochs go back " + steps_text(restarts_, "time") +
+          "the epochs go back " + count_text(restarts_, "time") +
           ": a run that was started again, or another one, whose lines replace the earlier ones from there on");
   }
 
@@ -150,16 +147,16 @@ void add_runs_by_order(const std::vector<scale_record>& records, scale_history& 
     }
   }
   if (!overflows.empty()) {
-    std::string note = "the log has no step numbers: its " + steps_text(steps.count(), "skipped step") +
+    std::string note = "the log has no step numbers: its " + count_text(steps.count(), "skipped step") +
                        " are numbered from 1 in the order of the lines, and marked ~; the steps that were applied "
                        "between them are not in it";
     if (steps.count() == 1) note.replace(note.find(" are numbered"), 13, " is numbered");
     notes.push_back(note);
     if (grown > 0)
-      notes.push_back("the loss scale grew " + steps_text(grown, "time") +
+      notes.push_back("the loss scale grew " + count_text(grown, "time") +
                       " between two overflows: steps were applied there, or the run was started again");
     if (unlogged > 0)
-      notes.push_back("the loss scale falls between two lines: " + steps_text(unlogged, "further overflow") +
+      notes.push_back("the loss scale falls between two lines: " + count_text(unlogged, "further overflow") +
                       (unlogged == 1 ? " lies" : " lie") + " there that the log has no line of");
     if (ranks > 1)
       notes.push_back(std::to_string(ranks) + " equal lines are taken for one overflow, from as many ranks");

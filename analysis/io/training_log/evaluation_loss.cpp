@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "bytes/ascii.hpp"
 #include "bytes/text.hpp"
 
 namespace ulp::io {
 namespace {
 
-char small(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-bool is_letter(char c) noexcept { return small(c) >= 'a' && small(c) <= 'z'; }
 bool is_of_name(char c) noexcept { return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '/' || c == '-'; }
 
 bool begins_with(std::string_view text, std::string_view word) {

@@ -8,6 +8,7 @@
 #include <ulp/io/bytes/printable.hpp>
 
 #include "by_order.hpp"
+#include "bytes/text.hpp"
 #include "choice.hpp"
 #include "numbered_runs.hpp"
 #include "scale_place.hpp"
@@ -17,10 +18,6 @@ namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-
-std::string count_text(std::uint64_t n, const std::string& what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
 
 bool tells_of_steps(const scale_record& r) {
   return r.what == kind::overflow || r.what == kind::reached || r.what == kind::metrics;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bytes/ascii.hpp"
 #include "bytes/text.hpp"
 
 namespace ulp::io {
@@ -10,9 +11,6 @@ namespace {
 
 constexpr std::size_t several = 2;
 constexpr std::size_t most_counted = 64;
-
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 std::size_t decimals_in(std::string_view text) {
   std::size_t n = 0;

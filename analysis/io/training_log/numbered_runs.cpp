@@ -4,16 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "bytes/text.hpp"
 #include "choice.hpp"
 #include "falls.hpp"
 #include "intervals.hpp"
 
 namespace ulp::io {
 namespace {
-
-std::string count_text(std::uint64_t n, const std::string& what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
 
 // From intervals to runs.
 class run_builder {

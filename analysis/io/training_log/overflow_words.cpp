@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bytes/ascii.hpp"
 #include "dialects/line_values.hpp"
 
 namespace ulp::io {
@@ -164,7 +165,6 @@ constexpr std::array<std::string_view, 16> settings{"max",       "min",     "thr
                                                     "check",     "until",   "warmup",    "on"};
 
 bool is_small_letter(char c) noexcept { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 struct token {
   std::string_view text;
@@ -180,7 +180,7 @@ bool is_zero(std::string_view text) {
   return !text.empty() && is_digit(text.front()) && text.find_first_not_of("0.") == std::string_view::npos;
 }
 
-std::optional<double> number_of(std::string_view text) {
+std::optional<double> decimal_of(std::string_view text) {
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && stop == text.data() + text.size() ? std::optional(value) : std::nullopt;
@@ -230,7 +230,7 @@ std::vector<token> tokens_of(std::string_view text) {
     at = end;
     const bool ends_sentence = word.ends_with('.');
     while (!word.empty() && (word.back() == '.' || word.back() == '-')) word.remove_suffix(1);
-    if (word.find('/') != std::string_view::npos || (word.find('-') != std::string_view::npos && !number_of(word)))
+    if (word.find('/') != std::string_view::npos || (word.find('-') != std::string_view::npos && !decimal_of(word)))
       add_joined(word);
     else if (!word.empty())
       add(word);
@@ -314,7 +314,7 @@ class reader {
         return false;
     }
     if (!is_concerned() || is_denied(i, last)) return false;
-    const auto norm = word(last + 1) == "norm" ? number_of(word(last + 2)) : std::nullopt;
+    const auto norm = word(last + 1) == "norm" ? decimal_of(word(last + 2)) : std::nullopt;
     if (norm && std::isfinite(*norm)) return false;  // the infinity norm: "inf-norm 2.1"
     if (i == 0) return true;
     if (is_in(word(i - 1), other_measures) || word(i - 1) == "from") return false;
@@ -369,7 +369,7 @@ class reader {
       is_found = is_found || is_in(part, findings);
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    const auto n = number_of(word(i + 1));
+    const auto n = decimal_of(word(i + 1));
     const bool is_positive = n && *n > 0;
     return of_overflows && (is_counter || is_found) && (is_positive || (is_found && word(i + 1) == "true"));
   }
@@ -388,7 +388,7 @@ class reader {
     if (has(lowered) || (has(least) && has(arrives))) return true;
     std::vector<double> numbers;
     for (std::size_t i = at + 1; i < all_.size(); ++i)
-      if (const auto n = number_of(word(i)); n && *n > 0) numbers.push_back(*n);
+      if (const auto n = decimal_of(word(i)); n && *n > 0) numbers.push_back(*n);
     constexpr std::array<std::string_view, 1> was{"was"};
     constexpr std::array<std::string_view, 3> arrows{"->", "=>", "\xE2\x86\x92"};
     if (numbers.size() < 2) return false;
@@ -418,9 +418,7 @@ class reader {
 }  // namespace
 
 bool says_nonfinite(std::string_view line) {
-  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  std::string text(line);
-  std::ranges::transform(text, text.begin(), small);
+  const std::string text = in_small_letters(line);
   if (holds_any(text, last_words)) return true;
   if (!holds_any(text, signs) || holds_any(text, no_news)) return false;
   return reader(text).says();

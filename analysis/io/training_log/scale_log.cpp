@@ -73,7 +73,7 @@ std::uint64_t growths(const nearest_scale& to, double window) {
 }
 
 // The scale between two printed ones, of a step that was skipped or not.
-scale_range between(const nearest_scale& before, const nearest_scale& next, double window, bool skipped) {
+scale_range scale_between(const nearest_scale& before, const nearest_scale& next, double window, bool skipped) {
   scale_range after_it;
   if (!std::isnan(next.value)) after_it.low = times_power(next.value, growths(next, window), -1);
   if (!std::isnan(next.most())) after_it.high = times_power(next.most(), next.skipped, 1);
@@ -204,10 +204,10 @@ class scale_log final : public source {
       before = before.loosened();
       next = next.loosened();
     }
-    scale_range scale = between(before, next, history_.window, run.skipped);
+    scale_range scale = scale_between(before, next, history_.window, run.skipped);
     if (row_ == 0 && !std::isnan(run.used)) {
       // A printed start that the next scale contradicts was not that of this run.
-      const scale_range implied = between({}, next, history_.window, run.skipped);
+      const scale_range implied = scale_between({}, next, history_.window, run.skipped);
       if (run.skipped || (implied.low <= run.used && run.used <= implied.high)) scale = {run.used, run.used};
     }
     const bool known = scale.low > 0 && scale.high < infinity;

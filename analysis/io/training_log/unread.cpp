@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "bytes/ascii.hpp"
 #include "dialects/line_values.hpp"
 
 namespace ulp::io {
@@ -16,7 +17,7 @@ struct sign_word {
   std::uint8_t kind;
   bool has_number = true;  // a number follows
 };
-constexpr std::array words{
+constexpr std::array sign_words{
     sign_word{"loss", loss},
     sign_word{"Loss", loss},
     sign_word{"grad_norm", norm},
@@ -34,8 +35,6 @@ constexpr std::array words{
     sign_word{"verflow,skip", overflow, false},
     sign_word{"Foundinf", overflow, false},
 };
-
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // Lines of an evaluation, of a summary or of arguments are no records.
 bool tells_of_no_step(std::string_view line) noexcept {
@@ -78,7 +77,7 @@ void add_signs(const record_text& text, std::size_t from, std::uint64_t line, st
   const bool has_step = std::ranges::any_of(std::array{"step", "Step", "iter", "Iter"}, [&](const char* word) {
     return line_text.find(word) != std::string_view::npos;
   });
-  for (const sign_word& word : words)
+  for (const sign_word& word : sign_words)
     for (std::size_t at = all.find(word.text, from); at != std::string_view::npos; at = all.find(word.text, at + 1)) {
       const std::size_t end = at + word.text.size();
       const bool is_none = text.blank_before(end) && all.substr(end).starts_with("None");

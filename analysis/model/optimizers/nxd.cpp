@@ -125,7 +125,7 @@ class low_runner {
   std::vector<float> m_scratch_, v_scratch_, d_scratch_, w_scratch_;
 };
 
-constexpr std::string_view source =
+constexpr std::string_view nxd_source =
     "aws-neuron/neuronx-distributed fbac349b src/neuronx_distributed/utils/adamw_fp32_optim_params.py";
 
 }  // namespace
@@ -139,7 +139,7 @@ registration nxd_adamw_fp32optim_downcast1_row() {
                 "then with decay w = R(w + R(R(-lr wd) w))",
        .quirks =
            "float64 on a CPU; the device makes it float32\nthe decay is lost where lr wd is below half a unit of w",
-       .source = source,
+       .source = nxd_source,
        .states = "m, v in float64"});
 }
 registration nxd_adamw_fp32optim_downcast0_row() {
@@ -150,7 +150,7 @@ registration nxd_adamw_fp32optim_downcast0_row() {
                 "d = R(R(sqrt(v)) + R(eps)), w = R(w + (fl(-s) m) / d), s = lr sqrt(1 - b2^t) / (1 - b1^t)\n"
                 "then with decay w = R(w + R(R(-lr wd) w))",
        .quirks = "despite its name the states are in the weights' format",
-       .source = source,
+       .source = nxd_source,
        .states = "m, v in the weights' format"});
 }
 

@@ -221,7 +221,7 @@ class optimi_sgd_runner {
   std::vector<float> buf_scratch_, w_scratch_;
 };
 
-constexpr std::string_view source = "warner-benjamin/optimi 17a3d542 optimi/adam.py, sgd.py, utils.py";
+constexpr std::string_view optimi_source = "warner-benjamin/optimi 17a3d542 optimi/adam.py, sgd.py, utils.py";
 
 registration adam_row(std::vector<std::string_view> aliases, std::string_view summary,
                       const optimi_adam_parameters& defaults) {
@@ -234,7 +234,7 @@ registration adam_row(std::vector<std::string_view> aliases, std::string_view su
                 "d = R(R(sqrt(v)) + R(eps)); w = R(w + (fl(-lr) m) / d)\n"
                 "Kahan: c = R(c + (fl(-lr) m) / d), old = w, w = R(w + c), c = R(c + R(old - w))",
        .quirks = "the betas are debiased, so that m and v are the corrected moments",
-       .source = source,
+       .source = optimi_source,
        .states = "m, v, kahan with Kahan summation; in the weights' format"},
       defaults);
 }
@@ -260,7 +260,7 @@ registration optimi_sgd_row() {
        .rules = "buf = R(R(buf fl(momentum)) + g) from 0 on; dampening: buf = R(lerp(buf, g, fl(1 - momentum)))\n"
                 "w = w - lr buf (add with alpha); Kahan: c = c - lr buf (add with alpha), w and c as in Adam",
        .quirks = "in 16 bits lr itself is rounded, as in torch SGD",
-       .source = source,
+       .source = optimi_source,
        .states = "buf with a momentum, kahan with Kahan summation; in the weights' format"});
 }
 

@@ -115,6 +115,11 @@ std::span<const optimizer_entry> optimizer_catalog() {
   return entries;
 }
 
+bool has_parameter(const optimizer_entry& entry, std::string_view name) noexcept {
+  return std::any_of(entry.parameters.begin(), entry.parameters.end(),
+                     [&](const optimizer_parameter& p) { return p.name == name; });
+}
+
 const optimizer_entry* find_optimizer(std::string_view name) {
   for (const optimizer_entry& entry : optimizer_catalog())
     if (entry.name == name || std::find(entry.aliases.begin(), entry.aliases.end(), name) != entry.aliases.end())

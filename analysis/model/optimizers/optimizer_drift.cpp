@@ -29,11 +29,6 @@ std::vector<float> rounded(std::span<const float> x, const format& to) {
 // The earlier of two steps from 1, where 0 is none.
 std::int64_t earlier(std::int64_t a, std::int64_t b) { return a == 0 || (b != 0 && b < a) ? b : a; }
 
-bool takes(const optimizer_entry& entry, std::string_view name) {
-  return std::any_of(entry.parameters.begin(), entry.parameters.end(),
-                     [&](const optimizer_parameter& p) { return p.name == name; });
-}
-
 }  // namespace
 
 double weight_drift::relative() const noexcept {
@@ -95,7 +90,7 @@ drifting_tensor::drifting_tensor(const optimizer_recipe& recipe, std::string nam
   twin_before_.resize(n);
   was_zeroed_.resize(n);
   twin_reach_.resize(n);
-  has_moments_ = takes(*recipe.dialect, "beta2");
+  has_moments_ = has_parameter(*recipe.dialect, "beta2");
   kept_.resize(n);
   for (const std::string_view state : beside_weights)
     if (read_state(low_, state, kept_)) kept_name_ = state;

@@ -8,11 +8,6 @@
 namespace ulp {
 namespace {
 
-bool takes(const optimizer_entry& entry, std::string_view name) {
-  return std::any_of(entry.parameters.begin(), entry.parameters.end(),
-                     [&](const optimizer_parameter& p) { return p.name == name; });
-}
-
 // Dialects of torchao differ by their states alone. bitsandbytes' 8-bit dialects keep codes whatever they are told: theirs
 // is the rule of Adam32bit, and that of torch's SGD.
 const optimizer_entry& rule_of(const optimizer_entry& dialect) {
@@ -47,7 +42,7 @@ optimizer_recipe float32_twin(const optimizer_recipe& of) {
   optimizer_recipe twin{.dialect = &rule_of(*of.dialect), .parameters = {}};
   // With their effective values: the defaults of the two may differ.
   for (const optimizer_parameter& p : make_optimizer(of, 0, "", 0).parameters()) {
-    if (!takes(*twin.dialect, p.name) || p.name == "block_size") continue;  // there are no blocks
+    if (!has_parameter(*twin.dialect, p.name) || p.name == "block_size") continue;  // there are no blocks
     const auto* const own = std::find_if(unrounded.begin(), unrounded.end(),
                                          [&](const auto& parameter) { return parameter.first == p.name; });
     twin.parameters.emplace_back(p.name, own == unrounded.end() ? p.value : own->second);

@@ -100,7 +100,8 @@ constexpr std::string_view avx2_quirks =
     "what AVX2 and AVX-512 compute: lerp, add with alpha and the second product of addcmul are fused\n"
     "bfloat16 add with alpha depends on the position: one rounding in the first 32 floor(n / 32) elements, two in the "
     "rest";
-constexpr std::string_view source = "pytorch/pytorch v2.6.0 torch/optim/adam.py, adamw.py, aten/src/ATen/native/cpu";
+constexpr std::string_view torch_adam_source =
+    "pytorch/pytorch v2.6.0 torch/optim/adam.py, adamw.py, aten/src/ATen/native/cpu";
 
 template <bool Decoupled, bool Fused>
 registration adam_row(std::vector<std::string_view> aliases, std::string_view summary, const adam& defaults) {
@@ -109,7 +110,7 @@ registration adam_row(std::vector<std::string_view> aliases, std::string_view su
                                                    .summary = summary,
                                                    .rules = rules,
                                                    .quirks = Fused ? avx2_quirks : quirks,
-                                                   .source = source,
+                                                   .source = torch_adam_source,
                                                    .states = "m, v, vmax with amsgrad; in the weights' format"},
                                                   defaults);
 }

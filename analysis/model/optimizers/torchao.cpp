@@ -125,7 +125,7 @@ class ao_runner {
   std::vector<float> m_scratch_, v_scratch_, w_scratch_, vmax_scratch_;
 };
 
-constexpr std::string_view quirks =
+constexpr std::string_view torchao_quirks =
     "stochastic rounding adds to the bits: the largest number becomes infinity, some NaN zeros or infinities\n"
     "a tensor whose size is not a multiple of block_size keeps its states in the weights' type\n"
     "the library does so below 4096 elements, too; here the size does not matter";
@@ -139,7 +139,7 @@ registration ao_row(std::string_view summary, std::string_view states, ao_adam d
        .rules = "in float32, lr, b^t and their differences too; Adam: g = g + wd w; AdamW: w = w - (lr wd) w\n"
                 "m = lerp(m, g, 1 - b1), v = lerp(v, g g, 1 - b2), from the dequantized states; both are stored\n"
                 "d = sqrt(v) / sqrt(1 - b2^t) + eps, w = w - (lr (m / (1 - b1^t))) / d, stored by R or stochastically",
-       .quirks = quirks,
+       .quirks = torchao_quirks,
        .source = "pytorch/ao 36027d82 torchao/optim/adam.py, quant_utils.py",
        .states = states},
       defaults);

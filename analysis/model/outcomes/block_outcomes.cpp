@@ -9,13 +9,17 @@
 #include <ulp/model/outcomes/outcome.hpp>
 
 #include "block_scales.hpp"
+#include "outcome_kind.hpp"
 
 namespace ulp {
 namespace {
 
+using detail::add;
 using detail::block_scales;
 using detail::nan_scale;
+using detail::outcome;
 using detail::scale_range;
+using enum detail::outcome;
 
 rounding element_rounding(const block_format& row, const std::optional<rounding>& how) {
   rounding mode = how.value_or(rounding{.direction = row.rounding});
@@ -51,17 +55,10 @@ outcome_thresholds element_thresholds(const block_format& row, const rounding& m
                                         : integer_thresholds(row.element, mode.direction, negative);
 }
 
-enum outcome : std::uint8_t { underflow, subnormal, normal, overflow };
-
 struct outcome_range {
   outcome low = underflow;
   outcome high = overflow;
 };
-
-void add(count_range& to, std::uint64_t n, bool certain) {
-  to.high += n;
-  if (certain) to.low += n;
-}
 
 void add(block_outcomes& to, std::uint64_t n, outcome_range what, bool may_be_lost) {
   const std::array<count_range*, 4> of{&to.underflow, &to.subnormal, &to.normal, &to.overflow};

@@ -12,7 +12,7 @@
 namespace ulp {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 zero_rule rule_of(const treatment& how, cell_sign sign, multiplier by) {
   const threshold positive = divided(thresholds_of(how, false).nonzero, by);
@@ -96,7 +96,7 @@ value_range magnitudes_bounds(const cell_table& table) {
     in_no_cell -= v.count;
     sum += {v.maybe_zero ? 0 : v.count * v.magnitudes.low, v.count * v.magnitudes.high};
   });
-  if (in_no_cell > 0) sum += {0, infinity};
+  if (in_no_cell > 0) sum += {0, unbounded};
   return sum;
 }
 
@@ -133,11 +133,11 @@ lost_mass lost_to_underflow(const cell_table& table, const treatment& how, multi
     const lost_mass all = sum_of({v.maybe_zero ? 0 : v.magnitudes.low, v.magnitudes.high}, v.count);
     lost += by.usable() ? lost_in(v, how, by, daz_below) : by.scale == 0 ? all : all_kept(all);
   });
-  if (in_no_cell > 0) lost += {{0, infinity}, {0, infinity}, {0, infinity}};
+  if (in_no_cell > 0) lost += {{0, unbounded}, {0, unbounded}, {0, unbounded}};
   const double f = by.factor;
   // Squares of float64 values may leave the range of doubles.
   const auto scaled = [](const value_range& r, double unit) {
-    return value_range{std::isnan(r.low) ? 0 : r.low / unit, std::isnan(r.high) ? infinity : r.high / unit};
+    return value_range{std::isnan(r.low) ? 0 : r.low / unit, std::isnan(r.high) ? unbounded : r.high / unit};
   };
   return {scaled(lost.magnitudes, f), scaled(scaled(lost.squares, f), f), scaled(lost.kept, f)};
 }

@@ -14,7 +14,7 @@
 namespace ulp {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double no_noise = std::numeric_limits<double>::infinity();  // dB
 
 // Errors of values spread evenly between neighbours one spacing apart, in spacings: the mean of e and of e^2, and the
 // greatest e^2 (under stochastic rounding of the mean over the draws).
@@ -462,11 +462,11 @@ rounding_noise& rounding_noise::operator+=(const rounding_noise& other) noexcept
 double rounding_noise::mean_square() const noexcept { return squares / static_cast<double>(values); }
 double rounding_noise::sqnr() const noexcept {
   if (signal == 0) return not_known;
-  return squares == 0 ? infinity : 10 * std::log10(signal / squares);
+  return squares == 0 ? no_noise : 10 * std::log10(signal / squares);
 }
 double rounding_noise::least_sqnr() const noexcept {
   if (signal == 0) return not_known;
-  return most == 0 ? infinity : 10 * std::log10(least_signal / most);
+  return most == 0 ? no_noise : 10 * std::log10(least_signal / most);
 }
 double rounding_noise::cosine() const noexcept {
   const double rounded = signal - 2 * products + squares;

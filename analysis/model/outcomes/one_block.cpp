@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "block_scales.hpp"
+#include "outcome_kind.hpp"
 
 namespace ulp {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using detail::add;
+using detail::outcome;
+using enum detail::outcome;
 
 struct ends {
   float low = 0;
@@ -27,7 +30,8 @@ ends ends_of(const cell& c, const cell_table& table, bool are_float32) {
   const auto low = static_cast<float>(double_from(range.low));
   const auto high = static_cast<float>(double_from(range.high));
   ends found{low, high, c.count};
-  if (are_float32 && !range.low_closed && low < high) found.low = std::nextafter(low, infinity);
+  if (are_float32 && !range.low_closed && low < high)
+    found.low = std::nextafter(low, std::numeric_limits<float>::infinity());
   if (are_float32 && range.low < range.high && low < high) found.high = std::nextafter(high, 0.0F);
   const auto greatest = static_cast<float>(table.max_abs);
   found.high = std::clamp(found.high, std::min(found.low, greatest), greatest);
@@ -35,17 +39,10 @@ ends ends_of(const cell& c, const cell_table& table, bool are_float32) {
   return found;
 }
 
-void add(count_range& to, std::uint64_t n, bool certain) {
-  to.high += n;
-  if (certain) to.low += n;
-}
-
 void add_unknown(block_outcomes& to, std::uint64_t n) {
   for (count_range* const part : {&to.underflow, &to.subnormal, &to.normal, &to.overflow, &to.lost})
     add(*part, n, false);
 }
-
-enum outcome : std::uint8_t { underflow, subnormal, normal, overflow };
 
 // Of magnitudes in ascending order, the last of which is amax.
 std::vector<outcome> outcomes_of(const block_format& row, const std::vector<float>& ascending, bool negative) {

@@ -10,9 +10,13 @@
 #include <ulp/formats/codec.hpp>
 
 #include "cells/buckets.hpp"
+#include "outcome_kind.hpp"
 
 namespace ulp {
 namespace {
+
+using detail::outcome;
+using enum detail::outcome;
 
 // Two numbers next to each other in the format extended by unbounded exponents, and the point halfway.
 struct adjacent {
@@ -69,8 +73,6 @@ threshold before_float32(const threshold& t) noexcept {
   if (std::isinf(next)) return t;
   return {.at = magnitude_of((static_cast<double>(at) + static_cast<double>(next)) / 2), .closed = t.closed};
 }
-
-enum outcome : std::uint8_t { underflow, subnormal, normal, overflow };
 
 // Magnitudes from low to high, both possibly not included.
 struct span_of_magnitudes {

@@ -15,7 +15,7 @@
 namespace ulp {
 namespace {
 
-constexpr std::size_t most_named = 5;
+constexpr std::size_t most_tensors_named = 5;
 
 // Of each of two elements the tensors that lose less for certain.
 struct preference {
@@ -93,7 +93,7 @@ finding would_it_have_held(const block_advice& b) {
   const std::string with = b.of.by_rule.empty() ? "" : fmt::format(", with {} elements", element_text(r.row));
   f.conclusion = r.tensors.empty() ? "not answered: the input has no matrix with a finite value other than zero"
                                    : held_text(r, with);
-  for (const tried_tensor* t : std::span(r.tensors).first(std::min(r.tensors.size(), most_named)))
+  for (const tried_tensor* t : std::span(r.tensors).first(std::min(r.tensors.size(), most_tensors_named)))
     f.evidence.push_back(fmt::format("{}: {}", tried.info[t->tensor].name, fate_text(r, t->of[r.at])));
   if (r.held < r.tensors.size() || r.tensors.empty()) f.grade = finding_grade::notable;
   if (r.held < r.tensors.size()) f.tensor = r.name();

@@ -32,7 +32,7 @@ fp8_tensor_summary sum_of(const fp8_trial& trial, const std::vector<tensor_info>
   return all;
 }
 
-double vanished(const fp8_tensor_summary& sum) { return underflow_share(sum.counts).high; }
+double vanished_share(const fp8_tensor_summary& sum) { return underflow_share(sum.counts).high; }
 
 named_values numbers_of(const fp8_tensor_summary& sum) {
   return {{{"sqnr_db", sum.noise.sqnr()}, {"underflow_share", underflow_share(sum.counts)}}};
@@ -49,7 +49,7 @@ struct comparison {
   fp8_tensor_summary wide;     // E5M2
 
   [[nodiscard]] bool any() const { return precise.counts.nonzero().high > 0; }
-  [[nodiscard]] bool needs_range() const { return vanished(precise) > vanished(wide) + as_good; }
+  [[nodiscard]] bool needs_range() const { return vanished_share(precise) > vanished_share(wide) + as_good; }
 };
 
 comparison compare(const fp8_trials& trials, const std::vector<tensor_info>& tensors, std::optional<tensor_kind> kind) {
@@ -141,7 +141,7 @@ finding what_no_scale_holds(const fp8_trials& trials, const std::vector<tensor_i
     if (!is_cast(tensors[tensor], tensors)) continue;
     ++judged;
     const fp8_tensor_summary& precise = in_e4m3.summaries().at(tensor);
-    const double share = std::min(vanished(wide), vanished(precise));
+    const double share = std::min(vanished_share(wide), vanished_share(precise));
     if (share > much_vanishes) losers.push_back({share, tensors[tensor].name, &precise, &wide});
   }
   std::ranges::sort(losers, [](const loser& a, const loser& b) { return b.share < a.share; });

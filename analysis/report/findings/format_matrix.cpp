@@ -18,7 +18,7 @@
 namespace ulp {
 namespace {
 
-std::string percent(const outcome_counts& c, const value_range& of) {
+std::string nonzero_percent(const outcome_counts& c, const value_range& of) {
   return c.nonzero().high == 0 ? "-" : percent_text(of);
 }
 
@@ -160,14 +160,14 @@ void add_losses(std::vector<column<format_row>>& to, double scale, const std::st
                 range_keys::both});
   to.push_back({"",
                 "lost magnitude" + at,
-                [=](const row& r) { return percent(outcomes(r), r.by->lost_magnitude(*r.of, scale)); },
+                [=](const row& r) { return nonzero_percent(outcomes(r), r.by->lost_magnitude(*r.of, scale)); },
                 {},
                 right});
   to.push_back(
       {"underflow_share" + suffix, "", [=](const row& r) { return underflow_share(outcomes(r)); }, range_keys::both});
   to.push_back({"",
                 "underflow" + at,
-                [=](const row& r) { return percent(outcomes(r), underflow_share(outcomes(r))); },
+                [=](const row& r) { return nonzero_percent(outcomes(r), underflow_share(outcomes(r))); },
                 {},
                 right});
   to.push_back({"overflow_share" + suffix, "",
@@ -183,7 +183,7 @@ void add_losses(std::vector<column<format_row>>& to, double scale, const std::st
                 "overflow" + at,
                 [=](const row& r) {
                   const outcome_counts c = outcomes(r);
-                  if (!r.steps) return percent(c, share_of_nonzero(c, c.overflow));
+                  if (!r.steps) return nonzero_percent(c, share_of_nonzero(c, c.overflow));
                   const count_range steps = overflowing(*r.steps, scale);
                   return to_cell(steps) + (steps == count_range{1, 1} ? " step" : " steps");
                 },
@@ -307,7 +307,7 @@ table set_format_matrix(const survey& run, const std::vector<tensor_set>& sets, 
       const format to = *find_format(f);
       const outcome_counts c = run.outcomes(set, {to, mode.value(to)}, 1);
       row[1] = exactly(c.numel);
-      row.emplace_back(percent(c, underflow_share(c)));
+      row.emplace_back(nonzero_percent(c, underflow_share(c)));
     }
     t.rows.push_back(std::move(row));
   }

@@ -34,7 +34,7 @@ table_value share(const trial_row& r, count_range block_outcomes::*of) {
   return value_range{static_cast<double>(n.low) / all, static_cast<double>(n.high) / all};
 }
 
-std::string percent_of(const table_value& share) {
+std::string range_percent(const table_value& share) {
   const auto* const of = std::get_if<value_range>(&share);
   return of == nullptr ? "-" : percent_text(*of);
 }
@@ -85,7 +85,7 @@ table block_trial_table(const block_trial& tried) {
     return column<row>{key, "", [of](const row& r) { return share(r, of); }, range_keys::both};
   };
   const auto percent = [&](const char* title, count_range block_outcomes::*of) {
-    return column<row>{"", title, [of](const row& r) { return percent_of(share(r, of)); }, {}, right};
+    return column<row>{"", title, [of](const row& r) { return range_percent(share(r, of)); }, {}, right};
   };
   const std::vector<column<row>> columns = {
       {"row", "format", [](const row& r) { return std::string{r.row().name}; }},

@@ -50,7 +50,7 @@ std::string_view key_of(end_of_judgement::reason why) {
 }
 
 // A change of 1 or more is the logarithm of a factor.
-std::string percent(double change) {
+std::string percent_change(double change) {
   if (change >= 1) return std::isinf(change) ? "all" : fmt::format("a factor {:.2g}", std::exp(change));
   return fmt::format("{:.2g} %", 100 * change);
 }
@@ -76,9 +76,10 @@ std::string thing_of(const part_change& p, const run_differences& d) {
 
 std::string bound_text(const drift_bound& bound, const run_differences& d) {
   switch (bound.by) {
-    case bound_source::format: return fmt::format("{} explains {}", d.format, percent(bound.value));
-    case bound_source::history: return fmt::format("what the pair drifted before explains {}", percent(bound.value));
-    case bound_source::repeats: return fmt::format("the repeats explain {}", percent(bound.value));
+    case bound_source::format: return fmt::format("{} explains {}", d.format, percent_change(bound.value));
+    case bound_source::history:
+      return fmt::format("what the pair drifted before explains {}", percent_change(bound.value));
+    case bound_source::repeats: return fmt::format("the repeats explain {}", percent_change(bound.value));
   }
   return "";
 }
@@ -108,7 +109,7 @@ std::string change_text(const part_change& p, const run_differences& d) {
     case step_part::loss:
     case step_part::grad_norm:
       if (std::isinf(p.change)) return fmt::format("not finite in one run alone ({})", values);
-      return fmt::format("{} apart ({}); {}", percent(p.change), values, bound_text(p.bound, d));
+      return fmt::format("{} apart ({}); {}", percent_change(p.change), values, bound_text(p.bound, d));
     default: break;
   }
   // Of an estimate nothing is said to be the least.
@@ -116,7 +117,7 @@ std::string change_text(const part_change& p, const run_differences& d) {
   const std::string norms = (is_estimated ? "estimated norm " : "norm ") + values;
   const std::string change =
       p.change < 1 ? fmt::format("changes by {} {} of its norm ({}); {}", is_estimated ? "about" : "at least",
-                                 percent(p.change), norms, bound_text(p.bound, d))
+                                 percent_change(p.change), norms, bound_text(p.bound, d))
                    : fmt::format("{}; {}", norms, bound_text(p.bound, d));
   if (!p.is_narrower) return change;
   const auto& t = d.tensors[*p.tensor];
@@ -310,22 +311,22 @@ void add_bounds(lines& to, const compare_answer& r) {
   std::string text;
   const double share = has_tables(r) ? 1 : 0.25;  // of the loss
   if (d.repeats > 0 && d.repeats_differ)
-    text =
-        fmt::format("by {}: what they differ among themselves, {} of a usual tensor at the first step, {} at the last",
-                    count_text(d.repeats, "repeat"), percent(d.smallest_bound.value), percent(d.largest_bound.value));
+    text = fmt::format(
+        "by {}: what they differ among themselves, {} of a usual tensor at the first step, {} at the last",
+        count_text(d.repeats, "repeat"), percent_change(d.smallest_bound.value), percent_change(d.largest_bound.value));
   else
     text =
         fmt::format("by the roundoff of {}{}: {} of {} at the first step, {} at the last that was judged{}",
                     d.format_assumed ? "a format that is assumed, as nothing tells it, " : "", d.format,
-                    percent(share * d.smallest_bound.value), has_tables(r) ? "a usual tensor's norm" : "the loss",
-                    percent(share * d.largest_bound.value),
+                    percent_change(share * d.smallest_bound.value),
+                    has_tables(r) ? "a usual tensor's norm" : "the loss", percent_change(share * d.largest_bound.value),
                     d.repeats > 0 ? "; the repeats are the same as A, and tell nothing of another order of sums" : "");
   if (d.kink)
     text += fmt::format(
         "; {} from step {} on, where the gradients of the first layers jumped by up to {} and the losses "
         "agree: as a ReLU or a "
         "maximum does at its kink (--smooth, if the network has none)",
-        percent(kink_bound), d.kink->step, percent(d.kink->largest));
+        percent_change(kink_bound), d.kink->step, percent_change(d.kink->largest));
   if (d.is_narrower_a || d.is_narrower_b) text += "; " + formats_text(d);
   to.push_back({"bounds",
                 text,
@@ -484,8 +485,8 @@ void add_scalar(lines& to, const std::string& title, const std::string& key, con
   if (s.steps > 0 && s.same == s.steps) text = fmt::format("the same in {}", count_text(s.steps, "step"));
   if (s.first_different)
     text = fmt::format("{} of {} the same, the first other one at step {}, {} apart at most; last {} in A, {} in B",
-                       grouped(s.same), grouped(s.steps), *s.first_different, percent(s.largest), text_of(s.last_a),
-                       text_of(s.last_b));
+                       grouped(s.same), grouped(s.steps), *s.first_different, percent_change(s.largest),
+                       text_of(s.last_a), text_of(s.last_b));
   if (s.only_a + s.only_b > 0)
     text += fmt::format("{}in {} known of {} alone", text.empty() ? "" : "; ", count_text(s.only_a + s.only_b, "step"),
                         s.only_b == 0   ? "A"
@@ -648,7 +649,7 @@ table compare_table(const compare_answer& answer) {
       {"first_different", "first other", [=](const row& t) { return step_if(t.first_different); }},
       {"first_over", "first over bound", [=](const row& t) { return step_if(t.first_over); }},
       {"largest_change", "", [](const row& t) { return t.largest; }},
-      {"", "largest change", [](const row& t) { return percent(t.largest); }, range_keys::none, right},
+      {"", "largest change", [](const row& t) { return percent_change(t.largest); }, range_keys::none, right},
       {"largest_at", "at step", [](const row& t) { return value_if(t.largest > 0, t.largest_at); }},
       {"norm_ratio_log2", "", [](const row& t) { return value_if(t.ratios > 0, t.log2_ratio); }},
       {"", "norm B/A", [](const row& t) { return t.ratios > 0 ? fmt::format("{:.4g}", std::exp2(t.log2_ratio)) : "-"; },

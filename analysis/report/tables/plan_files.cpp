@@ -23,13 +23,13 @@ namespace {
 using ordered_json = nlohmann::ordered_json;
 
 // A string of Python, TOML and JSON alike.
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string json_quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
 // "['a', 'b']" over lines of one each, which Python and TOML read.
 std::string list_of(const std::vector<std::string>& items) {
   if (items.empty()) return "[]";
   std::string text = "[\n";
-  for (const std::string& item : items) text += "    " + quoted(item) + ",\n";
+  for (const std::string& item : items) text += "    " + json_quoted(item) + ",\n";
   return text + "]";
 }
 

@@ -20,14 +20,14 @@ double part(double some, double all) { return all > 0 ? some / all : std::nan(""
 
 double part(std::uint64_t some, std::uint64_t all) { return part(static_cast<double>(some), static_cast<double>(all)); }
 
-std::string percent(double share) { return std::isnan(share) ? "-" : percent_text({share, share}); }
+std::string share_percent(double share) { return std::isnan(share) ? "-" : percent_text({share, share}); }
 
 // A share of the updates, or of their mass, by its key and for people.
 template <typename Row>
 void add_share(std::vector<column<Row>>& to, const std::string& key, const std::string& title,
                std::function<double(const Row&)> share) {
   to.push_back({key, "", [=](const Row& r) { return value_if(!std::isnan(share(r)), share(r)); }});
-  to.push_back({"", title, [=](const Row& r) { return percent(share(r)); }, range_keys::none, alignment::right});
+  to.push_back({"", title, [=](const Row& r) { return share_percent(share(r)); }, range_keys::none, alignment::right});
 }
 
 table rows_by_bits(const std::vector<bits_row>& rows) {

@@ -16,7 +16,7 @@ namespace ulp {
 namespace {
 
 // "0.02", "[0.01, 0.03]": percent.
-std::string share_text(const sweep_result& r) {
+std::string underflow_text(const sweep_result& r) {
   const auto text = [&](std::uint64_t n) {
     return r.nonzero == 0 ? "0" : fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(r.nonzero));
   };
@@ -79,7 +79,7 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
       {"underflow", "underflow", counted([](const result& r) { return r.underflow; }), range_keys::both},
       {"nonzero", "", counted([](const result& r) { return exactly(r.nonzero); }), range_keys::where_open},
       {"underflow_share_high", "", counted([](const result& r) { return r.underflow_share(); })},
-      {"", "% of nonzero", counted(share_text), {}, right},
+      {"", "% of nonzero", counted(underflow_text), {}, right},
       {"mean_log2_scale", "", of_result([](const result& r) { return r.mean_log2_scale; })},
       {"",
        "mean scale",

@@ -15,12 +15,6 @@ bool same_decision(const trajectory_row& a, const trajectory_row& b) {
          a.scale_next == b.scale_next && a.error == b.error;
 }
 
-void call(const closed_loop_watch& watch, const closed_loop_watch::see_step& see, const trained_step& now,
-          const std::vector<tensor_info>& tensors) {
-  if (see) see(now, tensors);
-  if (watch.after_step) watch.after_step();
-}
-
 // Activation gradients are checked too, where they are recorded.
 replayer replay_of(const training& recorded, const closed_loop_options& o, scenario policy) {
   if (o.training.activation_grads)
@@ -48,7 +42,7 @@ loop_outcome train_closed(const closed_loop_options& o, const scenario& policy, 
       ++into.identical;
     else if (!into.first_difference)
       into.first_difference = i;
-    call(watch, watch.closed, now, loop.tensors());
+    watch.call(watch.closed, now, loop.tensors());
   }
   return made;
 }
@@ -72,12 +66,18 @@ loop_outcome train_twin(const closed_loop_options& o, const scenario& policy, co
         made.underflow += t.counts.underflow;
       }
     }
-    call(watch, watch.twin, now, twin.tensors());
+    watch.call(watch.twin, now, twin.tensors());
   }
   return made;
 }
 
 }  // namespace
+
+void closed_loop_watch::call(const see_step& see, const trained_step& now,
+                             const std::vector<tensor_info>& tensors) const {
+  if (see) see(now, tensors);
+  if (after_step) after_step();
+}
 
 value_range loop_outcome::underflow_share() const noexcept {
   if (nonzero == 0) return {};

@@ -26,12 +26,6 @@ bool is_replayed(const fp8_cast& was, const fp8_row& says) {
          holds(says.counts.underflow, was.underflow) && says.saturates == (was.saturated > 0);
 }
 
-void call(const closed_loop_watch& watch, const closed_loop_watch::see_step& see, const trained_step& now,
-          const std::vector<tensor_info>& tensors) {
-  if (see) see(now, tensors);
-  if (watch.after_step) watch.after_step();
-}
-
 // A training, and the operands of its steps.
 class recorded_training {
  public:
@@ -71,8 +65,8 @@ class loop {
   // Both side by side, so that no step needs to be kept.
   fp8_loop_result run() {
     for (std::int64_t i = 0; i < options_.steps; ++i) {
-      call(watch_, watch_.closed, closed_.advance(), closed_.hook().tensors());
-      call(watch_, watch_.twin, twin_.advance(), twin_.hook().tensors());
+      watch_.call(watch_.closed, closed_.advance(), closed_.hook().tensors());
+      watch_.call(watch_.twin, twin_.advance(), twin_.hook().tensors());
       closed_loss_.see(i, closed_.loss());
       twin_loss_.see(i, twin_.loss());
       compare(i);

@@ -58,9 +58,9 @@ std::vector<twin_run> twins_of(const std::vector<optimizer_recipe>& modes) {
   return twins;
 }
 
-class loop {
+class optimizer_loop {
  public:
-  loop(const optimizer_loop_options& options, const std::function<void()>& after_step)
+  optimizer_loop(const optimizer_loop_options& options, const std::function<void()>& after_step)
       : options_(options), after_step_(after_step) {
     if (options_.steps < 1 || options_.judged < 1 || options_.judged > options_.steps)
       throw std::invalid_argument("the judged steps are some of all");
@@ -169,7 +169,7 @@ weight_drift mode_harm::open() const {
 
 optimizer_loop_result run_optimizer_loop(const optimizer_loop_options& options,
                                          const std::function<void()>& after_step) {
-  return loop(options, after_step).run();
+  return optimizer_loop(options, after_step).run();
 }
 
 double rank_correlation(std::span<const double> a, std::span<const double> b) {

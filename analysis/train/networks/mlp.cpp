@@ -9,7 +9,7 @@
 namespace ulp::train {
 namespace {
 
-constexpr std::size_t characters = 8;
+constexpr std::size_t context = 8;
 
 template <typename Real>
 class mlp final : public network<Real> {
@@ -19,14 +19,14 @@ class mlp final : public network<Real> {
       : width_(o.width),
         table_(this->add("embedding.weight", alphabet.size(), width_, width_, o.seed)),
         embedding_(table_),
-        hidden_{"hidden", this->add("hidden.weight", 4 * width_, characters * width_, characters * width_, o.seed),
+        hidden_{"hidden", this->add("hidden.weight", 4 * width_, context * width_, context * width_, o.seed),
                 &zeros("hidden.bias", 4 * width_)},
         narrow_{"narrow", this->add("narrow.weight", width_, 4 * width_, 4 * width_, o.seed),
                 &zeros("narrow.bias", width_)},
         head_{"head", o.tied ? table_ : this->add("head.weight", alphabet.size(), width_, width_, o.seed),
               &zeros("head.bias", alphabet.size())} {}
 
-  [[nodiscard]] std::size_t length() const override { return characters; }
+  [[nodiscard]] std::size_t length() const override { return context; }
 
  private:
   parameter<Real>& zeros(const std::string& name, std::size_t columns) {
@@ -43,7 +43,7 @@ class mlp final : public network<Real> {
   }
 
   matrix<Real> predict(const batch& examples, const pass<Real>& in) override {
-    matrix<Real> x = reshaped(embedding_.forward(examples.characters, in), characters * width_);
+    matrix<Real> x = reshaped(embedding_.forward(examples.characters, in), context * width_);
     x = first_bend_.forward(hidden_.forward(std::move(x), in));
     x = second_bend_.forward(narrow_.forward(std::move(x), in));
     return head_.forward(std::move(x), in);
@@ -52,8 +52,7 @@ class mlp final : public network<Real> {
   // After the last character of each sequence.
   [[nodiscard]] std::vector<std::uint8_t> targets_of(const batch& examples) const override {
     std::vector<std::uint8_t> last;
-    for (std::size_t i = characters - 1; i < examples.targets.size(); i += characters)
-      last.push_back(examples.targets[i]);
+    for (std::size_t i = context - 1; i < examples.targets.size(); i += context) last.push_back(examples.targets[i]);
     return last;
   }
 

@@ -6,11 +6,11 @@
 namespace ulp::io {
 namespace {
 
-constexpr std::string_view scaled =
+constexpr std::string_view dinov2_scaled =
     "compute_precision.grad_scaler=true compute_precision.student.backbone.mixed_precision.param_dtype=fp16 "
     "compute_precision.student.dino_head.mixed_precision.param_dtype=fp16 "
     "compute_precision.student.ibot_head.mixed_precision.param_dtype=fp16";
-constexpr std::string_view unscaled =
+constexpr std::string_view dinov2_unscaled =
     "compute_precision.grad_scaler=false compute_precision.student.backbone.mixed_precision.param_dtype=fp16 "
     "compute_precision.student.dino_head.mixed_precision.param_dtype=fp16 "
     "compute_precision.student.ibot_head.mixed_precision.param_dtype=fp16";
@@ -21,15 +21,15 @@ program_row dinov2_program() {
   return {.name = "DINOv2",
           .markers = "compute_precision.grad_scaler compute_precision.student.backbone",
           .keys = {.not_read = "MODEL dino ibot train student teacher crops evaluation compute_precision.teacher"},
-          .defaults = scaled,
+          .defaults = dinov2_scaled,
           .precision = {{.when = "!compute_precision.student.dino_head.mixed_precision.param_dtype=fp16",
                          .refused = "is not fp16, which is not known here; give --scaler and --format"},
                         {.when = "!compute_precision.student.ibot_head.mixed_precision.param_dtype=fp16",
                          .refused = "is not fp16, which is not known here; give --scaler and --format"},
                         {.when = "!compute_precision.student.backbone.mixed_precision.param_dtype=fp16",
                          .refused = "is not fp16, which is not known here; give --scaler and --format"},
-                        torch_scaled(scaled, "FSDP in float16 with ShardedGradScaler's defaults"),
-                        {.when = unscaled,
+                        torch_scaled(dinov2_scaled, "FSDP in float16 with ShardedGradScaler's defaults"),
+                        {.when = dinov2_unscaled,
                          .format = "float16",
                          .weights = "float32",
                          .meaning = "FSDP in float16, the loss is not scaled"}},

@@ -7,7 +7,7 @@ namespace ulp::io {
 namespace {
 
 // models/language_modeling/megatron_gpt_model.py. Versions have different defaults of the history, which is not taken for granted.
-float8_case scaled(conditions when, std::string_view defaults) {
+float8_case nemo_scaled(conditions when, std::string_view defaults) {
   return {.when = when,
           .recipe = "model.fp8_recipe",
           .otherwise = "delayed",
@@ -49,9 +49,10 @@ program_row nemo_program() {
                  "good steps in a row before the scale doubles"},
                 {"nemo_megatron", "model.hysteresis", "hysteresis", "overflows in a row that halve it"}},
       .clipping = {{.key = "trainer.gradient_clip_val"}},
-      .float8 = {scaled("model.transformer_engine=true model.fp8=true model.fp8_e4m3=true", "format=e4m3 margin=0"),
-                 scaled("model.transformer_engine=true model.fp8=true model.fp8_hybrid=true",
-                        "format=hybrid margin=0")},
+      .float8 = {nemo_scaled("model.transformer_engine=true model.fp8=true model.fp8_e4m3=true",
+                             "format=e4m3 margin=0"),
+                 nemo_scaled("model.transformer_engine=true model.fp8=true model.fp8_hybrid=true",
+                             "format=hybrid margin=0")},
       .remarks = {{.when = "model.transformer_engine=true model.fp8=true", .text = "matrix products are in float8"},
                   {.when = "model.fp8=true !model.transformer_engine=true",
                    .text = "model.fp8 counts for nothing without model.transformer_engine"}}};

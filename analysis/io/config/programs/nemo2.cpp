@@ -10,7 +10,7 @@ constexpr std::string_view window = "good steps in a row before the scale double
 constexpr std::string_view patience = "overflows since the scale last grew that halve it";
 constexpr std::string_view by_default = "initial_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2";
 constexpr std::string_view with_megatron = "float16 with Megatron's scaler";
-constexpr std::string_view unscaled = "bfloat16, the loss is not scaled";
+constexpr std::string_view nemo2_unscaled = "bfloat16, the loss is not scaled";
 constexpr std::string_view in_float8 = "matrix products are in float8";
 constexpr std::string_view ends_kept =
     "the first and the last transformer layers stay in 16 bits (first_last_layers_bf16): --tensor REGEX leaves them out";
@@ -44,7 +44,7 @@ program_row nemo2_program() {
             .parameters = by_default,
             .weights = "float32",
             .meaning = with_megatron},
-           {.when = "precision=bf16-mixed|bf16", .format = "bfloat16", .weights = "float32", .meaning = unscaled},
+           {.when = "precision=bf16-mixed|bf16", .format = "bfloat16", .weights = "float32", .meaning = nemo2_unscaled},
            {.when = "precision=32|fp32", .format = "float32", .meaning = in_float32},
            {.when = "precision", .refused = "is none that is known here"},
            {.when = "()=fp16_mixed|fp16_with_fp8_mixed|fp16_with_mxfp8_mixed|fp16_with_fp8_current_scaling_mixed "
@@ -62,7 +62,7 @@ program_row nemo2_program() {
            {.when = "()=bf16_mixed|bf16_with_fp8_mixed|bf16_with_mxfp8_mixed|bf16_with_fp8_current_scaling_mixed",
             .format = "bfloat16",
             .weights = "float32",
-            .meaning = unscaled},
+            .meaning = nemo2_unscaled},
            {.when = "!precision", .refused = "is not given"}},
       .scale = {{"megatron_constant", "fp16_loss_scale", "initial_scale", "the scale"},
                 {"megatron_dynamic", "initial_loss_scale", "initial_scale", "scale of the first step"},

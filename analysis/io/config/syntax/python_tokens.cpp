@@ -6,6 +6,7 @@
 
 #include <ulp/io/bytes/error.hpp>
 
+#include "bytes/ascii.hpp"
 #include "tree.hpp"
 
 namespace ulp::io {
@@ -16,7 +17,6 @@ constexpr std::string_view quotes = "'\"";
 bool begins_name(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_of_name(char c) { return begins_name(c) || is_digit(c); }
 
 class tokenizer {

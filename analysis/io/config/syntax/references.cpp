@@ -13,18 +13,12 @@
 namespace ulp::io {
 namespace {
 
-constexpr std::size_t deepest = 64;
+constexpr std::size_t longest_chain = 64;
 constexpr std::size_t longest_text = 4096;
-constexpr std::size_t most_nodes = 100'000;  // looked at, as references multiply what they stand for
+constexpr std::size_t most_seen = 100'000;  // looked at, as references multiply what they stand for
 
 bool is_reference(const config_node& node) {
   return node.what == config_node::kind::scalar && node.text.find("${") != std::string::npos;
-}
-
-std::size_t nodes_in(const config_node& node) {
-  std::size_t count = 1;
-  for (const config_entry& e : node.entries) count += nodes_in(e.value);
-  return count;
 }
 
 class references {
@@ -58,9 +52,10 @@ class references {
   void replace(config_node& node, const path_of_nodes& parents, std::size_t line) {
     if (std::ranges::find(busy_, &node) != busy_.end())
       throw input_error(file_, at_line(line), in_quotes(node.text) + " leads back to itself; write its value");
-    if (busy_.size() == deepest)
-      throw input_error(file_, at_line(line),
-                        in_quotes(node.text) + " ends a chain of more than " + std::to_string(deepest) + " references");
+    if (busy_.size() == longest_chain)
+      throw input_error(
+          file_, at_line(line),
+          in_quotes(node.text) + " ends a chain of more than " + std::to_string(longest_chain) + " references");
     busy_.push_back(&node);
     if (std::optional<config_node> value = value_of(node.text, parents, line)) node = std::move(*value);
     busy_.pop_back();
@@ -135,9 +130,8 @@ class references {
 
   void count(std::size_t nodes, std::size_t line) {
     nodes_ += nodes;
-    if (nodes_ > most_nodes)
-      throw input_error(file_, at_line(line),
-                        "holds references to more than " + std::to_string(most_nodes) + " values");
+    if (nodes_ > most_seen)
+      throw input_error(file_, at_line(line), "holds references to more than " + std::to_string(most_seen) + " values");
   }
 
   const std::string& file_;

@@ -10,8 +10,8 @@
 namespace ulp::io {
 namespace {
 
-constexpr std::size_t most_values = 20'000;
-constexpr std::size_t deepest = 16;
+constexpr std::size_t most_of_toml = 20'000;
+constexpr std::size_t deepest_of_toml = 16;
 
 class toml_reader {
  public:
@@ -38,7 +38,7 @@ class toml_reader {
         config_node& inner = table_of(*table, path);
         if (const config_entry* const before = inner.find(last))
           fail("the key " + in_quotes(last) + " is given twice, first on line " + std::to_string(before->line));
-        if (++values_ > most_values) fail("holds more than " + std::to_string(most_values) + " values");
+        if (++values_ > most_of_toml) fail("holds more than " + std::to_string(most_of_toml) + " values");
         const std::size_t line = line_;
         inner.entries.push_back({last, line, value()});
       }
@@ -93,7 +93,7 @@ class toml_reader {
         if (at_ == begin) fail("a key is missing");
         path.emplace_back(text_.substr(begin, at_ - begin));
       }
-      if (path.size() > deepest) fail("is nested deeper than " + std::to_string(deepest) + " levels");
+      if (path.size() > deepest_of_toml) fail("is nested deeper than " + std::to_string(deepest_of_toml) + " levels");
       skip_blanks();
       if (here() != '.') return path;
       ++at_;
@@ -118,12 +118,12 @@ class toml_reader {
     if (here() == '"' || here() == '\'') return {.what = config_node::kind::scalar, .quoted = true, .text = quoted()};
     if (here() == '{') return table_within_line(depth);
     if (here() == '[') {
-      if (depth == deepest) fail("is nested deeper than " + std::to_string(deepest) + " levels");
+      if (depth == deepest_of_toml) fail("is nested deeper than " + std::to_string(deepest_of_toml) + " levels");
       config_node list{.what = config_node::kind::sequence};
       ++at_;
       for (skip_lines(); here() != ']'; skip_lines()) {
         if (at_ >= text_.size()) fail("an array does not end");
-        if (++values_ > most_values) fail("holds more than " + std::to_string(most_values) + " values");
+        if (++values_ > most_of_toml) fail("holds more than " + std::to_string(most_of_toml) + " values");
         list.entries.push_back({"", line_, value(depth + 1)});
         end_item(']');
       }
@@ -156,12 +156,12 @@ class toml_reader {
 
   // {a = 1}, or as spaCy's files have it {"a": 1}.
   config_node table_within_line(std::size_t depth) {
-    if (depth == deepest) fail("is nested deeper than " + std::to_string(deepest) + " levels");
+    if (depth == deepest_of_toml) fail("is nested deeper than " + std::to_string(deepest_of_toml) + " levels");
     config_node table{.what = config_node::kind::mapping};
     ++at_;
     for (skip_lines(); here() != '}'; skip_lines()) {
       if (at_ >= text_.size()) fail("a table does not end");
-      if (++values_ > most_values) fail("holds more than " + std::to_string(most_values) + " values");
+      if (++values_ > most_of_toml) fail("holds more than " + std::to_string(most_of_toml) + " values");
       const bool is_quoted = here() == '"';
       auto path = key();
       expect(here() == ':' && is_quoted && may_be_json_ ? ":" : "=");
@@ -183,7 +183,7 @@ class toml_reader {
     for (const std::string& name : path) {
       const auto found = std::ranges::find(node->entries, name, &config_entry::key);
       if (found == node->entries.end()) {
-        if (++values_ > most_values) fail("holds more than " + std::to_string(most_values) + " values");
+        if (++values_ > most_of_toml) fail("holds more than " + std::to_string(most_of_toml) + " values");
         node->entries.push_back({name, line_, {.what = config_node::kind::mapping}});
         node = &node->entries.back().value;
       } else {

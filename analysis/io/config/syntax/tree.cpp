@@ -13,17 +13,17 @@ namespace {
 constexpr std::size_t deepest = 64;
 constexpr std::size_t most_nodes = 20'000;
 
-std::size_t nodes_in(const config_node& node) {
-  std::size_t count = 1;
-  for (const config_entry& entry : node.entries) count += nodes_in(entry.value);
-  return count;
-}
-
 }  // namespace
 
 const config_entry* config_node::find(std::string_view key) const {
   const auto found = std::ranges::find(entries, key, &config_entry::key);
   return found == entries.end() ? nullptr : &*found;
+}
+
+std::size_t nodes_in(const config_node& node) {
+  std::size_t count = 1;
+  for (const config_entry& entry : node.entries) count += nodes_in(entry.value);
+  return count;
 }
 
 bool is_open(const config_node& value) {

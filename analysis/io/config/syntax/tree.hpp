@@ -31,6 +31,9 @@ struct config_entry {
   config_node value;
 };
 
+// It and all below it.
+[[nodiscard]] std::size_t nodes_in(const config_node& node);
+
 // Whether only a run would tell what a value is: what is no literal, or holds a variable of a shell.
 [[nodiscard]] bool is_open(const config_node& value);
 

@@ -3,12 +3,11 @@
 
 #include <array>
 
+#include "bytes/ascii.hpp"
 #include "rows.hpp"
 
 namespace ulp::io {
 namespace {
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 record_match read_bar(const record_text& text, std::size_t at, bool) {
   const auto bar = bar_before(text, at);
@@ -18,7 +17,7 @@ record_match read_bar(const record_text& text, std::size_t at, bool) {
   return whole_record(r, at);
 }
 
-constexpr std::array starts{record_start{"<", read_bar}};
+constexpr std::array bar_starts{record_start{"<", read_bar}};
 
 }  // namespace
 
@@ -43,6 +42,6 @@ std::optional<progress_bar> bar_before(const record_text& text, std::size_t at) 
   return progress_bar{step_of(*step), step_of(*length), i};
 }
 
-log_dialect bar_dialect() { return {.starts = starts, .is_bar = true}; }
+log_dialect bar_dialect() { return {.starts = bar_starts, .is_bar = true}; }
 
 }  // namespace ulp::io

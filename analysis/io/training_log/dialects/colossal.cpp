@@ -7,14 +7,14 @@
 namespace ulp::io {
 namespace {
 
-record_match read_overflow(const record_text&, std::size_t at, bool) {
+record_match read_colossal_overflow(const record_text&, std::size_t at, bool) {
   return whole_record({.what = scale_record::kind::overflow}, at);
 }
 
-constexpr std::array starts{record_start{"Foundoverflow.Skipstep", read_overflow, true}};
+constexpr std::array colossal_starts{record_start{"Foundoverflow.Skipstep", read_colossal_overflow, true}};
 
 }  // namespace
 
-log_dialect colossal_dialect() { return {.name = "ColossalAI", .starts = starts}; }
+log_dialect colossal_dialect() { return {.name = "ColossalAI", .starts = colossal_starts}; }
 
 }  // namespace ulp::io

@@ -147,7 +147,7 @@ record_match read_window(const record_text& text, std::size_t at, bool last) {
   return read_trailing(text, at, last, "\":' ", {.what = kind::window}, &scale_record::after);
 }
 
-constexpr std::array starts{
+constexpr std::array deepspeed_starts{
     record_start{"OVERFLOW!Skippingstep.Attemptedlossscale:", read_attempted_alone, true},
     record_start{"Currentlossscalealreadyatminimum", read_minimum},
     record_start{"Attemptedlossscale:", read_attempted},
@@ -163,6 +163,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-log_dialect deepspeed_dialect() { return {.name = "DeepSpeed", .starts = starts, .skipped_in_all = true}; }
+log_dialect deepspeed_dialect() { return {.name = "DeepSpeed", .starts = deepspeed_starts, .skipped_in_all = true}; }
 
 }  // namespace ulp::io

@@ -84,15 +84,17 @@ record_match read_updates(const record_text& text, std::size_t at, bool last) {
   return m;
 }
 
-record_match read_initial_scale(const record_text& text, std::size_t at, bool last) {
+record_match read_fairseq_initial_scale(const record_text& text, std::size_t at, bool last) {
   return read_trailing(text, at, last, "=:'\"", {.what = kind::fresh}, &scale_record::after);
 }
 
 // "FloatingPointError: Minimum loss scale reached (0.0001)": optim/dynamic_loss_scaler.py (check_overflow) raises it
 // instead of the line of the overflow.
-record_match read_minimum(const record_text&, std::size_t at, bool) { return whole_record({.what = kind::fatal}, at); }
+record_match read_fairseq_minimum(const record_text&, std::size_t at, bool) {
+  return whole_record({.what = kind::fatal}, at);
+}
 
-record_match read_loaded(const record_text& text, std::size_t at, bool) {
+record_match read_fairseq_loaded(const record_text& text, std::size_t at, bool) {
   constexpr std::size_t longest_path = 1000;
   const std::size_t end = std::min(text.line_end(at), at + longest_path);
   const std::size_t sign = text.view().substr(at, end - at).rfind('@');
@@ -103,20 +105,20 @@ record_match read_loaded(const record_text& text, std::size_t at, bool) {
   return whole_record(r, n->end);
 }
 
-constexpr std::array starts{
+constexpr std::array fairseq_starts{
     record_start{"settinglossscaleto:", read_setting},
     record_start{"num_updates", read_updates},
-    record_start{"fp16_init_scale", read_initial_scale},
-    record_start{"Loadedcheckpoint", read_loaded},
-    record_start{"loadedcheckpoint", read_loaded},
-    record_start{"Error:Minimumlossscalereached", read_minimum},
-    record_start{"Exception:Minimumlossscalereached", read_minimum},
+    record_start{"fp16_init_scale", read_fairseq_initial_scale},
+    record_start{"Loadedcheckpoint", read_fairseq_loaded},
+    record_start{"loadedcheckpoint", read_fairseq_loaded},
+    record_start{"Error:Minimumlossscalereached", read_fairseq_minimum},
+    record_start{"Exception:Minimumlossscalereached", read_fairseq_minimum},
 };
 
 }  // namespace
 
 log_dialect fairseq_dialect() {
-  return {.name = "fairseq", .starts = starts, .counts_updates = true, .scale_is_mean = true};
+  return {.name = "fairseq", .starts = fairseq_starts, .counts_updates = true, .scale_is_mean = true};
 }
 
 }  // namespace ulp::io

@@ -1,4 +1,5 @@
 #include "layout.hpp"
+#include "bytes/ascii.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +9,6 @@
 
 namespace ulp::io {
 namespace {
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 // What the places of a pattern hold.
 struct pattern_values {

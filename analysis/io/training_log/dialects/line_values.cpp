@@ -1,4 +1,5 @@
 #include "line_values.hpp"
+#include "bytes/ascii.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +9,6 @@
 namespace ulp::io {
 namespace {
 
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 bool is_of_name(char c) noexcept { return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '/'; }
 
 // Blanks are gone: a name may follow a word that stands for a number.
@@ -101,7 +100,6 @@ std::optional<found_value> value_at(const record_text& text, std::size_t from, s
 
 std::size_t find_key(std::string_view all, std::string_view key, std::size_t from, key_case spelling) noexcept {
   if (spelling == key_case::as_given) return all.find(key, from);
-  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   const auto same = [&](char a, char b) { return small(a) == small(b); };
   const std::string_view rest = all.substr(std::min(from, all.size()));
   const auto found = std::search(rest.begin(), rest.end(), key.begin(), key.end(), same);

@@ -17,23 +17,23 @@ namespace {
 using kind = scale_record::kind;
 
 // "key: value" of which the key is one of interest.
-struct field {
+struct megatron_field {
   std::string_view key;
   double scale_record::*number = nullptr;
   std::int64_t scale_record::*count = nullptr;
 };
-constexpr std::array fields{
-    field{"lossscale", &scale_record::after, nullptr},
-    field{"numberofskippediterations", nullptr, &scale_record::skipped},
-    field{"numberofnaniterations", nullptr, &scale_record::nans},
-    field{"lmloss", &scale_record::loss, nullptr},
-    field{"lm_loss", &scale_record::loss, nullptr},
-    field{"learningrate", &scale_record::learning_rate, nullptr},
-    field{"gradnorm", &scale_record::grad_norm, nullptr},
+constexpr std::array megatron_fields{
+    megatron_field{"lossscale", &scale_record::after, nullptr},
+    megatron_field{"numberofskippediterations", nullptr, &scale_record::skipped},
+    megatron_field{"numberofnaniterations", nullptr, &scale_record::nans},
+    megatron_field{"lmloss", &scale_record::loss, nullptr},
+    megatron_field{"lm_loss", &scale_record::loss, nullptr},
+    megatron_field{"learningrate", &scale_record::learning_rate, nullptr},
+    megatron_field{"gradnorm", &scale_record::grad_norm, nullptr},
 };
 
-const field* field_at(std::string_view segment) {
-  for (const field& f : fields)
+const megatron_field* field_at(std::string_view segment) {
+  for (const megatron_field& f : megatron_fields)
     if (segment.starts_with(f.key)) return &f;
   return nullptr;
 }
@@ -82,7 +82,7 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
       break;
     }
     has_loss = has_loss || (segment.find("loss") != std::string_view::npos && !segment.starts_with("lossscale"));
-    if (const field* const f = field_at(segment)) {
+    if (const megatron_field* const f = field_at(segment)) {
       std::size_t from = begin + f->key.size();
       if (all[from] == ':') ++from;
       if (const auto n = text.number_at(from, "|"); n && n->end == bar) {
@@ -103,11 +103,11 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
   return whole_record(r, end);
 }
 
-record_match read_initial_scale(const record_text& text, std::size_t at, bool last) {
+record_match read_megatron_initial_scale(const record_text& text, std::size_t at, bool last) {
   return read_trailing(text, at, last, ".", {.what = kind::fresh}, &scale_record::after);
 }
 
-record_match read_window(const record_text& text, std::size_t at, bool last) {
+record_match read_megatron_window(const record_text& text, std::size_t at, bool last) {
   return read_trailing(text, at, last, ".", {.what = kind::window}, &scale_record::after);
 }
 
@@ -119,7 +119,7 @@ record_match read_bfloat16(const record_text& text, std::size_t at, bool last) {
 }
 
 // Megatron-LM: "loaded checkpoint from PATH [ t 0, p 0 ] at iteration 1000".
-record_match read_loaded(const record_text& text, std::size_t at, bool) {
+record_match read_megatron_loaded(const record_text& text, std::size_t at, bool) {
   constexpr std::size_t longest_path = 1000;
   const std::size_t end = std::min(text.line_end(at), at + longest_path);
   constexpr std::string_view words = "atiteration";
@@ -131,14 +131,16 @@ record_match read_loaded(const record_text& text, std::size_t at, bool) {
   return whole_record(r, n->end);
 }
 
-constexpr std::array starts{
-    record_start{"iteration", read_iteration},         record_start{"initial_loss_scale.", read_initial_scale},
-    record_start{"loss_scale_window.", read_window},   record_start{"bf16......", read_bfloat16},
-    record_start{"loadedcheckpointfrom", read_loaded},
+constexpr std::array megatron_starts{
+    record_start{"iteration", read_iteration},
+    record_start{"initial_loss_scale.", read_megatron_initial_scale},
+    record_start{"loss_scale_window.", read_megatron_window},
+    record_start{"bf16......", read_bfloat16},
+    record_start{"loadedcheckpointfrom", read_megatron_loaded},
 };
 
 }  // namespace
 
-log_dialect megatron_dialect() { return {.name = "Megatron-LM", .starts = starts, .norm_is_of_update = true}; }
+log_dialect megatron_dialect() { return {.name = "Megatron-LM", .starts = megatron_starts, .norm_is_of_update = true}; }
 
 }  // namespace ulp::io

@@ -82,7 +82,7 @@ bool is_evaluation(std::string_view title) {
   return false;
 }
 
-record_match read_bar(const record_text& text, std::size_t at, bool) {
+record_match read_metered_bar(const record_text& text, std::size_t at, bool) {
   const auto bar = bar_before(text, at);
   if (!bar) return no_record();
   if (at >= text.line_end(at - 1)) return no_record();
@@ -111,13 +111,13 @@ record_match read_bar(const record_text& text, std::size_t at, bool) {
   return m;
 }
 
-constexpr std::array starts{record_start{"<", read_bar}};
+constexpr std::array metered_bar_starts{record_start{"<", read_metered_bar}};
 
 }  // namespace
 
 log_dialect metered_bar_dialect() {
   return {.name = "a progress bar",
-          .starts = starts,
+          .starts = metered_bar_starts,
           .counts_in_epochs = true,
           .restarts = true,
           .is_own = true,

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "bytes/ascii.hpp"
 #include "line_values.hpp"
 #include "rows.hpp"
 #include "usual_fields.hpp"
@@ -13,9 +14,6 @@ namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // "step", "global_step: 12", "iteration [12/100]".
 struct step_number {
@@ -181,8 +179,6 @@ bool is_evaluation(const record_text& text, std::size_t begin, std::size_t end) 
          });
 }
 
-char small(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 // Words behind "skipped" that say why: a number or "no" there says how many, or none.
 bool begins_reason(std::string_view rest) noexcept {
   constexpr std::array<std::string_view, 8> reasons{"inf",        "nan",       "overflow",     "nonfinite",
@@ -334,7 +330,7 @@ constexpr auto starts_of(std::index_sequence<index...>) {
   return std::array{record_start{words[index], read_word<index>}..., record_start{":", read_pair},
                     record_start{"]loss", read_bracket}, record_start{"]Loss", read_bracket}};
 }
-constexpr auto starts = starts_of(std::make_index_sequence<words.size()>());
+constexpr auto own_starts = starts_of(std::make_index_sequence<words.size()>());
 
 // Lines of whole epochs, or of steps whose number they do not tell: see settle_epochs.
 constexpr std::array epochs{record_start{"epoch", read_epoch}, record_start{"Epoch", read_epoch}};
@@ -343,7 +339,7 @@ constexpr std::array epochs{record_start{"epoch", read_epoch}, record_start{"Epo
 
 log_dialect own_lines_dialect() {
   return {.name = "a script",
-          .starts = starts,
+          .starts = own_starts,
           .counts_in_epochs = true,
           .may_count_from_zero = true,
           .is_own = true,

@@ -9,13 +9,13 @@
 #include <string>
 #include <system_error>
 
+#include "bytes/ascii.hpp"
 #include "bytes/text.hpp"
 #include "source/scalar_table.hpp"
 
 namespace ulp::io {
 namespace {
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 // A date that a lost line break glued to a number: "65536.02023-10-24". Where it begins in the run, or its size.
 std::size_t without_date(std::string_view run) noexcept {
   constexpr std::size_t length = 10;

@@ -2,6 +2,7 @@
 // "iter=12", "iteration 12"; and lines that are those of one script.
 #include <array>
 
+#include "bytes/ascii.hpp"
 #include "line_values.hpp"
 #include "rows.hpp"
 
@@ -9,8 +10,6 @@ namespace ulp::io {
 namespace {
 
 using kind = scale_record::kind;
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 record_match read_number(const record_text& text, std::size_t at, bool last, std::size_t word) {
   const std::string_view all = text.view();
@@ -69,7 +68,7 @@ record_match read_train_loss(const record_text& text, std::size_t at, bool last)
 
 record_match read_four(const record_text& text, std::size_t at, bool last) { return read_number(text, at, last, 4); }
 
-constexpr std::array starts{
+constexpr std::array script_starts{
     record_start{"Trainloss", read_train_loss},
     record_start{"Trainiter", read_train_loss},
     record_start{"||B:", read_columns},
@@ -81,6 +80,6 @@ constexpr std::array starts{
 
 }  // namespace
 
-log_dialect script_dialect() { return {.starts = starts, .may_count_from_zero = true}; }
+log_dialect script_dialect() { return {.starts = script_starts, .may_count_from_zero = true}; }
 
 }  // namespace ulp::io

@@ -15,16 +15,16 @@ namespace {
 
 using kind = scale_record::kind;
 
-struct field {
+struct trainer_field {
   std::string_view key;
   double scale_record::*number;
 };
-constexpr std::array fields{
-    field{"loss", &scale_record::loss},
-    field{"grad_norm", &scale_record::grad_norm},
-    field{"learning_rate", &scale_record::learning_rate},
-    field{"lr", &scale_record::learning_rate},
-    field{"epoch", &scale_record::epoch},
+constexpr std::array trainer_fields{
+    trainer_field{"loss", &scale_record::loss},
+    trainer_field{"grad_norm", &scale_record::grad_norm},
+    trainer_field{"learning_rate", &scale_record::learning_rate},
+    trainer_field{"lr", &scale_record::learning_rate},
+    trainer_field{"epoch", &scale_record::epoch},
 };
 constexpr std::array step_keys{std::string_view{"step"}, std::string_view{"global_step"},
                                std::string_view{"current_steps"}, std::string_view{"global_step/max_steps"}};
@@ -78,7 +78,7 @@ record_match read_entry(const record_text& text, std::size_t at, bool last) {
     if (v->number && (!is_step || key == "step")) {
       has_loss = has_loss || key == "loss";
       has_rate = has_rate || key == "learning_rate" || key == "grad_norm" || (key == "lr" && r.step >= 0);
-      for (const field& f : fields)
+      for (const trainer_field& f : trainer_fields)
         if (key == f.key) r.put(f.number, v->number->value);
     }
     if (all[end] == '}') {
@@ -94,13 +94,15 @@ record_match read_entry(const record_text& text, std::size_t at, bool last) {
   return no_record();
 }
 
-constexpr std::array starts{
+constexpr std::array trainer_starts{
     record_start{"{'", read_entry},
     record_start{"{\"", read_entry},
 };
 
 }  // namespace
 
-log_dialect trainer_dialect() { return {.name = "Hugging Face Trainer", .starts = starts, .replaces_loss = true}; }
+log_dialect trainer_dialect() {
+  return {.name = "Hugging Face Trainer", .starts = trainer_starts, .replaces_loss = true};
+}
 
 }  // namespace ulp::io

@@ -39,6 +39,8 @@ struct closed_loop_watch {
   see_step closed;                   // each step of the closed loop
   see_step twin;                     // each step of the float32 training
   std::function<void()> after_step;  // of either
+
+  void call(const see_step& see, const trained_step& now, const std::vector<tensor_info>& tensors) const;
 };
 
 // What one loop came to.

@@ -46,6 +46,7 @@ struct optimizer_entry {
   std::string_view states;   // names of the arrays that it keeps, in words
   std::vector<optimizer_parameter> parameters;  // with the defaults
 };
+[[nodiscard]] bool has_parameter(const optimizer_entry& entry, std::string_view name) noexcept;
 
 // How the new weights, computed in float32, are stored.
 enum class weight_rounding : std::uint8_t {
