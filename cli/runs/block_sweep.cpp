@@ -62,8 +62,8 @@ int sweep_blocks(const std::vector<std::string>& recipes, const run_text& of, co
   if (!tried->from_values && std::ranges::any_of(std::views::iota(std::size_t{0}, rows.size()), is_open))
     print_sentences(
         "",
-        "Not decided: what block tables and error ladders do not bound. Dumps decide all, ulp record --blocks 32 "
-        "--with-errors most");
+        "Not decided: what block tables and error ladders do not bound. Dumps decide all, recordings that ulp "
+        "record --blocks 32 --with-errors makes of dumps most");
   const std::size_t all = t.rows.size();
   if (all > most) t.rows.resize(most);
   fmt::print("\n{}", to_text(t));

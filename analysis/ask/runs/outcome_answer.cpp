@@ -10,6 +10,7 @@
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/repeated_steps.hpp>
+#include <ulp/ask/reading/lost_end.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/outcomes/row_outcomes.hpp>
@@ -84,10 +85,12 @@ outcome_answer outcomes_over(const outcome_question& o, listener& to,
   std::uint64_t steps = 0;
   repeated_steps repeated;
   recording_doubts doubts;
+  lost_end end;
   for_each_step(*from, selected, to, [&](const step& now) {
     ++steps;
     repeated.see(now.key, now.scalars);
     doubts.see(now, from->tensors());
+    end.see(now);
     for (const tensor_row& row : now.tensors)
       if (const tensor_info& info = from->tensors()[row.tensor]; selected.takes(info))
         add(all, row, info, now.key, o.as_recorded);
@@ -100,6 +103,7 @@ outcome_answer outcomes_over(const outcome_question& o, listener& to,
 
   for (const std::string& line : repeated.lines(o.run)) to.note(line);
   for (const std::string& line : doubts.lines()) to.note(line);
+  for (const std::string& line : end.lines()) to.note(line);
   for (const std::string& line : group_notes(all.named, from->tensors(), selected)) to.note(line);
   std::uint64_t censored = 0;
   for (const auto& [key, counts] : all.groups) censored += counts.censored;

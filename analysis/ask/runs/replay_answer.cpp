@@ -36,6 +36,7 @@ void replay_account::add(const trajectory_row& row) {
 trajectory_row replayed_run::add(const step& now, const std::vector<tensor_info>& tensors, const scenario& s,
                                  std::vector<tensor_outcome>* of_tensors) {
   notes_.see(now, tensors);
+  end_.see(now);
   learning_rates_.push_back(now.scalars.learning_rate);
   trajectory_row row = by_.advance(now, tensors, of_tensors);
   if (row.lacks_input) throw std::invalid_argument(fmt::format("{}: {}", s.recipe.machine().entry().name, row.error));
@@ -65,6 +66,7 @@ void replayed_run::tell(const source& from, const replay_question& asked, const 
   for (const std::string& text : group_notes(s.groups, from.tensors(), s.counted)) to.note(text);
   for (const std::string& text : late) to.note(text);
   for (const std::string& text : notes_.lines(by_.choice(), asked.run)) to.note(text);
+  for (const std::string& text : end_.lines()) to.note(text);
   for (const std::string& text : watch_.warnings()) to.warn(text);
 }
 

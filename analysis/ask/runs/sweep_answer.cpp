@@ -12,6 +12,7 @@
 #include <tuple>
 #include <ulp/ask/questions/typed_values.hpp>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/reading/lost_end.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/formats/names.hpp>
 #include <utility>
@@ -159,10 +160,12 @@ sweep_answer sweep_over(const run_text& run, const grid_text& grid, const std::s
   const std::unique_ptr<source> from = open_run(run, reading_for(run, scenarios), to, look);
   check_tensors_exist(grid.base.check, *from);
   run_notes notes;
+  lost_end end;
   bool factor_unknown = false;
   work parts(to, "", 2);
   for_each_step(*from, run.selected(), to, [&](const step& now) {
     notes.see(now, from->tensors());
+    end.see(now);
     for (const tensor_row& t : now.tensors) factor_unknown = factor_unknown || std::isnan(t.factor);
     all.add(now, from->tensors());
   });
@@ -179,6 +182,7 @@ sweep_answer sweep_over(const run_text& run, const grid_text& grid, const std::s
   answer.policies = ranked(answer.grid, answer.results, all.steps());
   if (grid.own) to.configured(*grid.own);
   tell_notes(answer.grid, scenarios, notes.lines(all.choice(), run), factor_unknown, to);
+  for (const std::string& line : end.lines()) to.note(line);
   answer.steps = all.steps();
   answer.lost_to_all = all.steps_lost_to_all();
   answer.any_applied = std::ranges::any_of(answer.results, [](const sweep_result& r) { return r.poisoned > 0; });

@@ -12,6 +12,7 @@
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/questions/scenario_text.hpp>
 #include <ulp/ask/reading/reading.hpp>
+#include <ulp/ask/reading/lost_end.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/replay/replay.hpp>
@@ -85,6 +86,7 @@ class replayed_run {
   trajectory_summary sum_;
   replay_account account_;
   run_notes notes_;
+  lost_end end_;
   std::vector<double> learning_rates_;
 };
 
