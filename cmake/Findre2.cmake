@@ -6,12 +6,15 @@ if(NOT re2_FOUND)
   if(PkgConfig_FOUND)
     # The parts of Abseil ask for each other, and pkgconf takes 15 s to go through all of their ways. Shared libraries bring
     # the far ones with them; archives do not.
+    find_library(re2_shared NAMES libre2${CMAKE_SHARED_LIBRARY_SUFFIX})
     set(re2_depth "$ENV{PKG_CONFIG_MAXIMUM_TRAVERSE_DEPTH}")
-    if(NOT CMAKE_FIND_LIBRARY_SUFFIXES STREQUAL ".a")
+    if(re2_shared AND re2_depth STREQUAL "" AND NOT CMAKE_FIND_LIBRARY_SUFFIXES STREQUAL ".a")
       set(ENV{PKG_CONFIG_MAXIMUM_TRAVERSE_DEPTH} 5)
     endif()
     pkg_check_modules(re2_pkgconfig QUIET IMPORTED_TARGET re2)
-    set(ENV{PKG_CONFIG_MAXIMUM_TRAVERSE_DEPTH} "${re2_depth}")
+    if(re2_depth STREQUAL "")
+      unset(ENV{PKG_CONFIG_MAXIMUM_TRAVERSE_DEPTH})
+    endif()
   endif()
   include(FindPackageHandleStandardArgs)
   find_package_handle_standard_args(re2 REQUIRED_VARS re2_pkgconfig_LINK_LIBRARIES

@@ -6,7 +6,9 @@ target_compile_features(ulp_compile INTERFACE cxx_std_20)
 target_compile_options(ulp_compile INTERFACE
   -ffp-contract=off -fno-trapping-math
   -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor -Wold-style-cast
-  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
+  # Clang's would name what the neighbours of a group have, too (see ulp_in_groups).
+  $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>
+  $<$<AND:$<NOT:$<CXX_COMPILER_ID:GNU>>,$<BOOL:${ULP_DEVELOPER}>>:-Wshadow>
   # Designated initializers leave the rest at its default on purpose.
   -Wno-missing-field-initializers
   # False positives on string concatenation (GCC bug 105651).
@@ -55,8 +57,9 @@ function(ulp_precompiled_as target owner)
 endfunction()
 
 # ulp_in_groups(TARGET [SIZE n] [ALONE regex]): the files of a folder, or n files, are compiled as one: what they instantiate,
-# and what their headers cost, is paid for once. So a name of a file's own is not also one of its neighbours'; a file that
-# matches ALONE is compiled alone. Not for developers, whom a missing include is to stop.
+# and what their headers cost, is paid for once. So a name of a file's own must not be one of its neighbours' for something
+# else. What has options of its own is compiled alone, as is a file that matches ALONE. Not for developers, whom a missing
+# include is to stop.
 function(ulp_in_groups target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SIZE;ALONE" "")
   if(ULP_DEVELOPER)

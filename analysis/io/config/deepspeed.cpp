@@ -132,12 +132,6 @@ void check_max_grad_norm(const config_section& top) {
                       "optimizer.params.max_grad_norm is refused by DeepSpeed; use gradient_clipping");
 }
 
-double positive(const config_section& s, std::string_view key, double otherwise) {
-  const double value = s.number(key).value_or(otherwise);
-  if (!(value > 0)) s.fail(key, "must be above 0");
-  return value;
-}
-
 deepspeed_loss_scale loss_scale_of(const config_section& fp16, deepspeed_loss_scale::wrapper kind) {
   using wrapper = deepspeed_loss_scale::wrapper;
   deepspeed_loss_scale all{.kind = kind};
@@ -156,7 +150,7 @@ deepspeed_loss_scale loss_scale_of(const config_section& fp16, deepspeed_loss_sc
   if (all.initial_scale_power < 0 || all.initial_scale_power > 127 ||
       all.initial_scale_power != std::floor(all.initial_scale_power))
     fp16.fail("initial_scale_power", "must be an integer from 0 to 127");
-  all.loss_scale_window = positive(fp16, "loss_scale_window", 1000);
+  all.loss_scale_window = fp16.positive("loss_scale_window", 1000);
   all.hysteresis = static_cast<double>(fp16.integer("hysteresis").value_or(2));
   if (all.hysteresis < 0) fp16.fail("hysteresis", "must not be negative");
   all.consecutive_hysteresis = fp16.flag("consecutive_hysteresis").value_or(false);

@@ -60,12 +60,6 @@ struct options {
   std::optional<config_section> distributed;
 };
 
-double fairseq_positive(const config_section& s, std::string_view key, double otherwise) {
-  const double value = s.number(key).value_or(otherwise);
-  if (!(value > 0)) s.fail(key, "must be above 0");
-  return value;
-}
-
 // The first of a list, or the number alone.
 double update_freq_of(const options& o) {
   const config_entry* const e = o.optimization ? o.optimization->find("update_freq") : nullptr;
@@ -91,16 +85,16 @@ void set_dynamic(const options& o) {
   import_run& run = c.run();
   run.out.scaler = "fairseq_cli";
   run.out.format = "float16";
-  const double initial = fairseq_positive(c, "fp16_init_scale", 128);
+  const double initial = c.positive("fp16_init_scale", 128);
   c.means("fp16_init_scale", "scale of the first step " + number_text(initial));
   run.parameter("init_scale", initial);
   if (c.find("fp16_scale_window") != nullptr) {
     c.means("fp16_scale_window", "good steps in a row before the scale doubles");
-    run.parameter("scale_window", fairseq_positive(c, "fp16_scale_window", 1));
+    run.parameter("scale_window", c.positive("fp16_scale_window", 1));
   } else {
     const double freq = update_freq_of(o);
     const bool known = o.distributed && o.distributed->find("distributed_world_size") != nullptr;
-    const double world = known ? fairseq_positive(*o.distributed, "distributed_world_size", 1) : 1;
+    const double world = known ? o.distributed->positive("distributed_world_size", 1) : 1;
     const double window = std::max(std::floor(0x1p14 / world / freq), 1.0);
     run.means(c.given("fp16_scale_window"), "2^14 / " + number_text(world) + " GPUs / update_freq " +
                                                 number_text(freq) + " = " + number_text(window) +
@@ -130,9 +124,9 @@ void set_dynamic(const options& o) {
 // What is named for the first scale is the growth interval, where a window is given, whose value is not passed on.
 void set_amp(const config_section& c) {
   import_run& run = c.run();
-  const double initial = fairseq_positive(c, "fp16_init_scale", 128);
+  const double initial = c.positive("fp16_init_scale", 128);
   const bool has_window = c.find("amp_scale_window") != nullptr;
-  const double interval = has_window ? fairseq_positive(c, "amp_init_scale", 128) : 2000;
+  const double interval = has_window ? c.positive("amp_init_scale", 128) : 2000;
   run.out.words = "fairseq --amp";
   c.means("amp", "autocast to float16 with torch.amp.GradScaler");
   run.means(c.given("fp16_init_scale"), "scale of the first step " + number_text(initial));

@@ -152,7 +152,7 @@ void refuse_precision_plugins(const config_section& trainer) {
                                   " on the scaler; give --scaler and --format");
 }
 
-void read_clipping(const config_section& trainer, const std::string& strategy) {
+void read_lightning_clipping(const config_section& trainer, const std::string& strategy) {
   const auto value = trainer.number("gradient_clip_val");
   const std::string algorithm = in_small_letters(trainer.text("gradient_clip_algorithm").value_or("norm"));
   if (algorithm != "norm" && algorithm != "value") trainer.fail("gradient_clip_algorithm", "must be 'norm' or 'value'");
@@ -246,7 +246,7 @@ void import_lightning(import_run& run, const config_entry& root) {
   } else {
     run.no_scaling(std::string{precision->format});
   }
-  read_clipping(trainer, strategy);
+  read_lightning_clipping(trainer, strategy);
 }
 
 program_row lightning_program() {

@@ -176,6 +176,12 @@ std::optional<std::string> config_section::text(std::string_view key) const {
   return e->value.text;
 }
 
+double config_section::positive(std::string_view key, double otherwise) const {
+  const double value = number(key).value_or(otherwise);
+  if (!(value > 0)) fail(key, "must be above 0");
+  return value;
+}
+
 bool config_section::is_number(std::string_view key) const {
   const config_entry* const e = find(key);
   return e != nullptr && e->value.what == config_node::kind::scalar && !e->value.quoted && number_of(e->value.text);

@@ -17,7 +17,7 @@ namespace {
 
 // A tensor in a dict takes about 25.
 constexpr std::size_t most_values = std::size_t{1} << 22;
-constexpr std::size_t deepest_pickle = 100;
+constexpr std::size_t most_pickle_levels = 100;
 constexpr std::size_t longest_name = 1024;
 constexpr std::size_t longest_key = 64;  // of a storage: they are numbered
 // Of all tensors together, also of those that are found several times: sizes and strides, bytes of names.
@@ -517,7 +517,7 @@ class machine {
 
   // The tensors of a value; `name_` says on which way they were found.
   void collect(value v, std::size_t depth) {
-    if (depth > deepest_pickle) in_.fail("is nested deeper than 100 levels");
+    if (depth > most_pickle_levels) in_.fail("is nested deeper than 100 levels");
     if (v.what == kind::tensor) return found(tensors_[static_cast<std::size_t>(v.number)]);
     if (v.what == kind::other_object) return found(others_[static_cast<std::size_t>(v.number)]);
     if (v.what == kind::bytes_io) return found_bytes(bytes_ios_[static_cast<std::size_t>(v.number)]);

@@ -22,7 +22,7 @@ namespace {
 using json = nlohmann::json;
 
 constexpr std::uint64_t length_size = 8;
-constexpr std::size_t deepest_header = 16;
+constexpr std::size_t most_header_levels = 16;
 constexpr std::size_t most_header_dimensions = 64;
 
 // Types whose values are not read.
@@ -129,7 +129,7 @@ class header_handler final : public nlohmann::json_sax<json> {
   }
 
   bool deeper() {
-    if (++level_ > deepest_header) throw input_error(file_, "header", "is nested deeper than 16 levels");
+    if (++level_ > most_header_levels) throw input_error(file_, "header", "is nested deeper than 16 levels");
     return true;
   }
 

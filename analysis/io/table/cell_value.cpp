@@ -1,5 +1,4 @@
 #include "cell_value.hpp"
-#include "bytes/ascii.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,8 @@
 #include <system_error>
 
 #include <ulp/model/cells/cell_table.hpp>
+
+#include "bytes/ascii.hpp"
 
 namespace ulp::io {
 namespace {

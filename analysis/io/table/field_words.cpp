@@ -25,7 +25,7 @@ bool names_times(std::string_view name) {
   return has_any(name, words);
 }
 
-bool is_letter_of_word(char c) noexcept {
+bool is_any_letter(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
 }
 
@@ -47,7 +47,7 @@ bool field_words::see(std::string_view column, std::string_view text, const cell
     return false;
   }
   if (value.what == cell_value::kind::text) {
-    const bool is_of_words = !text.empty() && is_letter_of_word(text.front());  // not "12:30 PM", "3 GB"
+    const bool is_of_words = !text.empty() && is_any_letter(text.front());  // not "12:30 PM", "3 GB"
     if (is_of_words && texts_++ == 0) first_ = text.substr(0, shown);
     same_ += is_of_words && text.substr(0, shown) == first_ ? 1 : 0;
     says = field_says_nonfinite(column, text);

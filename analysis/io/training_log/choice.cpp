@@ -350,6 +350,42 @@ void settle_constant_scales(std::vector<scale_record>& records) {
   }
 }
 
+// Whether a script prints each step, with its loss, of which DeepSpeed prints every so many, and counts them alike; and
+// DeepSpeed counts no skipped step that has no line of its own.
+bool own_lines_tell_more(const std::vector<scale_record>& records) {
+  std::int64_t own_before = -1;
+  std::int64_t next_own_from = -1;
+  std::int64_t counted_before = -1;
+  std::int64_t last = -1;
+  std::int64_t uncounted = 0;
+  std::uint64_t own = 0;
+  std::uint64_t others = 0;
+  bool has_loss = false;
+  for (const scale_record& r : records) {
+    if (r.what == kind::position) return false;
+    if (r.what == kind::overflow && r.from->skipped_in_all) --uncounted;
+    if (r.what != kind::reached) continue;
+    if (r.from->is_own && !r.from->restarts) {
+      if (r.step < next_own_from) return false;
+      next_own_from = -1;
+      own_before = r.step;
+      has_loss = has_loss || r.loss_is_nan || !std::isnan(r.loss);
+      ++own;
+    } else if (r.from->skipped_in_all) {
+      if (r.step < last) own_before = counted_before = -1;  // resumed
+      if (r.step < own_before) return false;
+      if (counted_before >= 0 && r.skipped > counted_before) uncounted += r.skipped - counted_before;
+      if (counted_before < 0) uncounted = 0;
+      if (uncounted > 0) return false;
+      counted_before = r.skipped;
+      next_own_from = r.step - 1;
+      last = r.step;
+      ++others;
+    }
+  }
+  return has_loss && others > 1 && own >= 2 * others;
+}
+
 // DeepSpeed prints no loss: a script's own line of the same step, near by, has it.
 void fold_own_values(std::vector<scale_record>& records) {
   constexpr std::uint64_t near = 50;  // lines
@@ -619,6 +655,8 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   mark_other_norms(records);
   distrust_zero_losses(records);
   distrust_means_of_others(records);
+  if (own_lines_tell_more(records))
+    std::erase_if(records, [](const scale_record& r) { return r.what == kind::reached && r.from->skipped_in_all; });
   fold_own_values(records);
   distrust_norms(records);
   choose_steps(records);

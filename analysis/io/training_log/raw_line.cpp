@@ -1,8 +1,9 @@
 #include "raw_line.hpp"
-#include "bytes/ascii.hpp"
 
 #include <algorithm>
 #include <array>
+
+#include "bytes/ascii.hpp"
 
 namespace ulp::io {
 namespace {

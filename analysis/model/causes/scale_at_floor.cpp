@@ -47,7 +47,7 @@ std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, st
   const auto [f, last, falls] = descent_of(steps, begin);
   const bool stays =
       f.at_floor.steps >= least_steps_at_floor && 10 * f.at_floor.steps >= steps.size() && last <= near * f.floor;
-  if (!(f.greatest >= deep * f.floor) || !stays || 2 * f.lost >= f.at_floor.steps) return std::nullopt;
+  if (!(f.greatest >= deep * f.floor) || !stays || 4 * f.lost >= f.at_floor.steps) return std::nullopt;
   return f;
 }
 
@@ -58,8 +58,9 @@ std::optional<scale_at_floor> high_floor_of(const std::vector<step_survey>& step
   constexpr std::uint64_t several = 3;
   auto [f, last, falls] = descent_of(steps, 0);
   const bool stays =
-      f.at_floor.steps >= least_steps_at_floor && 2 * f.at_floor.steps >= steps.size() && last == f.floor;
-  if (!std::isfinite(f.floor) || falls < several || !stays || 2 * f.lost < f.at_floor.steps) return std::nullopt;
+      f.at_floor.steps >= least_steps_at_floor && 4 * f.at_floor.steps >= steps.size() && last == f.floor;
+  // Far more than bad batches.
+  if (!std::isfinite(f.floor) || falls < several || !stays || 4 * f.lost < f.at_floor.steps) return std::nullopt;
   f.is_too_high = true;
   return f;
 }

@@ -239,16 +239,23 @@ bool step_overflow::is_beyond_float16(double scale) const {
       values_, [&](const values& v) { return v.is_scaled && v.reached / v.factor * scale > most_of_sum; });
 }
 
+// Nothing but what the run found tells of this step.
+bool step_overflow::is_alone() const noexcept { return rows_.empty() && lost_.empty() && logged_.empty() && !bounds_; }
+
 void step_overflow::settle(overflow_answer& answer, double scale, const scenario& s) const {
   if (!found_) return;
   const limit at = limit_of(run_->rounded_to(), s);
   const bool is_scaled = run_->rounded_to() != nullptr || loss_scale_ != 1;
   if (!*found_) {
-    if (!at.same || !is_scaled || !(scale <= loss_scale_) || run_->has_several_formats()) return;
-    if (run_->rounded_to() != nullptr || !answer.possible)
+    const bool holds = is_scaled && !run_->has_several_formats();
+    if (!holds || !at.same || !(scale <= loss_scale_)) {
+      const bool is_below = holds && at.exact && scale <= at.ratio * loss_scale_;
+      if (is_alone() && !is_below) answer.possible = delivers_nonfinite(false, s);
+    } else if (run_->rounded_to() != nullptr || !answer.possible) {
       answer = {};
-    else if (!is_beyond_float16(scale))
+    } else if (!is_beyond_float16(scale)) {
       answer = {false, false, true};
+    }
     return;
   }
   if (!delivers_nonfinite(true, s) && !delivers_nonfinite(false, s)) return;
@@ -262,7 +269,11 @@ overflow_answer step_overflow::at(double scale, const scenario& s) const {
   overflow_answer answer;
   if (flagged_) answer |= {!hides_infinities(s), true, true};
   for (const double max_abs : logged_) answer |= of_magnitude(scale * max_abs, s);
-  if (bounds_) answer |= of(*bounds_, scale, s);
+  if (bounds_) {
+    answer |= of(*bounds_, scale, s);
+    if (loss_lost_)
+      answer |= bounds_->certain ? of(lost_values{.nan = true}, scale, s) : overflow_answer{false, true, true};
+  }
   if (!std::isfinite(scale) && any_value_) {
     // 0 times infinity is NaN.
     answer |= surely_if((std::isnan(scale) || any_zero_) && delivers_nonfinite(true, s));

@@ -8,6 +8,7 @@
 // else is not decided: below S, in other formats, or where S is not known. The estimate there: no overflow below S in F,
 // in another format from the scale on at which the limit of F would be its own; where S is not known, overflow. If the
 // loss itself was lost, every scale of F overflows.
+// Of a step of which nothing but a finding is known, what was found is all: what did not overflow may at other scales.
 //
 // F is unknown for values that are not known to have been rounded, and of a run that used several formats. If the loss was
 // scaled, infinities of the former are taken to be float16's; that the run found no overflow is, too, unless values are
@@ -106,6 +107,7 @@ class step_overflow {
   [[nodiscard]] overflow_answer of(const max_abs_bounds& b, double scale, const scenario& s) const;
   [[nodiscard]] limit limit_of(const format* rounded_to, const scenario& s) const;
   [[nodiscard]] bool is_beyond_float16(double scale) const;
+  [[nodiscard]] bool is_alone() const noexcept;
   void settle(overflow_answer& answer, double scale, const scenario& s) const;
 
   const step* step_;

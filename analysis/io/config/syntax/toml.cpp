@@ -10,7 +10,7 @@
 namespace ulp::io {
 namespace {
 
-constexpr std::size_t most_of_toml = 20'000;
+constexpr std::size_t most_toml_values = 20'000;
 constexpr std::size_t deepest_of_toml = 16;
 
 class toml_reader {
@@ -38,7 +38,7 @@ class toml_reader {
         config_node& inner = table_of(*table, path);
         if (const config_entry* const before = inner.find(last))
           fail("the key " + in_quotes(last) + " is given twice, first on line " + std::to_string(before->line));
-        if (++values_ > most_of_toml) fail("holds more than " + std::to_string(most_of_toml) + " values");
+        if (++values_ > most_toml_values) fail("holds more than " + std::to_string(most_toml_values) + " values");
         const std::size_t line = line_;
         inner.entries.push_back({last, line, value()});
       }
@@ -123,7 +123,7 @@ class toml_reader {
       ++at_;
       for (skip_lines(); here() != ']'; skip_lines()) {
         if (at_ >= text_.size()) fail("an array does not end");
-        if (++values_ > most_of_toml) fail("holds more than " + std::to_string(most_of_toml) + " values");
+        if (++values_ > most_toml_values) fail("holds more than " + std::to_string(most_toml_values) + " values");
         list.entries.push_back({"", line_, value(depth + 1)});
         end_item(']');
       }
@@ -161,7 +161,7 @@ class toml_reader {
     ++at_;
     for (skip_lines(); here() != '}'; skip_lines()) {
       if (at_ >= text_.size()) fail("a table does not end");
-      if (++values_ > most_of_toml) fail("holds more than " + std::to_string(most_of_toml) + " values");
+      if (++values_ > most_toml_values) fail("holds more than " + std::to_string(most_toml_values) + " values");
       const bool is_quoted = here() == '"';
       auto path = key();
       expect(here() == ':' && is_quoted && may_be_json_ ? ":" : "=");
@@ -183,7 +183,7 @@ class toml_reader {
     for (const std::string& name : path) {
       const auto found = std::ranges::find(node->entries, name, &config_entry::key);
       if (found == node->entries.end()) {
-        if (++values_ > most_of_toml) fail("holds more than " + std::to_string(most_of_toml) + " values");
+        if (++values_ > most_toml_values) fail("holds more than " + std::to_string(most_toml_values) + " values");
         node->entries.push_back({name, line_, {.what = config_node::kind::mapping}});
         node = &node->entries.back().value;
       } else {

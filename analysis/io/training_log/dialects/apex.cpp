@@ -12,7 +12,7 @@ namespace {
 using kind = scale_record::kind;
 
 // The number of the loss's own scaler stands before these words.
-record_match read_reduced(const record_text& text, std::size_t at, bool last) {
+record_match read_apex_reducing(const record_text& text, std::size_t at, bool last) {
   constexpr std::string_view words = "reducinglossscaleto";
   constexpr std::string_view before = "lossscaler";
   scale_record r{.what = kind::overflow};
@@ -40,7 +40,7 @@ record_match read_parameter(const record_text& text, std::size_t at, bool last) 
 record_match read_no_scale(const record_text&, std::size_t, bool) { return no_record(); }
 
 constexpr std::array apex_starts{
-    record_start{"reducinglossscaleto", read_reduced},
+    record_start{"reducinglossscaleto", read_apex_reducing},
     record_start{"Gradientoverflow,skippingupdate", read_skipping, true},
     record_start{"Gradientoverflow.Skippingstep", read_no_scale, true},
     record_start{"PARAMETERloss_scale:", read_parameter},

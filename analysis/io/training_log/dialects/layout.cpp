@@ -1,11 +1,12 @@
 #include "layout.hpp"
-#include "bytes/ascii.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
+
+#include "bytes/ascii.hpp"
 
 namespace ulp::io {
 namespace {

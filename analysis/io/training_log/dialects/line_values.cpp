@@ -1,10 +1,11 @@
 #include "line_values.hpp"
-#include "bytes/ascii.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
+
+#include "bytes/ascii.hpp"
 
 namespace ulp::io {
 namespace {

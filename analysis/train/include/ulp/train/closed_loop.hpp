@@ -40,6 +40,7 @@ struct closed_loop_watch {
   see_step twin;                     // each step of the float32 training
   std::function<void()> after_step;  // of either
 
+  // Calls `see`, one of its own, and after_step, where they are set.
   void call(const see_step& see, const trained_step& now, const std::vector<tensor_info>& tensors) const;
 };
 

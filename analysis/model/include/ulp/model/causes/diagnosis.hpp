@@ -299,14 +299,14 @@ struct loss_peak {
   std::optional<dying_units> dying;  // whenever that began
 };
 
-// The scale fell to its least and stays there, though steps are finite; or because it may fall no further, though most
+// The scale fell to its least and stays there, though steps are finite; or because it may fall no further, though many
 // overflow.
 struct scale_at_floor {
   step_span at_floor;
   double floor = 0;
   double greatest = 0;
   std::uint64_t lost = 0;    // of these steps
-  bool is_too_high = false;  // it fell several times, and half of the steps there overflow or more
+  bool is_too_high = false;  // it fell several times, and a quarter of the steps there overflow or more
 };
 
 // Modules whose gradients are zero in every step.
