@@ -296,6 +296,33 @@ TEST_CASE("scale log: a run that begins again counts its skipped steps from its 
   for (std::size_t i = 0; i < 6; ++i) CHECK(read.steps[i].scalars.found_inf == (i < 2));
 }
 
+TEST_CASE("scale log: a script's lines of each step tell more than those that DeepSpeed prints of some") {
+  const playground place;
+  const auto read = [&](int skipped, int lines_of_step) {
+    std::string text;
+    for (int step = 1; step <= 30; ++step) {
+      if (step == 17 || step == 18)
+        text += deepspeed(step == 17 ? "65536" : "32768", step == 17 ? "32768" : "16384");
+      if (step % 10 == 0) text += deepspeed_step(step, step < 20 ? 0 : skipped);
+      for (int i = 0; i < lines_of_step; ++i)
+        text += "step: " + std::to_string(lines_of_step * step + i) + " | loss: 2.5" + std::to_string(step) + "\n";
+    }
+    return place.open("train.log", text);
+  };
+  const auto losses = [](const contents& of) {
+    return std::ranges::count_if(of.steps, [](const step& s) { return std::isfinite(s.scalars.loss); });
+  };
+  const contents each = read(2, 1);
+  CHECK(losses(each) == 30);
+  for (const step& s : each.steps) {
+    INFO(s.key.step);
+    CHECK(s.scalars.found_inf.value_or(false) == (s.key.step == 17 || s.key.step == 18));
+  }
+  // A skipped step without a line of its own, and lines of micro-batches.
+  CHECK(losses(read(3, 1)) < 10);
+  CHECK(losses(read(2, 4)) < 10);
+}
+
 TEST_CASE("scale log: steps between two lines whose order is not printed are marked") {
   const playground place;
   // 16 steps of 20, hysteresis 2: which they were is not told, how far the scale fell is.

@@ -143,3 +143,27 @@ TEST_CASE("a floor above one at which most steps overflow") {
   CHECK(with(1000, 128).names() == names{"scale_at_floor"});
   CHECK(with(1000, 1).names() == names{"forward_overflow"});
 }
+
+TEST_CASE("what overflows at the scale 1 and went by before is no end of the run") {
+  const auto with = [](int overflows_of_ten, int at_the_end) {
+    made_run run;
+    double scale = 0x1p16;
+    constexpr int steps = 400;
+    for (int i = 0; i < steps; ++i) {
+      const bool overflows = i >= 100 && (i >= steps - at_the_end || i % 10 < overflows_of_ten);
+      run.scalars.loss = 2.5 + 0.01 * (i % 7);
+      run.log(overflows, scale);
+      if (overflows) scale = std::max(1.0, scale / 2);
+    }
+    return run;
+  };
+  for (const int of_ten : {3, 7}) {
+    INFO(of_ten);
+    const made_run floor = with(of_ten, of_ten);
+    CHECK(floor.names().front() == "scale_at_floor");
+    CHECK(first_of<scale_at_floor>(floor).is_too_high);
+    CHECK_FALSE(floor.found().died_at);
+  }
+  // Far longer than any before.
+  CHECK(with(3, 60).found().died_at == 340);
+}

@@ -75,6 +75,30 @@ TEST_CASE("what was infinite overflows from the scale of its step on, and is ope
   }
 }
 
+TEST_CASE("a finding alone holds up to its scale in its format, up to as much in others, and is open beyond") {
+  step now = step_of(0, 1, 1024, false);
+  now.tensors.clear();
+  const std::vector<tensor_info> none;
+  const auto says_at = [&](double scale, const format& f = float16) { return at(now, scale, f, none); };
+  CHECK(says_at(1024) == says::no);
+  CHECK(says_at(0x1p-20) == says::no);
+  CHECK(says_at(1025) == says::maybe_no);
+  CHECK(says_at(0x1p60) == says::maybe_no);
+  CHECK(says_at(0x1p121, bfloat16) == says::no);
+  CHECK(says_at(0x1p122, bfloat16) == says::maybe_no);  // where bfloat16's limit would be beyond float16's
+  CHECK(says_at(8, float8_e4m3fn) == says::maybe_no);
+  CHECK(says_at(4, float8_e5m2) == says::no);
+  CHECK(says_at(0x1p60, float4_e2m1) == says::no);  // has no infinity
+  // That a step was applied says the same.
+  now.scalars.found_inf.reset();
+  now.scalars.applied = true;
+  CHECK(says_at(1024) == says::no);
+  CHECK(says_at(2048) == says::maybe_no);
+  // Without a scale it is not known up to where it holds.
+  now.scalars.loss_scale = 1;
+  CHECK(says_at(2) == says::maybe_no);
+}
+
 TEST_CASE("the scale is the step's loss scale, not the factor") {
   step now = step_of(0, infinity, 1024);
   for (tensor_row& row : now.tensors) row.factor = 1;  // recorded after unscaling
