@@ -16,7 +16,14 @@ constexpr std::uint64_t least_steps_at_floor = 20;
 struct descent {
   scale_at_floor found;
   double last = not_known;
-  std::uint64_t falls = 0;  // to ever lower scales
+  std::uint64_t falls = 0;   // to ever lower scales
+  std::uint64_t places = 0;  // of overflow at the least one
+
+  // Far more often than bad batches are, and not once.
+  [[nodiscard]] bool goes_on() const noexcept {
+    constexpr std::uint64_t several = 5;
+    return 2 * found.lost >= found.at_floor.steps || (4 * found.lost >= found.at_floor.steps && places >= several);
+  }
 };
 
 descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
@@ -31,11 +38,13 @@ descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
     if (s.loss_scale < f.floor) {
       f = {.at_floor = {s.key.step, s.key.step, 0}, .floor = s.loss_scale, .greatest = greatest};
       ++d.falls;
+      d.places = 0;
     }
     if (s.loss_scale > f.floor) continue;
     f.at_floor.last = s.key.step;
     ++f.at_floor.steps;
     f.lost += is_lost(s) ? 1 : 0;
+    d.places += is_lost(s) && (i == 0 || !is_lost(steps[i - 1])) ? 1 : 0;
   }
   return d;
 }
@@ -44,10 +53,11 @@ descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
 std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, std::size_t begin) {
   constexpr double deep = 0x1p10;
   constexpr double near = 4;  // it may try to rise
-  const auto [f, last, falls] = descent_of(steps, begin);
+  const descent down = descent_of(steps, begin);
+  const scale_at_floor& f = down.found;
   const bool stays =
-      f.at_floor.steps >= least_steps_at_floor && 10 * f.at_floor.steps >= steps.size() && last <= near * f.floor;
-  if (!(f.greatest >= deep * f.floor) || !stays || 4 * f.lost >= f.at_floor.steps) return std::nullopt;
+      f.at_floor.steps >= least_steps_at_floor && 10 * f.at_floor.steps >= steps.size() && down.last <= near * f.floor;
+  if (!(f.greatest >= deep * f.floor) || !stays || down.goes_on()) return std::nullopt;
   return f;
 }
 
@@ -56,11 +66,11 @@ std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, st
 std::optional<scale_at_floor> high_floor_of(const std::vector<step_survey>& steps) {
   // The first scale counts as one; a scale that somebody lowered by hand falls once.
   constexpr std::uint64_t several = 3;
-  auto [f, last, falls] = descent_of(steps, 0);
+  const descent down = descent_of(steps, 0);
+  scale_at_floor f = down.found;
   const bool stays =
-      f.at_floor.steps >= least_steps_at_floor && 4 * f.at_floor.steps >= steps.size() && last == f.floor;
-  // Far more than bad batches.
-  if (!std::isfinite(f.floor) || falls < several || !stays || 4 * f.lost < f.at_floor.steps) return std::nullopt;
+      f.at_floor.steps >= least_steps_at_floor && 4 * f.at_floor.steps >= steps.size() && down.last == f.floor;
+  if (!std::isfinite(f.floor) || down.falls < several || !stays || !down.goes_on()) return std::nullopt;
   f.is_too_high = true;
   return f;
 }

@@ -14,7 +14,10 @@ namespace {
 
 // Whether somebody would go back to an earlier step for it; what a scaler handles, and what only stands out, is none.
 bool is_grave(const cause& c) {
+  constexpr std::uint64_t several = 5;  // in a row, with which it ended
   if (const auto* const batch = std::get_if<bad_batch>(&c)) return !batch->is_finite || batch->ends_the_run;
+  if (const auto* const open = std::get_if<open_overflow>(&c)) return open->lost.steps >= several;
+  if (const auto* const floor = std::get_if<scale_at_floor>(&c)) return floor->is_too_high;
   return std::holds_alternative<divergence>(c) || std::holds_alternative<forward_overflow>(c) ||
          std::holds_alternative<unhandled_overflow>(c) || std::holds_alternative<nan_source>(c) ||
          std::holds_alternative<collapsed_scale>(c) || std::holds_alternative<zero_gradients>(c);

@@ -152,6 +152,7 @@ advice_summary summary_of::summary(const std::optional<best_trial>& best,
     s = without_cause(best, recipe);
     say_what_stands_out(s);
     say_what_stands_still(s);
+    say_what_follows_the_scale(s);
     if (weights_)
       take_weights(s);
     else if (!open_of_weights_.empty())

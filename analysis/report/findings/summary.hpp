@@ -32,6 +32,7 @@ class summary_of {
   void say_the_loss_rose(advice_summary& s) const;
   void say_what_stands_out(advice_summary& s) const;
   void say_what_stands_still(advice_summary& s) const;
+  void say_what_follows_the_scale(advice_summary& s) const;
   [[nodiscard]] bool say_what_underflows(advice_summary& s) const;
   void say_what_would_underflow(advice_summary& s, bool has_scale_of_run) const;
   void say_it_is_short(advice_summary& s, bool has_values) const;

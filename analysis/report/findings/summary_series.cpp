@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -82,6 +84,38 @@ void summary_of::say_what_stands_still(advice_summary& s) const {
   s.change =
       "look at what came before: units that died, a loss that no longer depends on the parameters, a learning rate that was too high";
   s.sure = "certain of the norms as they are logged; why they fell is not told; " + s.sure;
+}
+
+// Logged norms that rise and fall as the loss scale does are those of scaled gradients, and so is what was clipped by them.
+void summary_of::say_what_follows_the_scale(advice_summary& s) const {
+  constexpr std::size_t few_scales = 4;
+  constexpr double far = 0x1p5;
+  constexpr double same = 2;  // ratio of the largest norm / scale to the smallest
+  std::map<double, std::vector<double>> norms_at;
+  for (const step_survey& of : judged_.steps())
+    if (of.loss_scale > 0 && std::isfinite(of.loss_scale) && of.logged_norm > 0 && std::isfinite(of.logged_norm))
+      norms_at[of.loss_scale].push_back(of.logged_norm);
+  std::erase_if(norms_at, [](const auto& at) {
+    constexpr std::size_t few = 3;
+    return at.second.size() < few;
+  });
+  if (norms_at.size() < few_scales || !(norms_at.rbegin()->first >= far * norms_at.begin()->first)) return;
+  double least = std::numeric_limits<double>::infinity();
+  double greatest = 0;
+  for (const auto& [scale, norms] : norms_at) {
+    const double ratio = middle_of(norms) / scale;
+    least = std::min(least, ratio);
+    greatest = std::max(greatest, ratio);
+  }
+  if (!(greatest <= same * least)) return;
+  take_back_healthy(s);
+  s.happened = fmt::format(
+      "the logged gradient norm rises and falls with the loss scale ({:.3g} to {:.3g} of it, from {} to {}): it is that of "
+      "scaled gradients; {}",
+      least, greatest, as_power(norms_at.begin()->first), as_power(norms_at.rbegin()->first), s.happened);
+  s.change =
+      "call scaler.unscale_(optimizer) before the norm is taken; where it clips there, the bound was divided by the loss scale";
+  s.sure = "very sure of the norm as it is logged; whether it clips, too, the log does not say; " + s.sure;
 }
 
 // Steps with finite gradients far above those of nearly all others, too many or too near an end to be told as batches.

@@ -53,6 +53,10 @@ void advise_forward(told& t, const telling& about, const forward_overflow& f) {
   if (!f.has_scaler || !f.is_narrow || has_range) {
     t.change = find_operation;
     if (!about.has_tensors && !has_range) t.change += "; if the forward pass runs in float16, train in bfloat16";
+    constexpr std::uint64_t several = 4;
+    if (f.ends_the_run && !f.starts_the_run && f.lost.steps >= several && std::isnan(f.first_scale))
+      t.change += fmt::format(
+          "; look at the data of step {}, too, and apply no gradients that are not finite: NaN stays", f.lost.first);
     return;
   }
   if (nan_only) t.change = std::string{find_operation} + "; or " + t.change;

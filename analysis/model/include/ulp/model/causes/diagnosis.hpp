@@ -306,7 +306,7 @@ struct scale_at_floor {
   double floor = 0;
   double greatest = 0;
   std::uint64_t lost = 0;    // of these steps
-  bool is_too_high = false;  // it fell several times, and a quarter of the steps there overflow or more
+  bool is_too_high = false;  // it fell several times, and many steps there overflow
 };
 
 // Modules whose gradients are zero in every step.
