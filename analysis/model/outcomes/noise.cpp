@@ -155,7 +155,8 @@ class noise_counter {
   multiplier by_;
   dtype recorded_;
   error_model model_;
-  double multiple_ = by_.scale / by_.factor;
+  // Beyond all doubles only where the squares of what it multiplies are below all of them: then nothing is known of their sums.
+  double multiple_ = std::min(by_.scale / by_.factor, std::numeric_limits<double>::max());
   int shift_ = std::ilogb(multiple_);
   bool power_ = is_power_of_two(by_.scale) && is_power_of_two(by_.factor);
   bool gradual_ = how_.format.has_subnormals() && how_.rounding.flush == flush::never;

@@ -199,6 +199,27 @@ TEST_CASE("factors, scales of zero and values without error") {
   CHECK(noise_of(table, {*find_format("float8_e4m3fn")}, {.scale = 0x1p20}).overflowing == 3);
 }
 
+TEST_CASE("where the factor is so small that squares are 0 the counts are right, and the rest is not known") {
+  const std::vector<double> values{1, 1.5, 0x1.ffp-3, 1 + 0x1p-11, -1 - 0x1.8p-10, 0x1p-26, 0};
+  std::vector<double> small;
+  for (const double x : values) small.push_back(x * 0x1p-1030);
+  const auto table_of = [](const std::vector<double>& of) {
+    cell_counter counter(cell_counter::with::sums_and_errors);
+    counter.add(of);
+    return counter.take();
+  };
+  for (const char* const name : {"float16", "bfloat16", "float8_e5m2"})
+    for (const double more : {1.0, 1.25}) {  // a power of two, and not
+      CAPTURE(name, more);
+      const treatment how{*find_format(name)};
+      const rounding_noise usual = noise_of(table_of(values), how, {.scale = 1, .factor = more});
+      const rounding_noise found = noise_of(table_of(small), how, {.scale = 1, .factor = more * 0x1p-1030});
+      CHECK(found.values == usual.values);
+      CHECK(found.overflowing == usual.overflowing);
+      CHECK(std::isnan(found.sqnr()));
+    }
+}
+
 TEST_CASE("the model is as close at scales that are no powers of two") {
   const std::vector<float> values = gaussian(200'000, 1);
   const cell_table table = count_cells(std::span{values});
