@@ -95,6 +95,21 @@ bool is_step_log(const csv_reader& rows, bool is_run) {
   return rows.find("found_inf") && (!is_run || has_scale(rows) || rows.find("layer"));
 }
 
+bool has_other_rows(csv_reader rows) {
+  if (rows.find_any({"maxabs", "max_abs"}) || rows.find("layer")) return false;
+  const csv_reader::column step = rows.require("step");
+  try {
+    for (std::optional<std::int64_t> previous; rows.next();) {
+      if (rows.repeats_header()) return true;
+      const std::int64_t now = rows.step(step, std::nullopt);
+      if (previous && now <= *previous) return true;
+      previous = now;
+    }
+  } catch (const input_error&) {  // whoever reads them says it
+  }
+  return false;
+}
+
 std::unique_ptr<source> open_step_log(csv_reader rows, const read_limits& limits) {
   return std::make_unique<step_log>(std::move(rows), limits);
 }

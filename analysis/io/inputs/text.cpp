@@ -221,6 +221,10 @@ std::unique_ptr<source> open_text(const std::string& path, const source_options&
         "docs/inputs.md lists them");
   }
   csv_reader rows(std::move(lines));
+  // A run that went on from an earlier step, two in one file: tables of runs know such.
+  if (told.empty() && is_run && is_step_log(rows, has_more) && can_read_twice(path) &&
+      has_other_rows(csv_reader(path, limits)))
+    return open_table(std::move(rows));
   for (const csv_kind& kind : csv_kinds)
     if (told.empty() && kind.has_columns(rows, is_run && has_more)) return kind.open(std::move(rows), limits);
   if (is_run) return open_table(std::move(rows));
