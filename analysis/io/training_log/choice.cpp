@@ -12,6 +12,7 @@
 #include <ulp/io/bytes/error.hpp>
 
 #include "other_norms.hpp"
+#include "own_lines.hpp"
 #include "scanner.hpp"
 #include "skip_counts.hpp"
 #include "twins.hpp"
@@ -350,61 +351,6 @@ void settle_constant_scales(std::vector<scale_record>& records) {
   }
 }
 
-// Whether a script prints each step, with its loss, of which DeepSpeed prints every so many, and counts them alike; and
-// DeepSpeed counts no skipped step that has no line of its own.
-bool own_lines_tell_more(const std::vector<scale_record>& records) {
-  std::int64_t own_before = -1;
-  std::int64_t next_own_from = -1;
-  std::int64_t counted_before = -1;
-  std::int64_t last = -1;
-  std::int64_t uncounted = 0;
-  std::uint64_t own = 0;
-  std::uint64_t others = 0;
-  bool has_loss = false;
-  for (const scale_record& r : records) {
-    if (r.what == kind::position) return false;
-    if (r.what == kind::overflow && r.from->skipped_in_all) --uncounted;
-    if (r.what != kind::reached) continue;
-    if (r.from->is_own && !r.from->restarts) {
-      if (r.step < next_own_from) return false;
-      next_own_from = -1;
-      own_before = r.step;
-      has_loss = has_loss || r.loss_is_nan || !std::isnan(r.loss);
-      ++own;
-    } else if (r.from->skipped_in_all) {
-      if (r.step < last) own_before = counted_before = -1;  // resumed
-      if (r.step < own_before) return false;
-      if (counted_before >= 0 && r.skipped > counted_before) uncounted += r.skipped - counted_before;
-      if (counted_before < 0) uncounted = 0;
-      if (uncounted > 0) return false;
-      counted_before = r.skipped;
-      next_own_from = r.step - 1;
-      last = r.step;
-      ++others;
-    }
-  }
-  return has_loss && others > 1 && own >= 2 * others;
-}
-
-// DeepSpeed prints no loss: a script's own line of the same step, near by, has it.
-void fold_own_values(std::vector<scale_record>& records) {
-  constexpr std::uint64_t near = 50;  // lines
-  std::map<std::int64_t, const scale_record*> own;
-  for (const scale_record& r : records)
-    if (r.from->is_own && r.what == kind::reached) own[r.step] = &r;
-  for (scale_record& r : records) {
-    if (!r.from->skipped_in_all || r.what != kind::reached || r.has_values()) continue;
-    const auto found = own.find(r.step);
-    if (found == own.end()) continue;
-    const scale_record& of = *found->second;
-    if (std::max(of.line, r.line) - std::min(of.line, r.line) > near) continue;
-    r.put(&scale_record::loss, of.loss);
-    r.loss_is_nan = of.loss_is_nan;
-    r.grad_norm = of.grad_norm;
-    r.grad_norm_is_nan = of.grad_norm_is_nan;
-  }
-}
-
 // Whether the gradient norms of these records are not much smaller than those of the others before them, at the median.
 bool are_norms_as_before(std::span<scale_record* const> before, std::span<scale_record* const> these) {
   constexpr double much_smaller = 0.1;
@@ -655,11 +601,11 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   mark_other_norms(records);
   distrust_zero_losses(records);
   distrust_means_of_others(records);
-  if (own_lines_tell_more(records))
-    std::erase_if(records, [](const scale_record& r) { return r.what == kind::reached && r.from->skipped_in_all; });
-  fold_own_values(records);
+  others.own_lines = settle_own_lines(records);
   distrust_norms(records);
+  const std::vector<numbered_line> before_choice = nonfinite_lines(records);
   choose_steps(records);
+  if (nonfinite_lines(records).empty()) note_nonfinite(before_choice, records, others);
   others.numbers_fit = number_metrics(records);
   leave_out_empty_bars(records);
   count_over_epochs(records, path);

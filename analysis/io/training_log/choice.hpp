@@ -22,6 +22,7 @@ struct left_out_lines {
   std::uint64_t epochs = 0;       // lines of whole epochs, beside those of steps
   std::uint64_t of_scalers = 0;   // of `count`, those of other scalers: their overflows are none of those that are told
   std::uint64_t contradicted_skips = 0;  // lines of which norms contradict what they say of skipped steps
+  std::uint64_t own_lines = 0;           // a script's, with losses, that count otherwise than the framework
   bool numbers_fit = true;  // false: those of a progress bar contradict the epochs of the lines, and are left out
 };
 

@@ -264,6 +264,12 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
         " speak of skipped steps or of overflows beside norms that are finite: that is not used, and may be of something "
         "else than the loss scaler");
   all.unread += others.of_scalers + others.contradicted_skips;
+  if (others.own_lines > 0) {
+    all.doubts.push_back(count_text(others.own_lines, "line") + " of the script's own, with losses, " +
+                         (others.own_lines == 1 ? "counts" : "count") + " otherwise than " + all.frameworks +
+                         " does, as micro-batches or the steps of an epoch are: left out");
+    all.notes.push_back(all.doubts.back());
+  }
   if (!others.numbers_fit)
     all.notes.emplace_back(
         "the steps of the progress bar contradict the epochs of the lines beside it, as where the output came late and in "

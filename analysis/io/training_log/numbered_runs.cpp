@@ -36,6 +36,8 @@ class run_builder {
     else if ((unknown > between && !events.empty()) || now.at_end || contradicts)
       placed_ = false;
     if (now.is_cut && !events.empty() && now.covers == 0 && !now.from->is_bar && now.record.steps <= 0) placed_ = false;
+    if (now.record.may_be_of_line_before || std::ranges::any_of(events, &scale_record::may_be_of_line_before))
+      placed_ = false;
     decided_ = !contradicts && is_decided(now);
 
     std::int64_t left = applied;
