@@ -100,7 +100,7 @@ bool has_other_rows(csv_reader rows) {
   const csv_reader::column step = rows.require("step");
   try {
     for (std::optional<std::int64_t> previous; rows.next();) {
-      if (rows.repeats_header()) return true;
+      if (rows.repeats_header() || (rows.is_cut() && rows.field_count() < rows.header().size())) return true;
       const std::int64_t now = rows.step(step, std::nullopt);
       if (previous && now <= *previous) return true;
       previous = now;

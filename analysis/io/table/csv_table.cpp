@@ -118,15 +118,17 @@ run_table read_csv_table(csv_reader rows, char separator, const told_columns& to
     }
     // Its last number may have lost digits, where it has fewer than the one above.
     const std::string& last = rows.text(fields.back().at);
-    const bool may_be_cut = rows.is_cut() && last.size() < length_above && !last.empty();
+    const bool may_be_cut = rows.is_cut() && last.size() < length_above;
     length_above = last.size();
+    if (may_be_cut) {
+      table.add_note(
+          "the last row has no line break and may be cut, as its last field is shorter than the one above: " +
+          in_quotes(last) + "; left out");
+      break;
+    }
     table.begin(rows.line());
-    for (const field& f : fields)
-      if (!may_be_cut || &f != &fields.back()) table.put(f.into, rows.text(f.at), separator == ';');
+    for (const field& f : fields) table.put(f.into, rows.text(f.at), separator == ';');
     table.end();
-    if (may_be_cut)
-      table.add_note("the last row has no line break and may be cut: its last field, " + in_quotes(last) +
-                     ", is left out");
   }
   if (!any) throw input_error(rows.path(), "", "holds no rows below its header");
   if (headers > 0)

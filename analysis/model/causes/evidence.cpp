@@ -153,9 +153,12 @@ void evidence::find_death() {
     ruin = ruined->what;
     healthy = ruined->last;
   }
-  const bool is_open = end_ && end_->losses > 0 && !diverged && !source && !is_ruinous(places_.back());
+  // One step above all others, and no growth before it, is no divergence.
+  const bool is_sudden = !found || found->onset + 1 >= lost_from;
+  const bool is_open = end_ && end_->losses > 0 && is_sudden && !source && !is_ruinous(places_.back());
   outlier_before_ = is_open ? outlier_before(steps, lost_from) : std::nullopt;
   if (outlier_before_ && outlier_before_->is_alone && outlier_before_->at + 1 == lost_from) {
+    diverged.reset();
     healthy = outlier_before_->at;
     ruin = bad_batch{.steps = {steps[healthy].key.step},
                      .is_finite = true,
@@ -163,6 +166,7 @@ void evidence::find_death() {
                      .ends_the_run = true,
                      .lost_at = steps[lost_from].key.step};
   }
+  if (diverged) outlier_before_.reset();
   const found_batches far = outliers_of(steps, healthy);
   if (far.what.ends_the_run) {
     ruin = far.what;
@@ -484,6 +488,7 @@ void evidence::see_how_far_it_fell() {
   if ((handled.places < several && !is_deep) || !(last * far <= greatest) || back > last) return;
   handled.fell_from = greatest;
   handled.fell_to = last;
+  handled.stayed_there = back == last;
 }
 
 // Whether what was skipped is what the scaler is there for.

@@ -18,11 +18,13 @@ struct descent {
   double last = not_known;
   std::uint64_t falls = 0;   // to ever lower scales
   std::uint64_t places = 0;  // of overflow at the least one
+  std::uint64_t since = 0;   // steps there behind the last of these
 
-  // Far more often than bad batches are, and not once.
+  // Far more often than bad batches are, not once, and to the end.
   [[nodiscard]] bool goes_on() const noexcept {
     constexpr std::uint64_t several = 5;
-    return 2 * found.lost >= found.at_floor.steps || (4 * found.lost >= found.at_floor.steps && places >= several);
+    return 5 * since <= found.at_floor.steps &&
+           (2 * found.lost >= found.at_floor.steps || (4 * found.lost >= found.at_floor.steps && places >= several));
   }
 };
 
@@ -38,13 +40,14 @@ descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
     if (s.loss_scale < f.floor) {
       f = {.at_floor = {s.key.step, s.key.step, 0}, .floor = s.loss_scale, .greatest = greatest};
       ++d.falls;
-      d.places = 0;
+      d.places = d.since = 0;
     }
     if (s.loss_scale > f.floor) continue;
     f.at_floor.last = s.key.step;
     ++f.at_floor.steps;
     f.lost += is_lost(s) ? 1 : 0;
     d.places += is_lost(s) && (i == 0 || !is_lost(steps[i - 1])) ? 1 : 0;
+    d.since = is_lost(s) ? 0 : d.since + 1;
   }
   return d;
 }

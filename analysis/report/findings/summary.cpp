@@ -136,6 +136,7 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
       may_end_of_ = handled->may_end_of;
       fell_from_ = handled->fell_from;
       fell_to_ = handled->fell_to;
+      stayed_there_ = handled->stayed_there;
     } else if (!first_) {
       first_name_ = name_of(c);
       first_ = std::move(t);
@@ -309,8 +310,8 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
     s.happened = "the loss is finite wherever it was logged";
   else
     s.happened =
-        (fell_far ? fmt::format("the loss scale fell from {} to below {} and did not come back: ", as_power(fell_from_),
-                                as_power(fell_to_))
+        (fell_far     ? fmt::format("the loss scale fell from {} to {}{} and did not come back: ", as_power(fell_from_),
+                                stayed_there_ ? "" : "below ", as_power(fell_to_))
          : !is_clear  ? ""
          : may_end    ? "it is not known how the run ended: "
          : often      ? "no fault found, but the run skips often: "

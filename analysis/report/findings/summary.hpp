@@ -62,6 +62,7 @@ class summary_of {
   std::uint64_t skipped_ = 0;                   // of that,
   std::uint64_t may_end_ = 0, may_end_of_ = 0;  // as gradient_overflow has them
   double fell_from_ = not_known, fell_to_ = not_known;
+  bool stayed_there_ = false;
   std::uint64_t skipped_of_ = told_steps_;  // and of how many steps: of all where it is not told which they were
 };
 

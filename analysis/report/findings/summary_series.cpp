@@ -29,6 +29,8 @@ double middle_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+constexpr std::size_t few_norms = 3;
+
 // Whether a number has more than four digits, as one that was rounded to fewer stands for others near it.
 bool has_many_digits(double x) {
   constexpr int digits = 4;
@@ -88,17 +90,16 @@ void summary_of::say_what_stands_still(advice_summary& s) const {
 
 // Logged norms that rise and fall as the loss scale does are those of scaled gradients, and so is what was clipped by them.
 void summary_of::say_what_follows_the_scale(advice_summary& s) const {
-  constexpr std::size_t few_scales = 4;
+  constexpr std::size_t few_scales = 4;  // with several norms each, or more with fewer
+  constexpr std::size_t few_changes = 6;
   constexpr double far = 0x1p5;
   constexpr double same = 2;  // ratio of the largest norm / scale to the smallest
   std::map<double, std::vector<double>> norms_at;
   for (const step_survey& of : judged_.steps())
     if (of.loss_scale > 0 && std::isfinite(of.loss_scale) && of.logged_norm > 0 && std::isfinite(of.logged_norm))
       norms_at[of.loss_scale].push_back(of.logged_norm);
-  std::erase_if(norms_at, [](const auto& at) {
-    constexpr std::size_t few = 3;
-    return at.second.size() < few;
-  });
+  if (norms_at.size() < few_changes)
+    std::erase_if(norms_at, [](const auto& at) { return at.second.size() < few_norms; });
   if (norms_at.size() < few_scales || !(norms_at.rbegin()->first >= far * norms_at.begin()->first)) return;
   double least = std::numeric_limits<double>::infinity();
   double greatest = 0;
@@ -115,7 +116,7 @@ void summary_of::say_what_follows_the_scale(advice_summary& s) const {
       least, greatest, as_power(norms_at.begin()->first), as_power(norms_at.rbegin()->first), s.happened);
   s.change =
       "call scaler.unscale_(optimizer) before the norm is taken; where it clips there, the bound was divided by the loss scale";
-  s.sure = "very sure of the norm as it is logged; whether it clips, too, the log does not say; " + s.sure;
+  s.sure = "fairly sure of the norm as it is logged; whether it clips, too, the log does not say; " + s.sure;
 }
 
 // Steps with finite gradients far above those of nearly all others, too many or too near an end to be told as batches.

@@ -519,12 +519,18 @@ told told_of(const scale_at_floor& s, const telling& about) {
                           : "let it fall further: lower the least scale of the configuration";
     }
     t.sure = "certain that it stays there; the steps that overflowed may need a lower one still";
-    if (s.floor <= 1) t.sure = "very sure: gradients that overflow without a scale are too large for the format";
+    if (s.floor <= 1) t.sure = "very sure: they overflow without a scale, or are NaN";
   } else {
     t.happened = fmt::format("the loss scale fell from {} to {} and was there in {}", as_power(s.greatest), floor,
                              span_text(s.at_floor));
     t.change = "shorten the growth interval, so that it comes back, and look for what overflowed while it fell";
     t.sure = "certain that it fell; the steps that overflowed show why";
+    constexpr std::uint64_t many = 50;
+    if (many * s.lost >= s.at_floor.steps) {
+      t.happened += fmt::format(", of which {} {}", grouped(s.lost), s.lost == 1 ? "overflows" : "overflow");
+      t.change = fmt::format(
+          "look for what overflows at {}, too; once that ends a shorter growth interval brings the scale back", floor);
+    }
   }
   t.numbers = numbers_of(s.at_floor);
   t.numbers.all.push_back({"overflows", integer(s.lost)});

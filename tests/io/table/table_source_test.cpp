@@ -287,13 +287,13 @@ TEST_CASE("table: each way it can be wrong") {
   CHECK(place.error("a.csv", "step,loss,loss\n0,1,1\n") == "a.csv: line 1: the column 'loss' appears twice");
   CHECK(has_note(place.open("a.csv", "step,loss,lr\n0,1,1\n1,1"), "the last row was cut short"));
   const contents cut = place.open("a.csv", "step,loss,grad_norm\n0,2,1.75\n1,2,1.5");
-  CHECK(has_note(cut, "the last row has no line break and may be cut: its last field, '1.5', is left out"));
-  CHECK(cut.steps.size() == 2);
-  CHECK(std::isnan(cut.steps.back().scalars.grad_norm));
-  CHECK(cut.steps.back().scalars.loss == 2);
+  CHECK(has_note(
+      cut,
+      "the last row has no line break and may be cut, as its last field is shorter than the one above: '1.5'; left out"));
+  CHECK(cut.steps.size() == 1);
   for (const char* const whole :
        {"step,loss,grad_norm\n0,2,1.75\n1,2,1.25", "step,loss,grad_norm\n0,2,1.75\n1,2,1.5\n"})
-    CHECK(std::isfinite(place.open("a.csv", whole).steps.back().scalars.grad_norm));
+    CHECK(place.open("a.csv", whole).steps.size() == 2);
   CHECK(place.error("a.json", "{\"step\": [0, 1], \"loss\": [1, }").starts_with("a.json: line 1: is not JSON"));
   CHECK(place.error("a.json", "{\"fp16\": {\"loss_scale\": 0, \"loss_scale_window\": 1000}}").find("has no rows") !=
         std::string::npos);

@@ -296,31 +296,56 @@ TEST_CASE("scale log: a run that begins again counts its skipped steps from its 
   for (std::size_t i = 0; i < 6; ++i) CHECK(read.steps[i].scalars.found_inf == (i < 2));
 }
 
+namespace {
+
+// A script prints each step once DeepSpeed has made it or before, counted from 0 or 1; overflows in steps 17 and 18.
+std::string with_own_lines(int first_step, bool is_before, int first_number, int skipped = 2, int lines_of_step = 1) {
+  std::string text;
+  for (int step = first_step; step <= 30; ++step) {
+    std::string own;
+    for (int i = 0; i < lines_of_step; ++i)
+      own += "step: " + std::to_string(lines_of_step * (step - 1) + i + first_number) + " | loss: 2.5" +
+             std::to_string(step) + "\n";
+    if (is_before) text += own;
+    if (step == 17 || step == 18) text += deepspeed(step == 17 ? "65536" : "32768", step == 17 ? "32768" : "16384");
+    if (step % 10 == 0) text += deepspeed_step(step, step < 20 ? 0 : skipped);
+    if (!is_before) text += own;
+  }
+  return text;
+}
+
+}  // namespace
+
 TEST_CASE("scale log: a script's lines of each step tell more than those that DeepSpeed prints of some") {
   const playground place;
-  const auto read = [&](int skipped, int lines_of_step) {
-    std::string text;
-    for (int step = 1; step <= 30; ++step) {
-      if (step == 17 || step == 18)
-        text += deepspeed(step == 17 ? "65536" : "32768", step == 17 ? "32768" : "16384");
-      if (step % 10 == 0) text += deepspeed_step(step, step < 20 ? 0 : skipped);
-      for (int i = 0; i < lines_of_step; ++i)
-        text += "step: " + std::to_string(lines_of_step * step + i) + " | loss: 2.5" + std::to_string(step) + "\n";
-    }
-    return place.open("train.log", text);
-  };
   const auto losses = [](const contents& of) {
     return std::ranges::count_if(of.steps, [](const step& s) { return std::isfinite(s.scalars.loss); });
   };
-  const contents each = read(2, 1);
-  CHECK(losses(each) == 30);
-  for (const step& s : each.steps) {
-    INFO(s.key.step);
-    CHECK(s.scalars.found_inf.value_or(false) == (s.key.step == 17 || s.key.step == 18));
-  }
-  // A skipped step without a line of its own, and lines of micro-batches.
-  CHECK(losses(read(3, 1)) < 10);
-  CHECK(losses(read(2, 4)) < 10);
+  for (const bool is_before : {false, true})
+    for (const int first_number : {0, 1}) {
+      CAPTURE(is_before, first_number);
+      const contents each = place.open("train.log", with_own_lines(1, is_before, first_number));
+      CHECK(losses(each) == 30);
+      for (const step& s : each.steps) {
+        INFO(s.key.step);
+        const auto number = s.key.step + 1 - first_number;
+        CHECK(s.scalars.found_inf.value_or(false) == (number == 17 || number == 18));
+        CHECK((number == 1 || !s.bounds || s.bounds->certain));  // what came before the first line is not known
+      }
+    }
+  // An excerpt does not tell whether lines are printed before their step and counted from 0, or after it and from 1.
+  const contents part = place.open("train.log", with_own_lines(5, false, 1));
+  CHECK(losses(part) == 26);
+  std::vector<std::int64_t> open;
+  for (const step& s : part.steps)
+    if (s.bounds && !s.bounds->certain) open.push_back(s.key.step);
+  CHECK(open == std::vector<std::int64_t>{5, 16, 18});
+  // A skipped step without a line of its own.
+  CHECK(losses(place.open("train.log", with_own_lines(1, false, 1, 3))) < 10);
+  // Lines of micro-batches are none of steps.
+  const contents micro = place.open("train.log", with_own_lines(1, false, 1, 2, 4));
+  CHECK(losses(micro) == 0);
+  CHECK(has_note(micro, "120 lines of the script's own, with losses, count otherwise than DeepSpeed does"));
 }
 
 TEST_CASE("scale log: steps between two lines whose order is not printed are marked") {

@@ -135,6 +135,7 @@ struct gradient_overflow {
   // The greatest and the last scale that overflowed, where it fell far in several places and never came back.
   double fell_from = not_known;
   double fell_to = not_known;
+  bool stayed_there = false;  // that scale is also the greatest after it
   // Of so many steps at the end the input does not tell which these were: it may end with them. Where they are many of those.
   std::uint64_t may_end = 0;
   std::uint64_t may_end_of = 0;
