@@ -125,23 +125,32 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
   constexpr double far = 100;
   constexpr double far_beyond_most = 30;  // times what 95 % do not exceed
   constexpr std::size_t first_few = 5;
-  std::vector<std::pair<double, std::int64_t>> sizes;
+  constexpr double high_loss = 3;  // times the median: with it a size need not be beyond most
+  struct sized {
+    double size;
+    double loss;
+    std::int64_t step;
+  };
+  std::vector<sized> sizes;
   std::vector<double> sorted;
+  std::vector<double> losses;
   for (const step_survey& of : judged_.steps()) {
     const double size = std::isfinite(of.logged_norm) ? of.logged_norm : std::isfinite(of.norm) ? of.norm : of.max_abs;
     if (!std::isfinite(size) || !(size > 0)) continue;
-    sizes.emplace_back(size, of.key.step);
+    sizes.push_back({size, of.loss, of.key.step});
     sorted.push_back(size);
+    if (std::isfinite(of.loss)) losses.push_back(of.loss);
   }
   if (sizes.size() < few) return;
   std::ranges::sort(sorted);
   const double median = sorted[sorted.size() / 2];
   const double limit = std::max(far * median, far_beyond_most * sorted[sorted.size() * 95 / 100]);
+  const double limit_of_loss = losses.empty() ? std::numeric_limits<double>::infinity() : high_loss * middle_of(losses);
   std::vector<std::int64_t> found;
   // Many trainings begin with large ones.
   double most = 0;
-  for (const auto& [size, step] : std::span(sizes).subspan(first_few)) {
-    if (!(size >= limit)) continue;
+  for (const auto& [size, loss, step] : std::span(sizes).subspan(first_few)) {
+    if (!(size >= limit || (size >= far * median && loss >= limit_of_loss))) continue;
     found.push_back(step);
     most = std::max(most, size / median);
   }
