@@ -63,6 +63,7 @@ struct scale_history {
   bool float16 = true;                  // false where the log says that the run was in another format
   bool resets_scale = false;            // the script sets the scale itself, so that nothing follows from one that stays
   std::string row_unit = "step";        // as source::row_unit: an epoch or a line, which counts as one step
+  double constant_scale = not_known;        // as far as the log tells: it says nothing of overflow
   std::optional<double> ended_at_scale{};   // as source::ended_at_scale
   std::uint64_t unread = 0;                 // lines, or parts of lines, that look like records and were not read
   std::vector<std::string> lost_elsewhere;  // these two as in source

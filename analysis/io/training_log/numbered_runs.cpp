@@ -15,6 +15,8 @@ namespace {
 // From intervals to runs.
 class run_builder {
  public:
+  explicit run_builder(bool scale_moves) : scale_moves_(scale_moves) {}
+
   // The runs of an interval, in the order in which they are known or taken to have been.
   void operator()(log_interval now) {
     const bool contradicts = add_unlogged(now) || now.too_many > 0;
@@ -181,7 +183,8 @@ class run_builder {
     // Between two printed scales the scale may have grown and fallen again.
     if (now.steps > 1 && now.skipped < now.steps) return false;
     const bool tells_nothing_before = now.is_cut || (!now.from->is_bare() && now.covers == 0) || now.after_gap;
-    const bool held = is_exact(printed_before_) && is_exact(line.after) && !now.from->resets_scale;
+    // One that never moves is held by whatever happens.
+    const bool held = scale_moves_ && is_exact(printed_before_) && is_exact(line.after) && !now.from->resets_scale;
     return (!tells_nothing_before && held) || tells_of_last(now);
   }
 
@@ -388,14 +391,31 @@ class run_builder {
   std::int64_t applied_ = 0;
   std::int32_t attempt_ = 0;
   bool has_norms_ = false;
+  bool scale_moves_;
   bool placed_ = true;
   bool decided_ = true;
 };
 
+// The loss scale that all lines print, where nothing says that it ever changes or may; NaN elsewhere.
+double constant_scale_of(const std::vector<scale_record>& records) {
+  double seen = not_known;
+  for (const scale_record& r : records) {
+    if (r.what != kind::reached && r.what != kind::metrics) {
+      if (!std::isnan(r.before) || !std::isnan(r.after)) return not_known;
+      continue;
+    }
+    if (std::isnan(r.after)) continue;
+    if (!std::isnan(seen) && r.after != seen) return not_known;
+    seen = r.after;
+  }
+  return seen;
+}
+
 }  // namespace
 
 void add_numbered_runs(const std::vector<scale_record>& records, const std::string& path, scale_history& into) {
-  run_builder runs;
+  into.constant_scale = constant_scale_of(records);
+  run_builder runs(std::isnan(into.constant_scale));
   read_intervals(records, path, [&](const log_part& part) { std::visit(runs, part); });
   runs.finish(into);
 }

@@ -214,6 +214,8 @@ class scale_log final : public source {
     // A skipped step is taken for the first of its interval: the line before printed its scale.
     const bool is_there = run.placed || (run.skipped && std::isnan(run.used) && before.is_here());
     if (is_there && known && scale.low == scale.high) into.scalars.loss_scale = scale.low;
+    const bool is_of_line = !std::isnan(run.after) && !run.nonfinite && row_ + 1 == run.count;
+    if (!run.decided && is_of_line && history_.constant_scale > 0) into.scalars.loss_scale = history_.constant_scale;
     if (run.nonfinite && run.count == 1 && (run.after == infinity || run.used == infinity))
       into.scalars.loss_scale = infinity;
     if (run.nan) {

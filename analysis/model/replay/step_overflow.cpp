@@ -123,8 +123,8 @@ void step_overflow::add_log(std::optional<bool> found_inf, std::optional<double>
     logged_.push_back(*max_abs);
   else if (bounds)
     bounds_ = bounds;
-  else
-    flagged_ = flagged_ || found_inf.value_or(false);
+  else if (found_inf)
+    (*found_inf ? flagged_ : unflagged_) = true;
 }
 
 void step_overflow::add_log(const step& now) {
@@ -267,7 +267,9 @@ void step_overflow::settle(overflow_answer& answer, double scale, const scenario
 
 overflow_answer step_overflow::at(double scale, const scenario& s) const {
   overflow_answer answer;
-  if (flagged_) answer |= {!hides_infinities(s), true, true};
+  // At a scale that is not known.
+  if (flagged_) answer |= {false, true, true};
+  if (unflagged_) answer |= {false, false, delivers_nonfinite(false, s)};
   for (const double max_abs : logged_) answer |= of_magnitude(scale * max_abs, s);
   if (bounds_) {
     answer |= of(*bounds_, scale, s);

@@ -97,6 +97,12 @@ TEST_CASE("a finding alone holds up to its scale in its format, up to as much in
   // Without a scale it is not known up to where it holds.
   now.scalars.loss_scale = 1;
   CHECK(says_at(2) == says::maybe_no);
+  now.scalars.loss_scale = not_known;
+  now.scalars.found_inf = false;
+  CHECK(says_at(1) == says::maybe_no);
+  now.scalars.found_inf = true;
+  CHECK(says_at(1) == says::maybe_yes);
+  CHECK(says_at(0x1p60, float4_e2m1) == says::maybe_yes);
 }
 
 TEST_CASE("the scale is the step's loss scale, not the factor") {
