@@ -203,6 +203,21 @@ std::int64_t last_step_of(const scale_run& run) {
   return run.retries ? run.step : run.step + std::int64_t{run.count} - 1;
 }
 
+// The loss scale that all lines print, where nothing says that it ever changes or may; NaN elsewhere.
+double constant_scale_of(const std::vector<scale_record>& records) {
+  double seen = not_known;
+  for (const scale_record& r : records) {
+    if (r.what != kind::reached && r.what != kind::metrics) {
+      if (!std::isnan(r.before) || !std::isnan(r.after)) return not_known;
+      continue;
+    }
+    if (std::isnan(r.after)) continue;
+    if (!std::isnan(seen) && r.after != seen) return not_known;
+    seen = r.after;
+  }
+  return seen;
+}
+
 }  // namespace
 
 void keep_replaced(std::vector<replaced_runs>& to, const std::vector<scale_run>& runs, std::int64_t from) {
@@ -239,6 +254,8 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; })) {
     add_runs_by_order(records, all);
   } else {
+    const bool is_odd = scales.changes || scales.is_contradicted || scales.no_scales > 0 || !scales.zeros.empty();
+    if (!is_odd) all.constant_scale = constant_scale_of(records);
     add_numbered_runs(records, path, all);
     apply(scales, all);
   }

@@ -18,15 +18,16 @@ struct scale_run {
   std::int32_t attempt = 0;  // of the first, at that step; skipped ones of fairseq are all attempts at the same step
   std::uint32_t count = 1;
   bool skipped = false;
-  bool retries = false;    // each is a further attempt at the same step
-  bool after_gap = false;  // steps before it are missing, or their scale says nothing of it
-  bool placed = true;      // false where the log does not tell in which order steps were applied and skipped
-  bool numbered = true;    // false where steps are numbered by the order of the lines
-  bool decided = true;     // false where nothing is known of them but that they were
-  bool nan = false;        // skipped because the forward pass gave no finite loss
-  bool nonfinite = false;  // the loss or the norm of its only step was logged, and is not finite
-  bool sure = true;        // false where that may be of a step before it
-  bool counted = false;    // the framework counts skipped steps, and did not count these
+  bool retries = false;     // each is a further attempt at the same step
+  bool after_gap = false;   // steps before it are missing, or their scale says nothing of it
+  bool is_assumed = false;  // applied, as the scale did not fall, which is not known to fall ever
+  bool placed = true;       // false where the log does not tell in which order steps were applied and skipped
+  bool numbered = true;     // false where steps are numbered by the order of the lines
+  bool decided = true;      // false where nothing is known of them but that they were
+  bool nan = false;         // skipped because the forward pass gave no finite loss
+  bool nonfinite = false;   // the loss or the norm of its only step was logged, and is not finite
+  bool sure = true;         // false where that may be of a step before it
+  bool counted = false;     // the framework counts skipped steps, and did not count these
   // Steps of its interval between which and it nothing tells the order: as many more may lie between its scales and those
   // before or after the interval.
   std::uint32_t loose_applied = 0;
@@ -63,7 +64,7 @@ struct scale_history {
   bool float16 = true;                  // false where the log says that the run was in another format
   bool resets_scale = false;            // the script sets the scale itself, so that nothing follows from one that stays
   std::string row_unit = "step";        // as source::row_unit: an epoch or a line, which counts as one step
-  double constant_scale = not_known;        // as far as the log tells: it says nothing of overflow
+  double constant_scale = not_known;    // as far as the log tells: it says nothing of overflow
   std::optional<double> ended_at_scale{};   // as source::ended_at_scale
   std::uint64_t unread = 0;                 // lines, or parts of lines, that look like records and were not read
   std::vector<std::string> lost_elsewhere;  // these two as in source

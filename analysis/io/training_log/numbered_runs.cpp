@@ -170,7 +170,8 @@ class run_builder {
   }
 
   // Whether steps of the interval that are not skipped are known to be applied.
-  [[nodiscard]] bool is_decided(const log_interval& now) const {
+  [[nodiscard]] bool is_decided(const log_interval& now) {
+    is_assumed_ = false;
     const scale_record& line = now.record;
     if (now.updates_only) return true;
     // A line that is not finite itself beside a count of none: what is counted is something else.
@@ -183,9 +184,11 @@ class run_builder {
     // Between two printed scales the scale may have grown and fallen again.
     if (now.steps > 1 && now.skipped < now.steps) return false;
     const bool tells_nothing_before = now.is_cut || (!now.from->is_bare() && now.covers == 0) || now.after_gap;
+    const bool held = is_exact(printed_before_) && is_exact(line.after) && !now.from->resets_scale;
+    if (tells_of_last(now)) return true;
     // One that never moves is held by whatever happens.
-    const bool held = scale_moves_ && is_exact(printed_before_) && is_exact(line.after) && !now.from->resets_scale;
-    return (!tells_nothing_before && held) || tells_of_last(now);
+    is_assumed_ = !scale_moves_;
+    return !tells_nothing_before && held;
   }
 
   // Whether the step of the line itself is known to be applied.
@@ -246,6 +249,7 @@ class run_builder {
     run.step = step_;
     run.attempt = attempt_;
     run.placed = placed_;
+    run.is_assumed = is_assumed_ && !run.skipped;
     run.decided = decided_ || run.skipped;
     run.counted = run.counted || interval_.counted;
     run.retries = interval_.updates_only && run.skipped;
@@ -392,29 +396,14 @@ class run_builder {
   std::int32_t attempt_ = 0;
   bool has_norms_ = false;
   bool scale_moves_;
+  bool is_assumed_ = false;
   bool placed_ = true;
   bool decided_ = true;
 };
 
-// The loss scale that all lines print, where nothing says that it ever changes or may; NaN elsewhere.
-double constant_scale_of(const std::vector<scale_record>& records) {
-  double seen = not_known;
-  for (const scale_record& r : records) {
-    if (r.what != kind::reached && r.what != kind::metrics) {
-      if (!std::isnan(r.before) || !std::isnan(r.after)) return not_known;
-      continue;
-    }
-    if (std::isnan(r.after)) continue;
-    if (!std::isnan(seen) && r.after != seen) return not_known;
-    seen = r.after;
-  }
-  return seen;
-}
-
 }  // namespace
 
 void add_numbered_runs(const std::vector<scale_record>& records, const std::string& path, scale_history& into) {
-  into.constant_scale = constant_scale_of(records);
   run_builder runs(std::isnan(into.constant_scale));
   read_intervals(records, path, [&](const log_part& part) { std::visit(runs, part); });
   runs.finish(into);

@@ -214,8 +214,6 @@ class scale_log final : public source {
     // A skipped step is taken for the first of its interval: the line before printed its scale.
     const bool is_there = run.placed || (run.skipped && std::isnan(run.used) && before.is_here());
     if (is_there && known && scale.low == scale.high) into.scalars.loss_scale = scale.low;
-    const bool is_of_line = !std::isnan(run.after) && !run.nonfinite && row_ + 1 == run.count;
-    if (!run.decided && is_of_line && history_.constant_scale > 0) into.scalars.loss_scale = history_.constant_scale;
     if (run.nonfinite && run.count == 1 && (run.after == infinity || run.used == infinity))
       into.scalars.loss_scale = infinity;
     if (run.nan) {
@@ -228,7 +226,8 @@ class scale_log final : public source {
       if (!run.numbered) into.bounds = max_abs_bounds{.certain = false};  // which step it was is not known
       return;
     }
-    max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure && !history_.resets_scale};
+    max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure && (!run.is_assumed || run.nonfinite) &&
+                                     !history_.resets_scale};
     if (!bounded_ && has_scale_ && run.decided && !run.nonfinite && bounds.certain) return;
     if (!run.decided && !run.nonfinite) bounds.certain = false;
     if (!bounded_ || (!run.decided && !run.nonfinite)) scale = {};
@@ -287,6 +286,7 @@ bool ends_like(std::string_view line, std::string_view before) {
 
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
+  if (history.constant_scale == 1) return false;
   return std::ranges::any_of(history.runs, [](const scale_run& run) {
     if (run.skipped && !run.nan && !std::isnan(run.used)) return true;
     return (!std::isnan(run.used) && run.used != 1) || (!std::isnan(run.after) && run.after != 1);

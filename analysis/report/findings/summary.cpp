@@ -323,7 +323,7 @@ void summary_of::say_what_overflowed(advice_summary& s, bool has_values) const {
                               open == 1 ? "it" : "they");
   // Which of several steps overflowed may be open too.
   const bool in_part = open > 0 || std::ranges::any_of(judged_.steps(), [](const step_survey& of) {
-                         return !of.bound_is_certain && of.found_inf.value_or(false);
+                         return !of.bound_is_certain && of.found_inf.has_value();
                        });
   s.sure = has_values ? "the recorded steps are certain"
            : in_part  ? "the log describes its steps only in part; without gradients, underflow is unknown"

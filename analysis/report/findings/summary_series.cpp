@@ -125,7 +125,7 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
   constexpr double far = 100;
   constexpr double far_beyond_most = 30;  // times what 95 % do not exceed
   constexpr std::size_t first_few = 5;
-  constexpr double high_loss = 3;  // times the median: with it a size need not be beyond most
+  constexpr double high_loss = 3;  // beside that a size need not be beyond most
   struct sized {
     double size;
     double loss;
@@ -133,24 +133,34 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
   };
   std::vector<sized> sizes;
   std::vector<double> sorted;
-  std::vector<double> losses;
   for (const step_survey& of : judged_.steps()) {
     const double size = std::isfinite(of.logged_norm) ? of.logged_norm : std::isfinite(of.norm) ? of.norm : of.max_abs;
     if (!std::isfinite(size) || !(size > 0)) continue;
     sizes.push_back({size, of.loss, of.key.step});
     sorted.push_back(size);
-    if (std::isfinite(of.loss)) losses.push_back(of.loss);
   }
   if (sizes.size() < few) return;
   std::ranges::sort(sorted);
   const double median = sorted[sorted.size() / 2];
   const double limit = std::max(far * median, far_beyond_most * sorted[sorted.size() * 95 / 100]);
-  const double limit_of_loss = losses.empty() ? std::numeric_limits<double>::infinity() : high_loss * middle_of(losses);
+  // Far above those just before, in both.
+  const auto jumps = [&](std::size_t i) {
+    if (i < few) return false;
+    std::vector<double> before;
+    std::vector<double> losses;
+    for (const sized& one : std::span(sizes).subspan(i - few, few)) {
+      before.push_back(one.size);
+      if (std::isfinite(one.loss)) losses.push_back(one.loss);
+    }
+    return !losses.empty() && sizes[i].size >= far * middle_of(before) &&
+           sizes[i].loss >= high_loss * middle_of(losses);
+  };
   std::vector<std::int64_t> found;
   // Many trainings begin with large ones.
   double most = 0;
-  for (const auto& [size, loss, step] : std::span(sizes).subspan(first_few)) {
-    if (!(size >= limit || (size >= far * median && loss >= limit_of_loss))) continue;
+  for (std::size_t i = first_few; i < sizes.size(); ++i) {
+    const auto& [size, loss, step] = sizes[i];
+    if (!(size >= limit) && !(size >= far * median && jumps(i))) continue;
     found.push_back(step);
     most = std::max(most, size / median);
   }

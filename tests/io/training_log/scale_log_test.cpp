@@ -348,17 +348,18 @@ TEST_CASE("scale log: a script's lines of each step tell more than those that De
   CHECK(has_note(micro, "120 lines of the script's own, with losses, count otherwise than DeepSpeed does"));
 }
 
-TEST_CASE("scale log: a loss scale that never moves says nothing of overflow, one that moves somewhere does") {
+TEST_CASE("scale log: a loss scale that never moves proves nothing of overflow, one that moves somewhere does") {
   const playground place;
-  const auto applied = [&](const std::string& last) {
+  const auto is_certain = [&](const std::string& last) {
     std::string text = "step,loss,scale\n";
     for (int i = 0; i < 10; ++i) text += std::to_string(i) + ",2.5,65536\n";
     const contents read = place.open("a.csv", text + last);
     CHECK(read.steps.back().scalars.loss_scale > 0);
-    return read.steps[5].scalars.applied;
+    CHECK(read.steps[5].scalars.applied == true);
+    return read.steps[5].bounds.value().certain;
   };
-  CHECK(applied("10,2.5,65536\n") == std::nullopt);
-  CHECK(applied("10,2.5,131072\n11,2.5,131072\n") == true);
+  CHECK_FALSE(is_certain("10,2.5,65536\n"));
+  CHECK(is_certain("10,2.5,131072\n11,2.5,131072\n"));
 }
 
 TEST_CASE("scale log: steps between two lines whose order is not printed are marked") {
