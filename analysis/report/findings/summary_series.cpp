@@ -125,7 +125,7 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
   constexpr double far = 100;
   constexpr double far_beyond_most = 30;  // times what 95 % do not exceed
   constexpr std::size_t first_few = 5;
-  constexpr double high_loss = 3;  // beside that a size need not be beyond most
+  constexpr double high_loss = 2;  // beside that a size need not be beyond most
   struct sized {
     double size;
     double loss;
@@ -143,17 +143,12 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
   std::ranges::sort(sorted);
   const double median = sorted[sorted.size() / 2];
   const double limit = std::max(far * median, far_beyond_most * sorted[sorted.size() * 95 / 100]);
-  // Far above those just before, in both.
+  // Far above all just before, in both.
   const auto jumps = [&](std::size_t i) {
     if (i < few) return false;
-    std::vector<double> before;
-    std::vector<double> losses;
-    for (const sized& one : std::span(sizes).subspan(i - few, few)) {
-      before.push_back(one.size);
-      if (std::isfinite(one.loss)) losses.push_back(one.loss);
-    }
-    return !losses.empty() && sizes[i].size >= far * middle_of(before) &&
-           sizes[i].loss >= high_loss * middle_of(losses);
+    const auto before = std::span(sizes).subspan(i - few, few);
+    return sizes[i].size >= far_beyond_most * std::ranges::max(before, {}, &sized::size).size &&
+           sizes[i].loss >= high_loss * std::ranges::max(before, {}, &sized::loss).loss;
   };
   std::vector<std::int64_t> found;
   // Many trainings begin with large ones.
