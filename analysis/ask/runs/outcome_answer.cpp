@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <ulp/ask/questions/number_text.hpp>
 #include <ulp/ask/questions/typed_values.hpp>
+#include <ulp/ask/reading/lost_end.hpp>
 #include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/repeated_steps.hpp>
-#include <ulp/ask/reading/lost_end.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/outcomes/row_outcomes.hpp>

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <tuple>
 #include <ulp/ask/questions/typed_values.hpp>
-#include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/lost_end.hpp>
+#include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/formats/names.hpp>
 #include <utility>

@@ -116,7 +116,7 @@ class step_overflow {
   bool loss_lost_;
   bool any_value_ = false;
   bool any_zero_ = false;
-  bool flagged_ = false;    // by a finding at a scale that is not known; or that there was none
+  bool flagged_ = false;  // by a finding at a scale that is not known; or that there was none
   bool unflagged_ = false;
   std::optional<bool> found_;
   std::vector<double> logged_;

@@ -11,8 +11,8 @@
 #include <ulp/ask/progress/listener.hpp>
 #include <ulp/ask/questions/run_text.hpp>
 #include <ulp/ask/questions/scenario_text.hpp>
-#include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/lost_end.hpp>
+#include <ulp/ask/reading/reading.hpp>
 #include <ulp/ask/reading/run_notes.hpp>
 #include <ulp/io/source/source.hpp>
 #include <ulp/model/replay/replay.hpp>
