@@ -38,8 +38,7 @@ class run_builder {
     else if ((unknown > between && !events.empty()) || now.at_end || contradicts)
       placed_ = false;
     if (now.is_cut && !events.empty() && now.covers == 0 && !now.from->is_bar && now.record.steps <= 0) placed_ = false;
-    if (now.record.may_be_of_line_before || std::ranges::any_of(events, &scale_record::may_be_of_line_before))
-      placed_ = false;
+    if (now.record.order_is_open || std::ranges::any_of(events, &scale_record::order_is_open)) placed_ = false;
     decided_ = !contradicts && is_decided(now);
 
     std::int64_t left = applied;

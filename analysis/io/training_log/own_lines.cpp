@@ -103,15 +103,15 @@ void leave_open(std::vector<scale_record>& records) {
   scale_record* below = nullptr;  // and since
   for (scale_record& r : records) {
     if (is_own(r)) {
-      if (above != nullptr && below == nullptr) above->may_be_of_line_before = true;
+      if (above != nullptr && below == nullptr) above->order_is_open = true;
       line = &r;
       above = std::exchange(below, nullptr);
     } else if (r.what == kind::overflow && r.from->skipped_in_all) {
-      if (line != nullptr && above == nullptr) line->may_be_of_line_before = true;
+      if (line != nullptr && above == nullptr) line->order_is_open = true;
       below = &r;
     }
   }
-  if (above != nullptr && below == nullptr) above->may_be_of_line_before = true;
+  if (above != nullptr && below == nullptr) above->order_is_open = true;
 }
 
 // From the own line of the same step, near by.

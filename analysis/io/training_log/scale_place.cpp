@@ -139,6 +139,29 @@ double scale_behind(const scale_record& r, double used, const scale_record* next
   return next != nullptr && next_used <= used / 2 ? used / 2 : not_known;
 }
 
+// Between two lines with a scale, of which the second is lower, others have none: it fell behind the one of them that may have
+// overflowed; where several may, all are open.
+void place_falls(const std::vector<scale_record*>& told, std::vector<double>& used) {
+  const auto is_applied = [](const scale_record* r) {
+    return has_finite_norm(*r) && !r->is_mean && !says_overflow(*r);
+  };
+  for (std::size_t i = 0; i + 2 < told.size(); ++i) {
+    if (std::isnan(used[i]) || !std::isnan(used[i + 1])) continue;
+    std::size_t end = i + 1;
+    while (end < told.size() && std::isnan(used[end]) && told[end]->step > told[end - 1]->step) ++end;
+    if (end == told.size() || std::isnan(used[end]) || !(used[end] < used[i])) continue;
+    const std::span between(told.begin() + static_cast<std::ptrdiff_t>(i),
+                            told.begin() + static_cast<std::ptrdiff_t>(end));
+    const auto open = std::ranges::count_if(between, [&](const scale_record* r) { return !is_applied(r); });
+    if (open == 1) {
+      const auto fallen = static_cast<std::size_t>(std::ranges::find_if_not(between, is_applied) - between.begin());
+      for (std::size_t k = i + 1; k < end; ++k) used[k] = k <= i + fallen ? used[i] : used[end];
+    } else {
+      for (scale_record* const r : between) r->order_is_open = true;
+    }
+  }
+}
+
 // Of steps that a fall proves to be skipped, one may be that of the line before, which says so itself: no step is counted twice.
 void leave_out_told(const scale_run& told, scale_run& run, std::vector<scale_run>& into) {
   const bool says = told.nonfinite || (told.skipped && told.counted);
@@ -213,6 +236,7 @@ settled_scales settle_scales(std::vector<scale_record>& records) {
   if (all.place != scale_place::before) return all;
   std::vector<double> used;
   for (const scale_record* const r : told) used.push_back(r->after);
+  place_falls(told, used);
   for (std::size_t i = 0; i < told.size(); ++i) {
     scale_record& r = *told[i];
     const bool is_last = i + 1 == told.size();

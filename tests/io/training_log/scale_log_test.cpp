@@ -362,6 +362,27 @@ TEST_CASE("scale log: a loss scale that never moves proves nothing of overflow, 
   CHECK(is_certain("10,2.5,131072\n11,2.5,131072\n"));
 }
 
+TEST_CASE("scale log: a fall between lines without a scale is behind the one whose norm does not deny it") {
+  const playground place;
+  const auto read = [&](const std::string& third, const std::string& fourth) {
+    return place.open(
+        "a.csv", "step,loss,loss_scale,grad_norm\n0,2.9,32768,inf\n1,2.9,16384,1.5\n2,2.9,16384,1.4\n3,2.9,16384," +
+                     third + "\n4,2.9,," + fourth + "\n5,2.9,8192,1.2\n6,2.9,8192,1.3\n7,2.9,8192,1.2\n");
+  };
+  const contents before = read("", "1.3");
+  CHECK(before.steps[3].scalars.found_inf == true);
+  CHECK(before.steps[3].scalars.loss_scale == 16384);
+  CHECK(before.steps[4].scalars.found_inf == false);
+  CHECK(before.steps[4].scalars.loss_scale == 8192);
+  const contents behind = read("1.3", "");
+  CHECK(behind.steps[3].scalars.found_inf == false);
+  CHECK(behind.steps[4].scalars.found_inf == true);
+  CHECK(behind.steps[4].bounds.value().certain);
+  const contents open = read("", "");
+  CHECK_FALSE(open.steps[3].bounds.value().certain);
+  CHECK_FALSE(open.steps[4].bounds.value().certain);
+}
+
 TEST_CASE("scale log: steps between two lines whose order is not printed are marked") {
   const playground place;
   // 16 steps of 20, hysteresis 2: which they were is not told, how far the scale fell is.

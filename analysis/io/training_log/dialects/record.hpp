@@ -105,11 +105,10 @@ struct scale_record {
   bool stands_for_nan = false;      // a loss of 0 that is taken for one that is not finite
   bool may_stand_for_nan = false;   // one beside gradients as large as before
   bool is_applied = false;          // its step was applied, since it was printed or its norm is finite, or all the same
-  bool may_be_of_line_before =
-      false;                   // what overflowed between this line and the next, or this overflow: of either step
-  bool is_validation = false;  // the loss is that of a validation after `step`
-  bool ends_run = false;       // an overflow with which the run ended
-  bool lacks_loss = false;     // a loss that is not above 0 is left out, as NaN is
+  bool order_is_open = false;       // which of the steps about it overflowed is not known
+  bool is_validation = false;       // the loss is that of a validation after `step`
+  bool ends_run = false;            // an overflow with which the run ended
+  bool lacks_loss = false;          // a loss that is not above 0 is left out, as NaN is
   double epoch = not_known;
   std::int64_t of_epoch = -1;  // where the line counts in epochs: the epoch as printed,
   std::int64_t in_epoch = -1;  // and the number of the step in it
