@@ -311,7 +311,11 @@ critical_answer step_overflow::critical(const largest_gradient& largest, const s
   if (!largest.known()) return {};
   if (hides_infinities(s)) return {largest.nan() ? 0 : std::numeric_limits<double>::infinity()};
   const bool lost = !lost_.empty();
-  const double c = critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.recipe.usual()).largest_safe;
+  double c = critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.recipe.usual()).largest_safe;
+  // The product with a logged maximum is one of doubles, and may be rounded up.
+  constexpr int most_steps = 4;
+  for (int i = 0; i < most_steps && !logged_.empty() && !lost && c > 0 && std::isfinite(c) && at(c, s).likely; ++i)
+    c = std::nextafter(c, 0.0);
   const auto is_rounded = [](const values& v) { return v.rounded_to != nullptr; };
   if (!lost && !found_ && std::ranges::none_of(values_, is_rounded)) return {c};
   if (std::isnan(loss_scale_)) return lost ? critical_answer{} : critical_answer{c};
