@@ -7,6 +7,7 @@ if(NOT re2_FOUND)
     # The parts of Abseil ask for each other, and pkgconf takes 15 s to go through all of their ways. Shared libraries bring
     # the far ones with them; archives do not.
     find_library(re2_shared NAMES libre2${CMAKE_SHARED_LIBRARY_SUFFIX})
+    mark_as_advanced(re2_shared)
     set(re2_depth "$ENV{PKG_CONFIG_MAXIMUM_TRAVERSE_DEPTH}")
     if(re2_shared AND re2_depth STREQUAL "" AND NOT CMAKE_FIND_LIBRARY_SUFFIXES STREQUAL ".a")
       set(ENV{PKG_CONFIG_MAXIMUM_TRAVERSE_DEPTH} 5)

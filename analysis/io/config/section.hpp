@@ -88,9 +88,9 @@ class config_section {
   [[nodiscard]] std::optional<bool> flag(std::string_view key) const;
   // Of any scalar.
   [[nodiscard]] std::optional<std::string> text(std::string_view key) const;
-  // Whether the value is a number, not a text that looks like one.
   // Above 0, or an error.
   [[nodiscard]] double positive(std::string_view key, double otherwise) const;
+  // Whether the value is a number, not a text that looks like one.
   [[nodiscard]] bool is_number(std::string_view key) const;
   [[nodiscard]] std::optional<config_section> section(std::string_view key, const known_keys& known) const;
 

@@ -97,12 +97,12 @@ bool is_step_log(const csv_reader& rows, bool is_run) {
 
 bool has_other_rows(csv_reader rows) {
   if (rows.find_any({"maxabs", "max_abs"}) || rows.find("layer")) return false;
-  const csv_reader::column step = rows.require("step");
   try {
+    const csv_reader::column step = rows.require("step");
     for (std::optional<std::int64_t> previous; rows.next();) {
       if (rows.repeats_header() || (rows.is_cut() && rows.field_count() < rows.header().size())) return true;
       const std::int64_t now = rows.step(step, std::nullopt);
-      if (previous && now <= *previous) return true;
+      if (previous && now < *previous) return true;
       previous = now;
     }
   } catch (const input_error&) {  // whoever reads them says it

@@ -4,6 +4,7 @@
 
 #include <ulp/io/bytes/error.hpp>
 
+#include "bytes/ascii.hpp"
 #include "bytes/text.hpp"
 #include "column_choice.hpp"
 #include "read_table.hpp"
@@ -26,6 +27,25 @@ bool lacks_name(const std::vector<std::string>& names) {
                                column_meaning::found_inf, column_meaning::key};
   return has(names, column_meaning::value) &&
          std::ranges::none_of(metrics, [&](column_meaning means) { return has(names, means); });
+}
+
+// Whether the last field of a last row without a line break may have lost characters: a number that the one above begins with or
+// has more digits behind the point than, or the beginning of a word that stands for one.
+bool may_be_cut(std::string_view last, std::string_view above) {
+  if (last.empty()) return false;
+  constexpr std::string_view of_numbers = "0123456789.+-eE";
+  if (last.find_first_not_of(of_numbers) != std::string_view::npos) {
+    const std::string word = in_small_letters(last.substr(last.front() == '-' || last.front() == '+' ? 1 : 0));
+    constexpr std::array<std::string_view, 6> words{"nan", "inf", "infinity", "true", "false", "none"};
+    return std::ranges::find(words, word) == words.end() &&
+           std::ranges::any_of(words, [&](std::string_view of) { return of.starts_with(word); });
+  }
+  if (above.find_first_not_of(of_numbers) != std::string_view::npos || last.size() >= above.size()) return false;
+  const auto decimals = [](std::string_view text) {
+    const std::size_t point = text.find('.');
+    return point == std::string_view::npos ? 0 : text.size() - point;
+  };
+  return above.starts_with(last) || decimals(last) < decimals(above);
 }
 
 }  // namespace
@@ -101,7 +121,7 @@ run_table read_csv_table(csv_reader rows, char separator, const told_columns& to
     fields.push_back({{i, name}, table.column(name)});
   }
   std::uint64_t headers = 0;
-  std::size_t length_above = 0;
+  std::string above;  // the last field of the row before
   bool any = false;
   while (rows.next()) {
     any = true;
@@ -116,11 +136,10 @@ run_table read_csv_table(csv_reader rows, char separator, const told_columns& to
       table.add_note("the last row was cut short: left out");
       break;
     }
-    // Its last number may have lost digits, where it has fewer than the one above.
     const std::string& last = rows.text(fields.back().at);
-    const bool may_be_cut = rows.is_cut() && last.size() < length_above;
-    length_above = last.size();
-    if (may_be_cut) {
+    const bool is_cut = rows.is_cut() && may_be_cut(last, above);
+    above = last;
+    if (is_cut) {
       table.add_note(
           "the last row has no line break and may be cut, as its last field is shorter than the one above: " +
           in_quotes(last) + "; left out");

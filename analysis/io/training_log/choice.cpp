@@ -605,7 +605,12 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   distrust_norms(records);
   const std::vector<numbered_line> before_choice = nonfinite_lines(records);
   choose_steps(records);
-  if (nonfinite_lines(records).empty()) note_nonfinite(before_choice, records, others);
+  if (nonfinite_lines(records).empty()) {
+    left_out_lines own;
+    note_nonfinite(before_choice, records, own);
+    others.own_nonfinite = own.nonfinite;
+    others.first_own_nonfinite = own.first_nonfinite;
+  }
   others.numbers_fit = number_metrics(records);
   leave_out_empty_bars(records);
   count_over_epochs(records, path);

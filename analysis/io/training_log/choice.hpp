@@ -23,6 +23,8 @@ struct left_out_lines {
   std::uint64_t of_scalers = 0;   // of `count`, those of other scalers: their overflows are none of those that are told
   std::uint64_t contradicted_skips = 0;  // lines of which norms contradict what they say of skipped steps
   std::uint64_t own_lines = 0;           // a script's, with losses, that count otherwise than the framework
+  std::uint64_t own_nonfinite = 0;       // of a script or a bar, whose numbers are not those of the steps
+  std::uint64_t first_own_nonfinite = 0;
   bool numbers_fit = true;  // false: those of a progress bar contradict the epochs of the lines, and are left out
 };
 

@@ -283,8 +283,8 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   all.unread += others.of_scalers + others.contradicted_skips;
   if (others.own_lines > 0) {
     all.doubts.push_back(count_text(others.own_lines, "line") + " of the script's own, with losses, " +
-                         (others.own_lines == 1 ? "counts" : "count") + " otherwise than " + all.frameworks +
-                         " does, as micro-batches or the steps of an epoch are: left out");
+                         (others.own_lines == 1 ? "counts" : "count") + " otherwise than the lines of " +
+                         all.frameworks + ", as micro-batches or the steps of an epoch are, and left out");
     all.notes.push_back(all.doubts.back());
   }
   if (!others.numbers_fit)
@@ -303,6 +303,16 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
     all.lost_elsewhere.push_back(lost_of_others_text(others, ranks));
     all.notes.push_back(all.lost_elsewhere.back());
   }
+  if (others.own_nonfinite > 0) {
+    all.lost_elsewhere.push_back("a loss or a norm that is not finite stands in lines that were left out: in " +
+                                 count_text(others.own_nonfinite, "line") + ", the first in line " +
+                                 std::to_string(others.first_own_nonfinite));
+    all.notes.push_back(all.lost_elsewhere.back());
+  }
+  if (all.constant_scale > 0 && std::ranges::any_of(all.runs, &scale_run::is_assumed))
+    all.notes.emplace_back(
+        "the loss scale is the same in every line, as a constant one is whatever overflows: steps of which nothing else tells are "
+        "taken to be applied, and are marked ~");
   note_means(records, all);
   return all;
 }

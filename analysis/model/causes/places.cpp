@@ -77,16 +77,16 @@ std::optional<lost_end> lost_end_of(const std::vector<step_survey>& steps, const
     const bool is_nan = last.has_values && !last.has_infinities && last.length() >= few;
     const double scale = scale_of(steps.back());
     const bool has_scale = std::ranges::any_of(steps, [](const step_survey& s) { return !std::isnan(scale_of(s)); });
-    // A single one at the scale 1 may be a batch at the floor of the policy, and so may more, where as many went by before.
+    // A single one at the scale 1 may be a batch at the floor of the policy, and so may more, where half as many went by before.
     const bool went_by = std::ranges::any_of(places.begin(), std::prev(places.end()), [&](const lost_place& p) {
-      return scale_of(steps[p.first]) <= 1 && 2 * p.length() >= last.length();
+      return scale_of(steps[p.first]) <= 1 && 2 * p.length() >= last.length() && !is_lost(steps[p.last + 1]);
     });
-    const bool is_unscaled = scale < 1 || (scale == 1 && last.length() > 1);
+    const bool is_unscaled = scale < 1 || (scale == 1 && last.length() > 1 && !went_by);
     // Norms of a run that had gone well, with no scaler at work.
     const bool is_unscaled_log =
         !last.has_values && steps.back().known && !has_scale && last.length() >= few && last.first >= 2 * few;
     const bool is_long = last.length() >= too_long && (std::isnan(scale) || scale <= held_before(steps, last.first));
-    if (!is_nan && !(is_unscaled && !went_by) && !is_unscaled_log && !is_long) return std::nullopt;
+    if (!is_nan && !is_unscaled && !is_unscaled_log && !is_long) return std::nullopt;
     return end;
   }
   for (auto place = std::next(places.rbegin()); place != places.rend(); ++place) {

@@ -18,7 +18,7 @@ struct descent {
   double last = not_known;
   std::uint64_t falls = 0;   // to ever lower scales
   std::uint64_t places = 0;  // of overflow at the least one
-  std::uint64_t since = 0;   // steps there behind the last of these
+  std::uint64_t since = 0;   // steps behind the last of these
 
   // Far more often than bad batches are, not once, and to the end.
   [[nodiscard]] bool goes_on() const noexcept {
@@ -37,6 +37,7 @@ descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
     if (!(s.loss_scale > 0) || !std::isfinite(s.loss_scale)) continue;
     d.last = s.loss_scale;
     greatest = std::max(greatest, s.loss_scale);
+    ++d.since;
     if (s.loss_scale < f.floor) {
       f = {.at_floor = {s.key.step, s.key.step, 0}, .floor = s.loss_scale, .greatest = greatest};
       ++d.falls;
@@ -47,7 +48,7 @@ descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
     ++f.at_floor.steps;
     f.lost += is_lost(s) ? 1 : 0;
     d.places += is_lost(s) && (i == 0 || !is_lost(steps[i - 1])) ? 1 : 0;
-    d.since = is_lost(s) ? 0 : d.since + 1;
+    if (is_lost(s)) d.since = 0;
   }
   return d;
 }
@@ -60,7 +61,7 @@ std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, st
   const scale_at_floor& f = down.found;
   const bool stays =
       f.at_floor.steps >= least_steps_at_floor && 10 * f.at_floor.steps >= steps.size() && down.last <= near * f.floor;
-  if (!(f.greatest >= deep * f.floor) || !stays || down.goes_on()) return std::nullopt;
+  if (!(f.greatest >= deep * f.floor) || !stays || 2 * f.lost >= f.at_floor.steps) return std::nullopt;
   return f;
 }
 

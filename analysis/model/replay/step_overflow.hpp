@@ -61,7 +61,7 @@ class step_overflow {
   // Of one that is not checked, only what is not finite: it tells of an overflow elsewhere.
   void add_lost(const tensor_row& row);
   // What a log says of the step or a layer: the largest unscaled gradient, else bounds on it, else whether it overflowed,
-  // which then it does at every scale.
+  // at a scale that is not known.
   void add_log(std::optional<bool> found_inf, std::optional<double> max_abs,
                const std::optional<max_abs_bounds>& bounds = std::nullopt);
   // The same of a whole step without tensors, whose finding holds at its scale where that is known.

@@ -94,10 +94,17 @@ void summary_of::say_what_follows_the_scale(advice_summary& s) const {
   constexpr std::size_t few_changes = 6;
   constexpr double far = 0x1p5;
   constexpr double same = 2;  // ratio of the largest norm / scale to the smallest
+  constexpr int several = 3;
+  if (s.cause != "healthy" && s.cause != "unknown") return;
   std::map<double, std::vector<double>> norms_at;
+  int rises = 0;  // norms fall by themselves
+  double before = not_known;
   for (const step_survey& of : judged_.steps())
-    if (of.loss_scale > 0 && std::isfinite(of.loss_scale) && of.logged_norm > 0 && std::isfinite(of.logged_norm))
+    if (of.loss_scale > 0 && std::isfinite(of.loss_scale) && of.logged_norm > 0 && std::isfinite(of.logged_norm)) {
       norms_at[of.loss_scale].push_back(of.logged_norm);
+      rises += of.loss_scale > std::exchange(before, of.loss_scale) ? 1 : 0;
+    }
+  if (rises < several) return;
   if (norms_at.size() < few_changes)
     std::erase_if(norms_at, [](const auto& at) { return at.second.size() < few_norms; });
   if (norms_at.size() < few_scales || !(norms_at.rbegin()->first >= far * norms_at.begin()->first)) return;
@@ -115,7 +122,8 @@ void summary_of::say_what_follows_the_scale(advice_summary& s) const {
       "scaled gradients; {}",
       least, greatest, as_power(norms_at.begin()->first), as_power(norms_at.rbegin()->first), s.happened);
   s.change =
-      "call scaler.unscale_(optimizer) before the norm is taken; where it clips there, the bound was divided by the loss scale";
+      "call scaler.unscale_(optimizer) before the norm is taken; where it clips there, the bound was divided by the loss scale" +
+      (s.change == "nothing" ? std::string{} : "; " + s.change);
   s.sure = "fairly sure of the norm as it is logged; whether it clips, too, the log does not say; " + s.sure;
 }
 
@@ -147,8 +155,13 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
   const auto jumps = [&](std::size_t i) {
     if (i < few) return false;
     const auto before = std::span(sizes).subspan(i - few, few);
-    return sizes[i].size >= far_beyond_most * std::ranges::max(before, {}, &sized::size).size &&
-           sizes[i].loss >= high_loss * std::ranges::max(before, {}, &sized::loss).loss;
+    double size = 0;
+    double loss = not_known;
+    for (const sized& one : before) {
+      size = std::fmax(size, one.size);
+      loss = std::fmax(loss, one.loss);
+    }
+    return sizes[i].size >= far_beyond_most * size && sizes[i].loss >= high_loss * loss;
   };
   std::vector<std::int64_t> found;
   // Many trainings begin with large ones.

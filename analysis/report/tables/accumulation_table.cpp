@@ -13,7 +13,7 @@ table_value share(std::uint64_t part, std::uint64_t of) {
   return value_if(of > 0, static_cast<double>(part) / static_cast<double>(of));
 }
 
-std::string share_of_one(const table_value& share) {
+std::string percent_or_dash(const table_value& share) {
   const double* const x = std::get_if<double>(&share);
   return x == nullptr ? "-" : percent_text({*x, *x});
 }
@@ -70,9 +70,10 @@ table accumulation_table(const std::vector<accumulation_row>& rows) {
        },
        range_keys::none, alignment::right},
       {"swamped_share", "", swamped},
-      {"", "swamped", [=](const row& r) { return share_of_one(swamped(r)); }, range_keys::none, alignment::right},
+      {"", "swamped", [=](const row& r) { return percent_or_dash(swamped(r)); }, range_keys::none, alignment::right},
       {"underflow_share", "", underflow},
-      {"", "underflow", [=](const row& r) { return share_of_one(underflow(r)); }, range_keys::none, alignment::right},
+      {"", "underflow", [=](const row& r) { return percent_or_dash(underflow(r)); }, range_keys::none,
+       alignment::right},
       {"overflowed", "overflowed", of([](const accumulation_errors& e) { return integer(e.overflowed); })},
       {"nonfinite", "nonfinite", of([](const accumulation_errors& e) { return integer(e.nonfinite); })},
       {"not_normal_share", "",

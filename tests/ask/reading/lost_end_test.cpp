@@ -40,8 +40,9 @@ lines after(const std::vector<step>& steps) {
 TEST_CASE("an end whose loss is not finite is told, by its first step") {
   std::vector<step> steps;
   for (int i = 0; i < 50; ++i) steps.push_back(with_loss(i, i < 30 ? 2.5 : i % 2 == 0 ? infinity : not_known));
-  CHECK(after(steps) == lines{"the loss is not finite in all 20 steps from 30 to the end, and these count here; leave "
-                              "them out with --steps :30"});
+  CHECK(after(steps) ==
+        lines{"the loss is not finite in all 20 steps that tell, from 30 to the end, and these count here; leave "
+              "them out with --steps :30"});
   // Attempts of a step are one.
   steps.push_back(steps.back());
   CHECK(after(steps).front().find("all 20 steps") != std::string::npos);
@@ -56,8 +57,9 @@ TEST_CASE("an end whose loss is not finite is told, by its first step") {
 TEST_CASE("gradients tell where the loss was not logged, and a loss that was tells more") {
   std::vector<step> steps{with_gradient(0, true)};
   for (int i = 1; i <= 25; ++i) steps.push_back(with_gradient(i, false));
-  CHECK(after(steps) == lines{"gradients are not finite in all 25 steps from 1 to the end, and these count here; leave "
-                              "them out with --steps :1"});
+  CHECK(after(steps) ==
+        lines{"gradients are not finite in all 25 steps that tell, from 1 to the end, and these count here; leave "
+              "them out with --steps :1"});
   for (step& s : steps) s.scalars.loss = 2.5;
   CHECK(after(steps).empty());
   // Without a step before it nothing is left.

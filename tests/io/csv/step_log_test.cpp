@@ -52,9 +52,10 @@ TEST_CASE("step log: with the loss scale come the scalars of its steps") {
         "a.csv: line 2, column 'scale': 'big' is not a number");
 }
 
-TEST_CASE("step log: one in which steps come again is read as a table of a run") {
+TEST_CASE("step log: one in which steps go back is read as a table of a run") {
   const playground place;
-  const contents again = place.open("a.csv", "step,scale,loss,found_inf\n0,8,2,0\n1,8,2,1\n1,4,3,0\n2,4,3,0\n");
+  const contents again =
+      place.open("a.csv", "step,scale,loss,found_inf\n0,8,2,0\n1,8,2,1\n2,4,3,0\n1,4,3,0\n2,4,3,0\n");
   CHECK(again.description != "step log");
   CHECK(again.steps.size() == 3);
   CHECK(place.open("a.csv", "step,scale,loss,found_inf\n0,8,2,0\n1,8,2,1\n").description == "step log");

@@ -345,7 +345,7 @@ TEST_CASE("scale log: a script's lines of each step tell more than those that De
   // Lines of micro-batches are none of steps.
   const contents micro = place.open("train.log", with_own_lines(1, false, 1, 2, 4));
   CHECK(losses(micro) == 0);
-  CHECK(has_note(micro, "120 lines of the script's own, with losses, count otherwise than DeepSpeed does"));
+  CHECK(has_note(micro, "120 lines of the script's own, with losses, count otherwise than the lines of DeepSpeed"));
 }
 
 TEST_CASE("scale log: a loss scale that never moves proves nothing of overflow, one that moves somewhere does") {
