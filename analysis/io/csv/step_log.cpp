@@ -97,6 +97,11 @@ bool is_step_log(const csv_reader& rows, bool is_run) {
 
 bool has_other_rows(csv_reader rows) {
   if (rows.find_any({"maxabs", "max_abs"}) || rows.find("layer")) return false;
+  const auto found_inf = rows.find("found_inf");
+  const auto scale = rows.find_any({"scale", "loss_scale"});
+  std::int64_t falls_with = 0;  // of the scale beside an overflow, less those behind one
+  double scale_before = not_known;
+  bool overflowed_before = false;
   try {
     const csv_reader::column step = rows.require("step");
     for (std::optional<std::int64_t> previous; rows.next();) {
@@ -104,10 +109,16 @@ bool has_other_rows(csv_reader rows) {
       const std::int64_t now = rows.step(step, std::nullopt);
       if (previous && now < *previous) return true;
       previous = now;
+      if (!scale || !found_inf || rows.is_blank(*scale) || rows.is_blank(*found_inf)) continue;
+      const bool overflows = rows.flag(*found_inf);
+      const double present = rows.number(*scale);
+      if (present > 0 && present < scale_before && overflows != overflowed_before) falls_with += overflows ? 1 : -1;
+      scale_before = present;
+      overflowed_before = overflows;
     }
   } catch (const input_error&) {  // whoever reads them says it
   }
-  return false;
+  return falls_with > 0;
 }
 
 std::unique_ptr<source> open_step_log(csv_reader rows, const read_limits& limits) {

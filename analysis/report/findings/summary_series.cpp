@@ -131,7 +131,8 @@ void summary_of::say_what_follows_the_scale(advice_summary& s) const {
 void summary_of::say_what_stands_out(advice_summary& s) const {
   constexpr std::size_t few = 20;
   constexpr double far = 100;
-  constexpr double far_beyond_most = 30;  // times what 95 % do not exceed
+  constexpr double far_beyond_most = 30;   // times what 95 % do not exceed
+  constexpr double far_above_before = 10;  // times the median of those just before
   constexpr std::size_t first_few = 5;
   constexpr double high_loss = 2;  // beside that a size need not be beyond most
   struct sized {
@@ -163,12 +164,18 @@ void summary_of::say_what_stands_out(advice_summary& s) const {
     }
     return sizes[i].size >= far_beyond_most * size && sizes[i].loss >= high_loss * loss;
   };
+  // Many trainings begin with large ones, and come down step by step.
+  const auto stands_above = [&](std::size_t i) {
+    std::vector<double> before;
+    for (const sized& one : std::span(sizes).subspan(i - std::min(i, few), std::min(i, few)))
+      before.push_back(one.size);
+    return sizes[i].size >= far_above_before * middle_of(before);
+  };
   std::vector<std::int64_t> found;
-  // Many trainings begin with large ones.
   double most = 0;
   for (std::size_t i = first_few; i < sizes.size(); ++i) {
     const auto& [size, loss, step] = sizes[i];
-    if (!(size >= limit) && !(size >= far * median && jumps(i))) continue;
+    if (!(size >= limit && stands_above(i)) && !(size >= far * median && jumps(i))) continue;
     found.push_back(step);
     most = std::max(most, size / median);
   }

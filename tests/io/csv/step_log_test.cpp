@@ -60,6 +60,13 @@ TEST_CASE("step log: one in which steps go back is read as a table of a run") {
   CHECK(again.steps.size() == 3);
   CHECK(place.open("a.csv", "step,scale,loss,found_inf\n0,8,2,0\n1,8,2,1\n").description == "step log");
   CHECK(place.error("a.csv", "step,scale,maxabs\n1,8,2\n1,8,2\n").find("steps must ascend") != std::string::npos);
+  // A scale that is logged once the scaler has changed it.
+  const std::string after = "step,scale,loss,found_inf\n0,8,2,0\n1,4,2,1\n2,4,2,0\n3,4,2,0\n";
+  const contents late = place.open("a.csv", after);
+  CHECK(late.description != "step log");
+  CHECK(late.steps[1].scalars.found_inf == true);
+  CHECK(place.open("a.csv", "step,scale,loss,found_inf\n0,8,2,0\n1,8,2,1\n2,4,2,0\n3,4,2,0\n").description ==
+        "step log");
 }
 
 TEST_CASE("step log: each way it can be wrong") {
