@@ -114,6 +114,19 @@ void leave_out_empty_bars(std::vector<scale_record>& records) {
   records.erase(kept, records.end());
 }
 
+// Where lines of a layout whose epochs begin with 1 have an epoch 0, all of the others come an epoch later.
+void count_from_epoch_zero(std::vector<scale_record>& records) {
+  const auto is_at = [](const scale_record& r, std::int64_t epochs) {
+    return r.what == kind::reached && !r.from->counts_in_epochs && r.per_epoch > 0 && r.in_epoch >= 0 &&
+           r.step == epochs * r.per_epoch + r.in_epoch;
+  };
+  std::set<const log_dialect*> zero;
+  for (const scale_record& r : records)
+    if (r.of_epoch == 0 && is_at(r, 0)) zero.insert(r.from);
+  for (scale_record& r : records)
+    if (r.of_epoch > 0 && zero.contains(r.from) && is_at(r, r.of_epoch - 1)) r.step += r.per_epoch;
+}
+
 // Steps that are counted anew in each epoch, from the first of the log on; numbers that go on are left as they are.
 void count_over_epochs(std::vector<scale_record>& records, const std::string& path) {
   constexpr std::int64_t most = std::int64_t{1} << 53;
@@ -593,6 +606,7 @@ left_out_lines choose_records(std::vector<scale_record>& records, const std::str
   std::erase_if(records, [](const scale_record& r) {
     return r.what == kind::section || (r.what == kind::metrics && r.from->section_is_last);
   });
+  count_from_epoch_zero(records);
   number_rounded_steps(records, path);
   add_fatal_overflow(records);
   settle_constant_scales(records);

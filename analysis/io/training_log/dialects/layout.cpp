@@ -167,7 +167,9 @@ bool put_places(const pattern_values& v, const line_layout& layout, scale_record
   if (v.length >= 0) r.per_epoch = v.length;
   r.step = v.step;
   if (v.step < 0 && v.iter >= 0) {
-    r.step = v.length >= 0 && v.epoch >= 0 ? step_in_epochs(v.epoch - layout.first_epoch, v.iter, v.length) : v.iter;
+    // A script that has the layout may count epochs from 0: see choice.cpp.
+    const std::int64_t epochs = std::max<std::int64_t>(v.epoch - layout.first_epoch, 0);
+    r.step = v.length >= 0 && v.epoch >= 0 ? step_in_epochs(epochs, v.iter, v.length) : v.iter;
     if (r.step < 0) return false;
     constexpr std::int64_t most_epochs = 1'000'000;
     if (v.length < 0 && v.epoch >= 0) r.part = static_cast<std::uint32_t>(std::min(v.epoch, most_epochs));
