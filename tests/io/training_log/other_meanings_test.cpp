@@ -209,17 +209,18 @@ TEST_CASE("other meanings: a bar of steps that are done begins with none") {
 
 TEST_CASE("other meanings: epochs from 0 in a layout that begins with 1") {
   const playground place;
-  for (const int first : {0, 1}) {
-    CAPTURE(first);
-    std::string all;
-    for (int epoch = 0; epoch < 3; ++epoch)
-      for (int i = first; i < 20 + first; ++i)
-        all +=
-            "Epoch [" + std::to_string(epoch) + "][" + std::to_string(i) + "/20] lr: 1.0e-04, loss: " + loss(i) + "\n";
-    const contents read = place.open("a.log", all);
-    REQUIRE(read.steps.size() == 60);
-    for (int i = 0; i < 60; ++i) CHECK(read.steps[static_cast<std::size_t>(i)].key.step == i + first);
-  }
+  for (const std::string between : {"][", "] Iter["})
+    for (const int first : {0, 1}) {
+      CAPTURE(between, first);
+      std::string all;
+      for (int epoch = 0; epoch < 3; ++epoch)
+        for (int i = first; i < 20 + first; ++i)
+          all += "Epoch [" + std::to_string(epoch) + between + std::to_string(i) +
+                 "/20] lr: 1.0e-04, loss: " + loss(i) + "\n";
+      const contents read = place.open("a.log", all);
+      REQUIRE(read.steps.size() == 60);
+      for (int i = 0; i < 60; ++i) CHECK(read.steps[static_cast<std::size_t>(i)].key.step == i + first);
+    }
 }
 
 TEST_CASE("other meanings: an infinite scale is said") {

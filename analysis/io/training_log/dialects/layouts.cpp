@@ -26,6 +26,11 @@ constexpr std::array openmmlab{
     line_layout{"Iter(train)[", "", "{step}/{n}]", usual_fields, a_mean},
 };
 
+// Of scripts: "Epoch[0] Iter[10/200] loss=...".
+constexpr std::array epoch_and_iteration{
+    line_layout{"Epoch[", "", "{epoch}]Iter[{iter}/{length}]", usual_fields, a_step, 1},
+};
+
 // PyTorch's and Apex's own training of ImageNet, and what was made of it: "Epoch: [0][10/5004] Time 0.311 (0.320) Loss
 // 6.9413 (6.8813) Prec@1 1.2 (0.9)", the present value and the mean, counted from 0: pytorch/examples imagenet/main.py
 // (ProgressMeter), NVIDIA/apex examples/imagenet/main_amp.py.
@@ -337,6 +342,7 @@ constexpr std::array own{
 constexpr std::array framework_rows{
     log_dialect{.name = "Paddle", .layouts = paddle},
     log_dialect{.name = "OpenMMLab", .layouts = openmmlab, .means_are_of_all = true},
+    log_dialect{.name = "a script", .layouts = epoch_and_iteration, .is_own = true, .scale_is_open = true},
     log_dialect{.name = "PyTorch's ImageNet example", .layouts = imagenet},
     log_dialect{.name = "Swin or DeiT", .layouts = swin},
     log_dialect{.name = "ESPnet", .layouts = espnet, .counts_in_epochs = true, .scale_is_mean = true},
